@@ -19,9 +19,9 @@ from turncheck.publishing.other_run import RunReader
 from turncheck.publishing.publish import Place, Publishing, publish
 from turncheck.publishing.result import result_of, result_of_any, result_of_several
 from turncheck.render.sinks.workflow_command import command
-from turncheck.run.given import NOTHING_GIVEN
+from turncheck.run.head_start import NO_HEAD_START
 from turncheck.run.prepare import baseline_finder, prepare
-from turncheck.run.run import run_job
+from turncheck.run.run import run_and_conclude
 from turncheck.run.several import SeveralRuns, choose
 from turncheck.run.shards.document import write_shard
 from turncheck.run.shards.identity import refuse_shards_of_several
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from turncheck.ci.github.context import GitHubContext
     from turncheck.conclude import Outcome
     from turncheck.messages.location import Location
-    from turncheck.run.given import Given
+    from turncheck.run.head_start import HeadStart
     from turncheck.run.prepare import Prepared
     from turncheck.run.several import Chosen
 
@@ -100,7 +100,7 @@ def _measure(
         return _measure_shard(given, variables, screen, write)
     prepared, known = _prepared(given, variables)
     with said_what_is_missing():
-        outcome = run_job(prepared.inputs, prepared.links, baseline_finder(prepared), screen, known)
+        outcome = run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen, known)
     folder = Path(prepared.settings.out)
     write_results(folder, outcome.files)
     write(terminal_summary(outcome, prepared.links))
@@ -134,11 +134,11 @@ def _measure_several(
     return several.exit_code
 
 
-def _prepared(given: Mapping[str, Any], variables: Mapping[str, str]) -> tuple[Prepared, Given]:
+def _prepared(given: Mapping[str, Any], variables: Mapping[str, str]) -> tuple[Prepared, HeadStart]:
     """Prepare a run of one piece, or the one that shards make up."""
     if folders := given.get("shards"):
         return prepare_merge([Path(folder) for folder in folders], given, variables, in_action=True)
-    return prepare(given, variables, in_action=True), NOTHING_GIVEN
+    return prepare(given, variables, in_action=True), NO_HEAD_START
 
 
 def _measure_shard(

@@ -21,7 +21,7 @@ from turncheck.render.links import Links
 from turncheck.report.model import GateSettings, ProjectInfo, Report, Source
 from turncheck.run.find_baseline import BaselineSearch
 from turncheck.run.inputs import Inputs
-from turncheck.run.run import run_job
+from turncheck.run.run import run_and_conclude
 from turncheck.settings.options import Settings
 
 
@@ -330,7 +330,7 @@ def test_interrupted_while_the_baseline_is_looked_for_a_run_keeps_what_it_has_me
 
     settings = replace(Settings(), project="bot", evaluations=("validate",))
     inputs = Inputs(settings=settings, source=Source())
-    outcome = run_job(inputs, Links(), never_found, Screen(quiet=True))
+    outcome = run_and_conclude(inputs, Links(), never_found, Screen(quiet=True))
     assert outcome.report.validation is not None
     assert (outcome.report.stopped, outcome.exit_code) == ("interrupted", 130)
     assert outcome.baseline == Missing("not looked for to the end, since the run was interrupted")

@@ -9,7 +9,7 @@ from test_e2e_judging import case as written_case
 
 from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
-from turncheck.engines.base import Turn
+from turncheck.engines.conversation import Turn
 from turncheck.evaluation.traces import trace_of, within_limits
 from turncheck.evaluation.written_answers import read_answer, write_answer
 from turncheck.messages.location import Location
@@ -83,4 +83,4 @@ def test_a_comparison_does_not_care_for_traces() -> None:
     bare = report(cases=[replace(one, messages=tuple(replace(m, trace=None) for m in one.messages), opening=None)
                          for one in (base.e2e.cases if base.e2e else ())], commit=BASE_COMMIT)  # fmt: skip
 
-    assert compare(head, Present(base, "x")).e2e == compare(head, Present(bare, "x")).e2e
+    assert compare(head, Present(base, "file")).e2e == compare(head, Present(bare, "file")).e2e

@@ -100,7 +100,7 @@ def assert_hidden(text: str) -> None:
 EARLY = (
     "turncheck.action.read_context",
     "turncheck.action.prepare",
-    "turncheck.action.run_job",
+    "turncheck.action.run_and_conclude",
     "turncheck.run.evaluated_project.read_tests",
     "turncheck.run.prepare.read_settings_file",
 )

@@ -19,7 +19,7 @@ from turncheck.process.screen import Screen
 from turncheck.process.secret import redact
 from turncheck.render.links import Links
 from turncheck.run.prepare import prepare
-from turncheck.run.run import run_job
+from turncheck.run.run import run_and_conclude
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -93,7 +93,7 @@ def variables(place: Path, event: str, payload: Any) -> dict[str, str]:
 def measured() -> Outcome:
     """What a run of an example finds."""
     prepared = prepare({"project": str(EXAMPLE), "evaluations": ("validate",), "baseline": "none"}, {})
-    return run_job(prepared.inputs, Links(), lambda _: Missing("none"), Screen(quiet=True))
+    return run_and_conclude(prepared.inputs, Links(), lambda _: Missing("none"), Screen(quiet=True))
 
 
 @contextmanager
@@ -106,7 +106,7 @@ def _as_measured(*, with_git: bool) -> Iterator[None]:
         return found
 
     with ExitStack() as stack:
-        stack.enter_context(patch("turncheck.action.run_job", job))
+        stack.enter_context(patch("turncheck.action.run_and_conclude", job))
         # What takes long and depends on nothing that a trial changes.
         stack.enter_context(patch("turncheck.action.draw_plots", lambda *_: []))
         stack.enter_context(patch("turncheck.action.write_all", lambda *_: []))

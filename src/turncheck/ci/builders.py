@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from turncheck.ci.host import Base, HostError, Run, Target
-from turncheck.ci.job import JobHost
+from turncheck.ci.variables import JobHost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -21,7 +21,7 @@ from turncheck.publishing.files import (
 from turncheck.publishing.publish import publish
 from turncheck.publishing.result import result_of_several
 from turncheck.run.prepare import baseline_finder, prepare
-from turncheck.run.run import run_job
+from turncheck.run.run import run_and_conclude
 from turncheck.run.several import SeveralRuns, choose
 from turncheck.run.shards.identity import refuse_shards_of_several
 from turncheck.settings.sources import from_flags
@@ -60,7 +60,7 @@ def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, q
         from turncheck.commands.shards import run_shard  # most runs are of one piece
 
         return run_shard(prepared.settings.shard, prepared, given, screen, told_apart=bool(json or plots))
-    outcome = run_job(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
+    outcome = run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
     return finish_run(prepared, outcome, given, screen, json=json, plots=plots)
 
 

@@ -11,7 +11,7 @@ from turncheck.commands.finished_run import finish_run
 from turncheck.messages.errors import UserError
 from turncheck.publishing.files import written_line
 from turncheck.run.prepare import baseline_finder
-from turncheck.run.run import run_job
+from turncheck.run.run import run_and_conclude
 from turncheck.run.shards.document import write_shard
 from turncheck.run.shards.measure import exit_code_of_shard, measure_shard, shard_line
 from turncheck.run.shards.merge import prepare_merge, said_what_is_missing
@@ -59,5 +59,5 @@ def merge_from_flags(
     for trouble in prepared.host.run.troubles:
         screen.alarm(f"turncheck: warning: {trouble}")
     with said_what_is_missing():
-        outcome = run_job(prepared.inputs, prepared.links, baseline_finder(prepared), screen, known)
+        outcome = run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen, known)
     return finish_run(prepared, outcome, own, screen, json=json, plots=plots)

@@ -12,7 +12,7 @@ from turncheck.report.model import CaseResult, TurnEvent, TurnTrace
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from turncheck.engines.base import Turn
+    from turncheck.engines.conversation import Turn
 
 _UNTOLD: Final = frozenset({"user", "user_featurization"})
 """Events of the message itself, which the report has elsewhere."""

@@ -12,7 +12,7 @@ from turncheck.report.model import EVALUATIONS, TrainingSentence
 from turncheck.run.cases_again import held_against_base
 from turncheck.run.covered import coverage_by_tests
 from turncheck.run.evaluations import Evaluations
-from turncheck.run.given import NOTHING_GIVEN
+from turncheck.run.head_start import NO_HEAD_START
 from turncheck.run.reading import file_of_all, read_given, read_tests
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import ensure_assistant_here
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from turncheck.project.project_file import Role
     from turncheck.report.model import Report
     from turncheck.run.cases_again import JudgesAgain
-    from turncheck.run.given import Given
+    from turncheck.run.head_start import HeadStart
     from turncheck.run.inputs import Inputs
     from turncheck.run.reading import Tests
 
@@ -53,7 +53,7 @@ def report_of_project(inputs: Inputs, screen: Screen) -> Report:
     return evaluate_project(inputs, screen).report
 
 
-def evaluate_project(inputs: Inputs, screen: Screen, given: Given = NOTHING_GIVEN) -> EvaluatedProject:
+def evaluate_project(inputs: Inputs, screen: Screen, head_start: HeadStart = NO_HEAD_START) -> EvaluatedProject:
     """Read the project and run every evaluation that was asked for and that it has files for.
 
     An engine that can answer no more ends the run, and so does an interrupt: the report holds what was finished,
@@ -63,15 +63,15 @@ def evaluate_project(inputs: Inputs, screen: Screen, given: Given = NOTHING_GIVE
         UserError: a path that was given is missing, or nothing can be read at all.
     """
     inputs, project, tests = read_all(inputs, screen)
-    if given.ensure is not None:
-        given.ensure(inputs, project, tests)
+    if head_start.ensure is not None:
+        head_start.ensure(inputs, project, tests)
     run: Evaluations | None = None
     try:
-        with engines_of_run(inputs, project, given) as engines:
+        with engines_of_run(inputs, project, head_start) as engines:
             engines.show_progress(screen)
             if inputs.cache is not None:
                 engines.use_cache(inputs.cache)
-            run = Evaluations(inputs, project, tests, engines, screen, given=given)
+            run = Evaluations(inputs, project, tests, engines, screen, head_start=head_start)
             run.evaluate()
         run.validate()
     except KeyboardInterrupt:
@@ -100,10 +100,10 @@ def read_all(inputs: Inputs, screen: Screen) -> tuple[Inputs, Project, Tests]:
         return inputs, project, read_tests(settings)
 
 
-def engines_of_run(inputs: Inputs, project: Project, given: Given) -> AbstractContextManager[Engines]:
+def engines_of_run(inputs: Inputs, project: Project, head_start: HeadStart) -> AbstractContextManager[Engines]:
     """Open the engines that the settings name, or those that the run is given."""
-    if given.engines is not None:
-        return nullcontext(given.engines(project))
+    if head_start.engines is not None:
+        return nullcontext(head_start.engines(project))
     return chosen_engines(inputs.settings, project, inputs.environment, inputs.hosts)
 
 

@@ -17,7 +17,7 @@ from turncheck.project.model import Config
 from turncheck.report.model import ON_REQUEST, Skipped, Validation
 from turncheck.run.cases_again import EngineJudgesAgain
 from turncheck.run.cut_short import as_far_as_it_goes, with_one_model
-from turncheck.run.given import NOTHING_GIVEN
+from turncheck.run.head_start import NO_HEAD_START
 from turncheck.run.not_run import (
     elsewhere,
     faulty,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import NluData
     from turncheck.report.model import Batch, Core, EndToEnd, Evaluation, Robustness, Strength
     from turncheck.run.cases_again import JudgesAgain
-    from turncheck.run.given import Given
+    from turncheck.run.head_start import HeadStart
     from turncheck.run.inputs import Inputs
     from turncheck.run.reading import Tests
 
@@ -68,7 +68,7 @@ class Evaluations:
         engines: Engines,
         screen: Screen,
         *,
-        given: Given = NOTHING_GIVEN,
+        head_start: HeadStart = NO_HEAD_START,
     ) -> None:
         self.inputs = inputs
         self.settings = inputs.settings
@@ -76,10 +76,10 @@ class Evaluations:
         self.tests = tests
         self.engines = engines
         self.screen = screen
-        self.given = given
+        self.head_start = head_start
         self.refused: dict[Evaluation, UserError] = {}
         """Why evaluations could not be trained."""
-        engines.recall(given.parts)
+        engines.recall(head_start.parts)
         self.nlu_measurement: NluMeasurement | None = None
         self.core_section: Core | None = None
         self.e2e_section: EndToEnd | None = None
@@ -158,11 +158,11 @@ class Evaluations:
         from turncheck.run.nlu import measure_by_folds, measure_held_out
 
         if tests is not None and (engine := nlu_to_come(self.engines)) is not None:
-            return measure_held_out(self.engines, engine, self.project, tests, self.given.answers)
+            return measure_held_out(self.engines, engine, self.project, tests, self.head_start.answers)
         whole = any(self._why_not(name) is None for name, there in self._others() if there)
         if note := self.engines.before_folds(self.settings.folds, whole=whole):
             self.screen.note(note)
-        return measure_by_folds(self.engines, self.project, self.settings, self.given.answers, self.inputs.cache)
+        return measure_by_folds(self.engines, self.project, self.settings, self.head_start.answers, self.inputs.cache)
 
     def _others(self) -> tuple[tuple[Evaluation, object], ...]:
         """The evaluations that need the model of the whole project, and what they have to do."""
@@ -194,7 +194,7 @@ class Evaluations:
             return self._evaluated(
                 "core",
                 lambda: measure_stories(
-                    self.engines, self.project, stories, self.screen.timer("core"), self.given.answers
+                    self.engines, self.project, stories, self.screen.timer("core"), self.head_start.answers
                 ),
             )
 
@@ -234,7 +234,12 @@ class Evaluations:
             return self._evaluated(
                 "e2e",
                 lambda: measure_cases(
-                    self.inputs, self.project, read.cases, self.engines, screen=self.screen, answers=self.given.answers
+                    self.inputs,
+                    self.project,
+                    read.cases,
+                    self.engines,
+                    screen=self.screen,
+                    answers=self.head_start.answers,
                 ),
             )
 
@@ -255,7 +260,7 @@ class Evaluations:
             self._skip(with_tests(why_not, None if suites.read.errors else suites.texts))
             return None
         with self.screen.step("batch", f"Running {count(len(suites.texts), 'batch case')}"):
-            return self._evaluated("batch", lambda: suites.evaluate(self.screen, self.given.answers))
+            return self._evaluated("batch", lambda: suites.evaluate(self.screen, self.head_start.answers))
 
     def robustness(self) -> Robustness | None:
         """Language understanding under the noise of real users; only where somebody asks."""
@@ -311,7 +316,7 @@ class Evaluations:
     def _in_one_piece(self, evaluation: Evaluation, measure: Callable[[], Section]) -> Section | None:
         """Measure a section whose answer is one unit."""
         return self._evaluated(
-            evaluation, lambda: answered(self.given.answers, [f"section:{evaluation}"], lambda _: [measure()])[0]
+            evaluation, lambda: answered(self.head_start.answers, [f"section:{evaluation}"], lambda _: [measure()])[0]
         )
 
     def cases_again(self) -> JudgesAgain | None:
@@ -362,8 +367,8 @@ class Evaluations:
                 return None
 
         try:
-            if evaluation in self.given.refused:
-                raise self.given.refused[evaluation]
+            if evaluation in self.head_start.refused:
+                raise self.head_start.refused[evaluation]
             result = as_far_as_it_goes(lambda: with_one_model(self.engines, unless_elsewhere))
         except UserError as error:
             self.refused[evaluation] = error

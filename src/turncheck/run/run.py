@@ -11,21 +11,21 @@ from turncheck.comparison.baseline import Missing, Present
 from turncheck.conclude import Outcome, conclude
 from turncheck.engines.errors import INTERRUPTED
 from turncheck.run.evaluated_project import evaluate_project
-from turncheck.run.given import NOTHING_GIVEN
+from turncheck.run.head_start import NO_HEAD_START
 
 if TYPE_CHECKING:
     from turncheck.comparison.baseline import Baseline
     from turncheck.process.screen import Screen
     from turncheck.render.links import Links
     from turncheck.report.model import Report
-    from turncheck.run.given import Given
+    from turncheck.run.head_start import HeadStart
     from turncheck.run.inputs import Inputs
 
 FindBaseline = Callable[["Report"], "Baseline"]
 
 
-def run_job(
-    inputs: Inputs, links: Links, find_baseline: FindBaseline, screen: Screen, given: Given = NOTHING_GIVEN
+def run_and_conclude(
+    inputs: Inputs, links: Links, find_baseline: FindBaseline, screen: Screen, head_start: HeadStart = NO_HEAD_START
 ) -> Outcome:
     """Read the project, measure it, compare it with its baseline, judge it, and render the result.
 
@@ -34,12 +34,12 @@ def run_job(
         links: how to point at files, commits and runs.
         find_baseline: asked once, with the report, for what to compare it with.
         screen: where progress is shown.
-        given: the answers that are known already.
+        head_start: the answers that are known already.
 
     Raises:
         UserError: the job could not be done at all.
     """
-    evaluated = evaluate_project(inputs, screen, given)
+    evaluated = evaluate_project(inputs, screen, head_start)
     report = evaluated.report
     baseline: Baseline = Missing("not looked for to the end, since the run was interrupted")
     if report.stopped != INTERRUPTED:

@@ -23,7 +23,7 @@ from turncheck.run.find_baseline import SEARCHED
 from turncheck.run.gone_assistants import gone_assistants, why_gone
 from turncheck.run.prepare import baseline_finder, links_of, prepare, root_in_repository, where_it_stands
 from turncheck.run.report_of import report_of
-from turncheck.run.run import run_job
+from turncheck.run.run import run_and_conclude
 from turncheck.settings.file import read_settings_file
 from turncheck.settings.sources import FILE_NAME, combine
 
@@ -230,7 +230,7 @@ class SeveralRuns:
             given["baseline"] = self._report_among(str(baseline), folder)
         prepared = prepare(given, self.environment, in_action=self.in_action, host=self.host, among=folder)
         screen = replace(self.screen, timings={})
-        return run_job(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
+        return run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
 
     def _find_gone(self) -> None:
         """Say which assistants of the base this run has not."""

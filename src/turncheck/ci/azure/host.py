@@ -16,8 +16,8 @@ from turncheck.ci.azure.pages import AzurePages
 from turncheck.ci.comment import StickyComment
 from turncheck.ci.earlier_reports import Reports
 from turncheck.ci.host import Base, HostError, Run, Target
-from turncheck.ci.job import JobHost
 from turncheck.ci.rest import Patience
+from turncheck.ci.variables import JobHost
 from turncheck.process.secret import secret_of
 from turncheck.render.sinks.logging_command import logging_command
 from turncheck.render.sinks.markdown import ticked

@@ -12,8 +12,8 @@ from turncheck.ci.bitbucket.api import MOST, BitbucketClient, BitbucketRepositor
 from turncheck.ci.bitbucket.pages import BitbucketPages
 from turncheck.ci.comment import StickyComment
 from turncheck.ci.host import Base, Checked, HostError, Run, Target
-from turncheck.ci.job import JobHost
 from turncheck.ci.rest import Patience
+from turncheck.ci.variables import JobHost
 from turncheck.messages.plurals import count
 from turncheck.web.network import Network
 

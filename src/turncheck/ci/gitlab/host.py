@@ -15,8 +15,8 @@ from turncheck.ci.earlier_reports import Reports
 from turncheck.ci.gitlab.api import GitLabClient, GitLabProject
 from turncheck.ci.gitlab.pages import GitLabPages
 from turncheck.ci.host import Base, HostError, Run, Target
-from turncheck.ci.job import JobHost
 from turncheck.ci.rest import Patience
+from turncheck.ci.variables import JobHost
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:

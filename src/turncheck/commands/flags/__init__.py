@@ -29,13 +29,13 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any], command: str | None
 
         data.add_parsers(subparsers)
     if "train" in wanted:
-        from turncheck.commands.flags import both
+        from turncheck.commands.flags import bare
 
-        both.add_train(subparsers)
+        bare.add_train(subparsers)
     if "test" in wanted:
-        from turncheck.commands.flags import both
+        from turncheck.commands.flags import bare
 
-        both.add_test(subparsers)
+        bare.add_test(subparsers)
     if "parse" in wanted:
         from turncheck.commands.flags import parse
 

@@ -15,7 +15,7 @@ from turncheck.messages.plurals import count
 from turncheck.report.model import EVALUATIONS, Tool
 from turncheck.run.evaluated_project import engines_of_run, read_all
 from turncheck.run.evaluations import Evaluations
-from turncheck.run.given import Given
+from turncheck.run.head_start import HeadStart
 from turncheck.run.shards.document import EngineHead, Refusal, ShardHead
 from turncheck.run.shards.identity import project_digest, shared_settings, versions
 
@@ -77,11 +77,11 @@ def measure_shard(
     """
     inputs, project, tests = read_all(inputs, screen)
     answers = ShardAnswers(shard)
-    with engines_of_run(inputs, project, Given(answers)) as engines:
+    with engines_of_run(inputs, project, HeadStart(answers)) as engines:
         engines.show_progress(screen)
         if inputs.cache is not None:
             engines.use_cache(inputs.cache)
-        run = Evaluations(inputs, project, tests, engines, screen, given=Given(answers))
+        run = Evaluations(inputs, project, tests, engines, screen, head_start=HeadStart(answers))
         try:
             run.evaluate()
         except KeyboardInterrupt:

@@ -13,7 +13,7 @@ from turncheck.evaluation.written_answers import UnreadableError, value_of
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.messages.plurals import count
-from turncheck.run.given import Given
+from turncheck.run.head_start import HeadStart
 from turncheck.run.shards.document import HEAD_NAME, read_answers, read_head
 from turncheck.run.shards.identity import project_digest, settings_given, versions
 
@@ -50,7 +50,7 @@ class Shards:
         """The flags or inputs that all of them were given."""
         return self.heads[0].settings
 
-    def given(self, engine: str) -> Given:
+    def head_start(self, engine: str) -> HeadStart:
         """Return what the run is given that puts them together, with the engine of this name.
 
         Raises:
@@ -68,7 +68,7 @@ class Shards:
                 refused[name] = UserError(one.what, location=place, remedy=one.remedy)
         # The embedded engine is what its project makes it; others were asked where the shards ran.
         engines = None if engine == "embedded" else self._engines
-        return Given(MergedAnswers(answers), parts, refused, engines, self.ensure_same_state)
+        return HeadStart(MergedAnswers(answers), parts, refused, engines, self.ensure_same_state)
 
     def _engines(self, project: Project) -> Engines:
         """Return an engine that was asked elsewhere, by what the shards say of it."""
@@ -160,7 +160,7 @@ class AskedElsewhere(Engines):
 
 def prepare_merge(
     folders: Sequence[Path], own: Mapping[str, Any], environment: Mapping[str, str], *, in_action: bool = False
-) -> tuple[Prepared, Given]:
+) -> tuple[Prepared, HeadStart]:
     """Prepare the run that puts shards together.
 
     Args:
@@ -176,7 +176,7 @@ def prepare_merge(
 
     shards = read_shards(folders)
     prepared = prepare(settings_given(shards.settings, own), environment, in_action=in_action)
-    return prepared, shards.given(prepared.settings.engine)
+    return prepared, shards.head_start(prepared.settings.engine)
 
 
 @contextmanager

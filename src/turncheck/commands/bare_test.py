@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Screen
 
 
-def run_test_both(
+def run_bare_test(
     core: CoreTestOptions, core_output: CoreOutput, nlu: NluTestOptions, nlu_output: NluOutput, screen: Screen
 ) -> int:
     """Judge test stories and NLU data, and write Rasa's files of both and the report, which ``nlu_output`` names.
@@ -65,10 +65,10 @@ def _with_nlu(
         return _without_nlu(report, stopped), stopped
     write_test_files(nlu, output, screen)
     print_nlu(nlu, options.project)
-    both = structs.replace(
+    joined = structs.replace(
         nlu, engine=_of_both(report.engine, nlu.engine), core=report.core, coverage=report.coverage, seed=report.seed
     )
-    return both, stopped
+    return joined, stopped
 
 
 def _without_nlu(report: Report, stopped: CutShortError) -> Report:

@@ -1,4 +1,4 @@
-"""What a run is given before it begins: answers that others gave, and what they said of their engines."""
+"""What is known before a run begins: answers that others gave, and what they said of their engines."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What is known before a run begins; of an ordinary one nothing is.
+class HeadStart:
+    """The head start of a run; an ordinary one has none.
 
     ``parts``: what stood in for what in the parts of the engine that were trained elsewhere. ``refused``: why an
     evaluation could not be trained there. ``engines``: makes those of a project where what the settings name cannot be
@@ -36,4 +36,4 @@ class Given:
     ensure: Callable[[Inputs, Project, Tests], None] | None = None
 
 
-NOTHING_GIVEN = Given()
+NO_HEAD_START = HeadStart()

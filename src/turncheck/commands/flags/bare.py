@@ -109,7 +109,7 @@ def _train_nlu(namespace: argparse.Namespace) -> int:
 
 def _test_both(namespace: argparse.Namespace) -> int:
     """Judge the stories end to end, then the NLU data; what the project has not is left out, and said."""
-    from turncheck.commands.both import run_test_both  # not for --help
+    from turncheck.commands.bare_test import run_bare_test  # not for --help
     from turncheck.commands.core import CoreOutput, run_test_core
     from turncheck.commands.flags import nlu
     from turncheck.commands.nlu import config_files
@@ -151,7 +151,7 @@ def _test_both(namespace: argparse.Namespace) -> int:
             screen.note("No NLU data: only the test stories are tested.")
             return run_test_core(options, replace(output, json=namespace.json), screen)
         if len(config_files(configs)) <= 1:
-            return run_test_both(options, output, *nlu.nlu_options(namespace), screen)
+            return run_bare_test(options, output, *nlu.nlu_options(namespace), screen)
         return max(run_test_core(options, output, screen), nlu.test_nlu(namespace))
     screen.note("No test stories: only the NLU data are tested.")
     return nlu.test_nlu(namespace)
