@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from hostile import HOSTILE
 from pull_request import LINKS, base_report, head_report, pull_request
-from report_builder import case, example, report, story, training
+from report_builder import case, example, report, story, suite, training
 
 from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
@@ -383,6 +383,47 @@ def test_comment_summary_and_junit_lead_to_the_case_on_the_page() -> None:
         assert "[the page](https://ci.example/report.html)" in text
     assert f"details: {broken}" in str(render_junit(head, comparison, verdict, links).content)
     assert "[details]" not in str(render_comment(head, comparison, verdict, LINKS).content)
+
+
+def test_cases_of_one_name_have_links_of_their_own_everywhere() -> None:
+    links = replace(LINKS, html_url="https://ci.example/report.html")
+    stories = [
+        story("twin", "a", line=2, path="tests/test_a.yml"),
+        story("twin", "a", "b!c", line=2, path="tests/test_b.yml"),
+    ]
+    utterances = [suite("one", ("hello", True), ("hello", False), ("hello", False))]
+    sentences = [example("hi", "greet", line=3), example("hi", "greet", "bye", line=9)]
+    head = report(examples=sentences, stories=stories, suites=utterances)
+    comparison = compare(head, Missing("first run"))
+    verdict = judge(head, comparison, head.settings)
+    twin, hello = key_of_test("story", "twin"), key_of_test("batch case", "hello")
+
+    shown = {one["key"]: one["outcome"] for one in data_of(page_of(head))["conversations"]}
+    assert shown == {
+        twin: "passed",
+        f"{twin}-2": "failed",
+        hello: "passed",
+        f"{hello}-2": "failed",
+        f"{hello}-3": "failed",
+    }
+
+    junit = str(render_junit(head, comparison, verdict, links).content)
+    led = re.findall(r"details: https://ci.example/report.html#((?:story|batch)-[\w-]+)", junit)
+    assert led == [f"{twin}-2", f"{hello}-2", f"{hello}-3"]
+    assert "details: https://ci.example/report.html#sentences?intent=greet&amp;outcome=misclassified&amp;all=1" in junit
+    for text in (page_of(head), str(render_comment(head, comparison, verdict, links).content)):
+        for key in (f"{twin}-2", f"{hello}-2", f"{hello}-3", f"{key_of_sentence('hi', 'greet')}-2"):
+            assert re.search(rf"#{key}\b(?!-)", text), key
+        assert not re.search(rf"#{twin}(?![-\w])", text)
+
+
+def test_what_is_wrong_with_a_sentence_or_a_finding_leads_to_the_case_too() -> None:
+    wrong = [example("to Rome", "go", entities=[(3, 7, "city")], found=[], line=4)]
+    right = [example("to Rome", "go", entities=[(3, 7, "city")], line=4)]
+    page = page_of(report(examples=wrong), report(examples=right))
+
+    entry = page[page.index("Entities newly wrong") :]
+    assert f'href="#{key_of_sentence("to Rome", "go")}"' in entry[: entry.index("</section>")]
 
 
 def test_the_comment_of_several_leads_to_each_ones_part_of_the_page() -> None:

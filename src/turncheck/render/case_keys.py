@@ -7,11 +7,19 @@ from last week's comment leads to the same case in today's page.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.base_tests import places_of
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from turncheck.messages.location import Location
+    from turncheck.render.spans import Entry
+    from turncheck.report.model import Report
 
 _KINDS: Final = {"story": "story", "end-to-end case": "case", "batch case": "batch"}
 _DIGITS: Final = 12
@@ -20,6 +28,11 @@ _DIGITS: Final = 12
 def key_of_sentence(text: str, intent: str) -> str:
     """Return the key of a judged sentence."""
     return "sentence-" + _digest(f"{intent}\n{text}")
+
+
+def key_of_text(text: str) -> str:
+    """Return what names a judged sentence by its text alone; :class:`CaseKeys` finds its key by its place."""
+    return "text-" + _digest(text)
 
 
 def key_of_test(kind: str, name: str) -> str:
@@ -35,6 +48,69 @@ def distinct_keys(keys: Iterable[str]) -> list[str]:
         seen[key] += 1
         parts.append(key if seen[key] == 1 else f"{key}-{seen[key]}")
     return parts
+
+
+@dataclass(frozen=True)
+class CaseKeys:
+    """The keys of all cases of a report. Those of one name are told apart by their places."""
+
+    report: Report
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """Those of the judged sentences, in the report's order."""
+        judged = self.report.nlu.predictions if self.report.nlu else ()
+        return tuple(distinct_keys(key_of_sentence(one.text, one.expected.intent or "") for one in judged))
+
+    @cached_property
+    def stories(self) -> tuple[str, ...]:
+        """Those of the stories."""
+        stories = self.report.core.stories if self.report.core else ()
+        return tuple(distinct_keys(key_of_test("story", one.name) for one in stories))
+
+    @cached_property
+    def cases(self) -> tuple[str, ...]:
+        """Those of the end-to-end cases."""
+        cases = self.report.e2e.cases if self.report.e2e else ()
+        return tuple(distinct_keys(key_of_test("end-to-end case", one.name) for one in cases))
+
+    @cached_property
+    def batch(self) -> tuple[str, ...]:
+        """Those of the batch cases, suite by suite."""
+        cases = self.report.batch.cases if self.report.batch else ()
+        return tuple(distinct_keys(key_of_test("batch case", one.text) for one in cases))
+
+    def placed(self, entry: Entry) -> Entry:
+        """Return the entry, it and those below it with the keys of the very cases that are at their places."""
+        below = tuple(map(self.placed, entry.below))
+        key = entry.case and self._at(entry.case, entry.place.location if entry.place else None)
+        return entry if (key, below) == (entry.case, entry.below) else replace(entry, case=key, below=below)
+
+    def _at(self, key: str, location: Location | None) -> str:
+        found = self._of_several.get(key, ())
+        here = (one for one, places in found if location in places)
+        return next(here, "" if key.startswith("text-") else key)
+
+    @cached_property
+    def _of_several(self) -> Mapping[str, Sequence[tuple[str, Sequence[Location]]]]:
+        """The cases that one name means, each with its key and its places."""
+        found: defaultdict[str, list[tuple[str, Sequence[Location]]]] = defaultdict(list)
+        for name, key, places in self._named():
+            found[name].append((key, places))
+        return found
+
+    def _named(self) -> Iterator[tuple[str, str, Sequence[Location]]]:
+        report = self.report
+        judged = report.nlu.predictions if report.nlu else ()
+        for key, sentence in zip(self.sentences, judged, strict=True):
+            yield key_of_text(sentence.text), key, (sentence.location,)
+            yield key_of_sentence(sentence.text, sentence.expected.intent or ""), key, (sentence.location,)
+        for key, story in zip(self.stories, report.core.stories if report.core else (), strict=True):
+            yield key_of_test("story", story.name), key, places_of(story)
+        for key, case in zip(self.cases, report.e2e.cases if report.e2e else (), strict=True):
+            yield key_of_test("end-to-end case", case.name), key, places_of(case)
+        for key, utterance in zip(self.batch, report.batch.cases if report.batch else (), strict=True):
+            yield key_of_test("batch case", utterance.text), key, places_of(utterance)
 
 
 def _digest(text: str) -> str:

@@ -20,6 +20,7 @@ from turncheck.comparison.tally import how_to_run
 from turncheck.comparison.wording import count
 from turncheck.render import entries
 from turncheck.render.batch_text import batch_remarks
+from turncheck.render.case_keys import CaseKeys
 from turncheck.render.causes import caused_first, findings_by_cause, in_both, number_of_tests, tests_by_cause
 from turncheck.render.not_run import skipped_by_cause
 from turncheck.render.overlap_text import overlap_remarks
@@ -86,7 +87,7 @@ def all_sections(
 ) -> tuple[NeutralSection, ...]:
     """Return every section that has something to show, ``unfolded`` entries of each in plain sight."""
     compared = comparison if comparison and comparison.judged else None
-    made = _Sections(unfolded)
+    made = _Sections(unfolded, CaseKeys(report))
     sections = [
         metrics_table(report, comparison),
         made.listed("remarks", "", _remarks(report, compared), lambda remark: remark),
@@ -151,6 +152,7 @@ class _Sections:
     """Makes the sections, ``unfolded`` entries of each in plain sight."""
 
     unfolded: int
+    keys: CaseKeys
 
     def listed(
         self,
@@ -161,7 +163,7 @@ class _Sections:
         *,
         unfolded: int | None = None,
     ) -> NeutralSection:
-        built = tuple(entry(item) for item in islice(items, BUILT))
+        built = tuple(self.keys.placed(entry(item)) for item in islice(items, BUILT))
         return Section(name, title, built, len(items), self.unfolded if unfolded is None else unfolded)
 
     def failures(self, report: Report) -> Iterable[NeutralSection]:

@@ -10,7 +10,7 @@ from turncheck.comparison.changes import and_copies
 from turncheck.comparison.consequences import cause_of
 from turncheck.comparison.wording import count
 from turncheck.messages.finding import Finding
-from turncheck.render.case_keys import key_of_sentence, key_of_test
+from turncheck.render.case_keys import key_of_sentence, key_of_test, key_of_text
 from turncheck.render.phrases import also_misunderstood, expected_got, expected_intent, expected_understood, heard, sure
 from turncheck.render.robustness_text import variant_told
 from turncheck.render.spans import Code, Entry, Place, Prose, Said, line, listed
@@ -86,7 +86,7 @@ def under_noise(sentence: SentenceUnderNoise) -> Entry:
     """A sentence, and what became of its variants."""
     entry = line(Said(sentence.text), " (", Code(sentence.intent), ")")
     below = tuple(Entry(variant_told(one, sentence.intent)) for one in sentence.failed)
-    return Entry(entry, _at(sentence.location), below=below)
+    return Entry(entry, _at(sentence.location), below=below, case=key_of_sentence(sentence.text, sentence.intent))
 
 
 def step(kind: str, case: CaseChange) -> Entry:
@@ -148,7 +148,8 @@ def _keeps_from_passing(
     wrong = expected_understood(sentence.expected, sentence.predicted, case=case)
     spans = line(Said(sentence.text), ": ", wrong, sure(sentence.confidence), " in ", spoilt)
     reasons = (training(change, not_new=not_new) for change in sentence.because)
-    return Entry(spans, _at(sentence.location), below=tuple(reasons))
+    key = key_of_test("end-to-end case" if case else "story", sentence.stories[0].name) if sentence.stories else ""
+    return Entry(spans, _at(sentence.location), below=tuple(reasons), case=key)
 
 
 def steps(tests: Sequence[Test]) -> Entry:
@@ -178,7 +179,7 @@ def _test(kind: str, case: CaseChange) -> Line:
 def labelled(what: str, case: CaseChange) -> Entry:
     """A sentence with its entities or its response."""
     spans = line(Code(case.expected), " is right again") if case.passed else expected_got(case.expected, case.actual)
-    return Entry(line(f"{what} of ", Said(case.name), ": ", spans), _at(case.location))
+    return Entry(line(f"{what} of ", Said(case.name), ": ", spans), _at(case.location), case=key_of_text(case.name))
 
 
 def edited(kind: str, case: CaseChange) -> Entry:
@@ -235,9 +236,8 @@ def collision(collision: Collision) -> Entry:
 def findings(found: Sequence[Finding | FindingChange], *, advises: bool = True, because: Sequence[Test] = ()) -> Entry:
     """Findings about one thing, as one entry: the first with what to do; below it the others, and who fails by it."""
     first, *others = found
-    below = [
-        Entry(line("fails because of it: ", *_named_test(*test).line), _named_test(*test).place) for test in because
-    ]
+    tests = [_named_test(*test) for test in because]
+    below = [replace(test, line=line("fails because of it: ", *test.line)) for test in tests]
     below += [] if others else [Entry(place=Place(place)) for place in first.others]
     below += [Entry(line(Prose(_message(finding))), _at(finding.location)) for finding in others]
     spans = line(Prose(_message(first)))

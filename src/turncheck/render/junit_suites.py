@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlencode
 
 from junit_xml import TestCase, TestSuite
 
 from turncheck.comparison.cases import batch_actual, batch_expected, telling_step
 from turncheck.messages.location import Location
-from turncheck.render.case_keys import key_of_test
+from turncheck.render.case_keys import CaseKeys
 from turncheck.render.junit_lines import batch_lines, content, heard, listed, misclassified, misheard, step_lines
 from turncheck.render.junit_names import Named, distinct, path_of_class
 from turncheck.render.links import repository_path
@@ -55,6 +56,7 @@ class SuiteWriter:
         self._links = links
         self._flavour = flavour
         self._rooted = Rooted(report)
+        self._keys = CaseKeys(report)
         self._project = report.project.root or report.project.name
         self._whole = next(places(report), None)
         """The place of what is of no single file; an older report names none for it."""
@@ -94,9 +96,9 @@ class SuiteWriter:
             return listed(lines)
         return listed([f"at ({path}:{line or 1}:{at.column or 1})", *lines])
 
-    def _on_page(self, kind: str, name: str) -> list[str]:
-        """Where the page shows a test, if its address is known."""
-        return [f"details: {address}"] if (address := self._links.case(key_of_test(kind, name))) else []
+    def _on_page(self, key: str) -> list[str]:
+        """Where the page shows a case, or a view, if its address is known."""
+        return [f"details: {address}"] if (address := self._links.case(key)) else []
 
     def validation(self) -> Iterable[Suite]:
         if self._report.validation is None:
@@ -145,7 +147,9 @@ class SuiteWriter:
         written = []
         for case, (intent, of_intent) in zip(cases[: len(judged)], judged, strict=True):
             gates = [gate for gate in failed if gate.metric and gate.metric.startswith(f"nlu.intents[{intent}].")]
-            written.append(self._intent(case, of_intent, gates))
+            view = f"sentences?{urlencode({'intent': intent, 'outcome': 'misclassified', 'all': '1'}, errors='replace')}"
+            page = self._on_page(view) if any(not one.correct for one in of_intent) else []
+            written.append(self._intent(case, of_intent, gates, page))
         places = {example.intent.partition("/")[0]: example.location for example in reversed(nlu.training)}
         for case, entry in zip(cases[len(judged) :], nlu.unjudged, strict=True):
             left_out = self._case(case, at=places.get(entry.intent))
@@ -153,12 +157,15 @@ class SuiteWriter:
             written.append(left_out)
         yield self._suite("nlu", written, "nlu")
 
-    def _intent(self, case: Named, judged: Sequence[NluPrediction], gates: Sequence[GateResult]) -> TestCase:
-        """The sentences of one intent, and the gates about it that failed."""
+    def _intent(
+        self, case: Named, judged: Sequence[NluPrediction], gates: Sequence[GateResult], page: Sequence[str]
+    ) -> TestCase:
+        """The sentences of one intent, where the ``page`` shows them, and the gates about it that failed."""
         wrong = [example for example in judged if not example.correct]
         place = (wrong or judged)[0].location
         lines = [
             f"{len(judged) - len(wrong)} of {len(judged)} right",
+            *page,
             *(misclassified(self._rooted, one) for one in wrong),
         ]
         written = self._case(case, at=place)
@@ -180,28 +187,27 @@ class SuiteWriter:
         wrong = telling_step(story)
         place = wrong.location if wrong and wrong.location else story.location
         written = self._case(case, at=place, seconds=self._report.timings.get(f"core[{number}]"))
+        page = self._on_page(self._keys.stories[number])
         if story.outcome == "misunderstood":
-            self._misunderstood(written, story, place)
+            self._misunderstood(written, story, place, page)
         elif not story.passed:
             message = plain(expected_got(wrong.wanted, wrong.got)) if wrong else "the story failed"
             lines = [line for step in story.steps for line in step_lines(self._rooted, step)]
             also = [f"also misunderstood: {line}" for line in misheard(self._rooted, story)]
-            shown = [*lines, *also, *self._on_page("story", story.name)]
-            written.add_failure_info(attribute(message), self._text(shown, place), "story")
+            written.add_failure_info(attribute(message), self._text([*lines, *also, *page], place), "story")
         return written
 
-    def _misunderstood(self, written: TestCase, story: StoryResult, place: Location) -> None:
+    def _misunderstood(self, written: TestCase, story: StoryResult, place: Location, page: Sequence[str]) -> None:
         lines = misheard(self._rooted, story)
         message = f"misunderstood: {lines[0] if lines else 'the imported files do not say which sentence'}"
-        self._add_misunderstood(
-            written, message, [*lines, "With the intents and entities as written the story passes."], place
-        )
+        passes = "With the intents and entities as written the story passes."
+        self._add_misunderstood(written, message, [*lines, passes, *page], place)
 
-    def _misunderstood_case(self, written: TestCase, result: CaseResult, place: Location) -> None:
+    def _misunderstood_case(self, written: TestCase, result: CaseResult, place: Location, page: Sequence[str]) -> None:
         lines = misheard(self._rooted, result)
         message = f"misunderstood: {lines[0] if lines else 'the report does not say which sentence'}"
         passes = "Understood as on the base, the case passes."
-        self._add_misunderstood(written, message, [*lines, passes, *result.difference], place)
+        self._add_misunderstood(written, message, [*lines, passes, *result.difference, *page], place)
 
     def _add_misunderstood(self, written: TestCase, text: str, lines: Sequence[str], place: Location) -> None:
         """Where it is not to fail the run: as skipped, which is how pytest reports an expected failure."""
@@ -224,19 +230,16 @@ class SuiteWriter:
         written = self._case(case, at=place, seconds=self._report.timings.get(f"e2e[{number}]"))
         reason = self._rooted.text(result.reason or result.outcome)
         words = plain(expected_got(wrong.expected, wrong.actual or "nothing")) if wrong else reason
+        page = self._on_page(self._keys.cases[number])
         match result.outcome:
             case "failed":
-                lines = [
-                    *result.difference,
-                    *heard(self._rooted, result),
-                    *self._on_page("end-to-end case", result.name),
-                ]
+                lines = [*result.difference, *heard(self._rooted, result), *page]
                 written.add_failure_info(attribute(words), self._text(lines, place), "assertion")
             case "misunderstood":
-                self._misunderstood_case(written, result, place)
+                self._misunderstood_case(written, result, place, page)
             case "error":
                 message = reason if result.reason else words
-                written.add_error_info(attribute(message), self._text(result.difference, place), "error")
+                written.add_error_info(attribute(message), self._text([*result.difference, *page], place), "error")
             case "skipped":
                 written.add_skipped_info(attribute(reason))
             case "passed" if result.warning is not None:
@@ -252,14 +255,13 @@ class SuiteWriter:
             self._of_file(f"batch.{suite.name}", one.text, one.location, batch_expected(one)) for suite, one in judged
         ]
         of_suite: dict[int, list[TestCase]] = {id(suite): [] for suite in suites}
-        for case, (suite, result) in zip(distinct(named), judged, strict=True):
-            written = self._case(case)
+        for case, (suite, result), key in zip(distinct(named), judged, self._keys.batch, strict=True):
+            written, page = self._case(case), self._on_page(key)
             if result.result == "not-evaluated":
-                written.add_error_info(attribute(batch_actual(result)), self._text([], result.location), "error")
+                written.add_error_info(attribute(batch_actual(result)), self._text(page, result.location), "error")
             elif not result.passed:
                 message = attribute(plain(expected_got(batch_expected(result), batch_actual(result))))
-                shown = [*batch_lines(result), *self._on_page("batch case", result.text)]
-                written.add_failure_info(message, self._text(shown, result.location), "batch")
+                written.add_failure_info(message, self._text([*batch_lines(result), *page], result.location), "batch")
             of_suite[id(suite)].append(written)
         yield from (self._suite(f"batch {suite.name}", of_suite[id(suite)]) for suite in suites)
 

@@ -12,7 +12,7 @@ from turncheck.comparison.base_tests import Result, ResultsByPlace, places_of
 from turncheck.comparison.cases import judged_again
 from turncheck.comparison.misunderstood import understanding_in_words
 from turncheck.comparison.model import BaseTests
-from turncheck.render.case_keys import distinct_keys, key_of_test
+from turncheck.render.case_keys import CaseKeys
 from turncheck.render.page.model import Base, Conversation, Turn
 from turncheck.render.page.traces import as_text, slots_in_words, trace_in_words
 from turncheck.render.phrases import nearest
@@ -38,11 +38,7 @@ def conversations(report: Report, comparison: Comparison | None, files: Files) -
     stories = report.core.stories if report.core else ()
     cases = report.e2e.cases if report.e2e else ()
     batch = [case for suite in (report.batch.suites if report.batch else ()) for case in suite.cases]
-    keys = distinct_keys([
-        *(key_of_test("story", one.name) for one in stories),
-        *(key_of_test("end-to-end case", one.name) for one in cases),
-        *(key_of_test("batch case", one.text) for one in batch),
-    ])  # fmt: skip
+    keys = CaseKeys(report)
     compared = comparison if comparison is not None and comparison.judged else None
     before = compared.base_tests if compared else BaseTests()
     changed_stories = _Changes(compared.stories if compared else None, before.stories)
@@ -53,7 +49,7 @@ def conversations(report: Report, comparison: Comparison | None, files: Files) -
         *(made.end_to_end(one, changed_cases) for one in cases),
         *(made.batch(one, changed_batch) for one in batch),
     ]
-    return [_with_key(one, key) for one, key in zip(listed, keys, strict=True)]
+    return [_with_key(one, key) for one, key in zip(listed, (*keys.stories, *keys.cases, *keys.batch), strict=True)]
 
 
 def _with_key(one: Conversation, key: str) -> Conversation:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from turncheck.render.case_keys import CaseKeys
 from turncheck.render.page.conversations import conversations
 from turncheck.render.page.index import Files, Labels
 from turncheck.render.page.model import Assistant, Coverage, CoverageItem, Finding, NotRun, Replaced
@@ -30,7 +31,7 @@ def assistant_data(
     compared = comparison if comparison.judged else None
     files, labels = Files(report.project.root, links), Labels()
     rooted = Rooted(report, also=base_places(compared))
-    sentences, training = sentence_columns(report.nlu, compared, files, labels)
+    sentences, training = sentence_columns(report.nlu, compared, files, labels, keys=CaseKeys(report).sentences)
     confused, base_confused = confusions(report.nlu, labels), _base_confusions(compared, labels)
     intents = intent_rows(report.nlu, compared, labels)
     found = _findings(report, compared, files, rooted)

@@ -6,13 +6,12 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.comparison.cases import entity_spans
-from turncheck.render.case_keys import distinct_keys, key_of_sentence
 from turncheck.render.main_metrics import change_of, how_few, is_on_shared, mark
 from turncheck.render.page.index import NONE
 from turncheck.render.page.model import Entities, Entity, Intent, Selection, Sentences, Side, Threshold, Training
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from turncheck.comparison.changes import CaseChange, ChangedCases
     from turncheck.comparison.judgement import MetricDelta
@@ -38,9 +37,9 @@ def changes_of(cases: ChangedCases) -> Changes:
 
 
 def sentence_columns(
-    nlu: Nlu | None, comparison: Comparison | None, files: Files, labels: Labels
+    nlu: Nlu | None, comparison: Comparison | None, files: Files, labels: Labels, *, keys: Sequence[str]
 ) -> tuple[Sentences, Training]:
-    """Return every judged sentence, and the training sentences that are near to a wrong one."""
+    """Return every judged sentence, and the training sentences that are near to a wrong one; each has its key."""
     judged = nlu.predictions if nlu else ()
     changed = changes_of(comparison.examples) if comparison else {}
     entities = changes_of(comparison.entities) if comparison else {}
@@ -50,7 +49,7 @@ def sentence_columns(
     training, neighbours = _neighbours(nlu, files, labels)
     columns = Sentences(
         total=len(judged),
-        key=distinct_keys(key_of_sentence(one.text, one.expected.intent or "") for one in judged),
+        key=list(keys),
         text=[one.text for one in judged],
         expected=[labels.number(one.expected.intent) for one in judged],
         predicted=[labels.number(one.predicted.intent) for one in judged],
