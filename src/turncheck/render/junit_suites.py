@@ -147,8 +147,8 @@ class SuiteWriter:
         written = []
         for case, (intent, of_intent) in zip(cases[: len(judged)], judged, strict=True):
             gates = [gate for gate in failed if gate.metric and gate.metric.startswith(f"nlu.intents[{intent}].")]
-            view = f"sentences?{urlencode({'intent': intent, 'outcome': 'misclassified', 'all': '1'}, errors='replace')}"
-            page = self._on_page(view) if any(not one.correct for one in of_intent) else []
+            filters = urlencode({"intent": intent, "outcome": "misclassified", "all": "1"}, errors="replace")
+            page = self._on_page(f"sentences?{filters}") if any(not one.correct for one in of_intent) else []
             written.append(self._intent(case, of_intent, gates, page))
         places = {example.intent.partition("/")[0]: example.location for example in reversed(nlu.training)}
         for case, entry in zip(cases[len(judged) :], nlu.unjudged, strict=True):
