@@ -63,7 +63,7 @@ def run_calibrate(flags: Mapping[str, Any], results: Path | None, screen: Screen
     if results is not None and named:
         raise UserError(f"--results and --{named[0]} name two models", remedy="Give one of the two.")
     theirs = _theirs(inputs, screen) if results is None else _read(results, settings)
-    ours = _judged(replace(inputs, settings=_of_engine(settings, "embedded")), screen)
+    ours = _judged(replace(inputs, settings=_of_engine(settings, "embedded")), screen, "the stand-in")
     calibration = calibration_of(ours, theirs, digest_of(read_given(settings).config))
     path = Path(settings.project) / CALIBRATION_FILE
     write_file(path, msgspec.json.format(json_of(calibration), indent=1) + b"\n")
@@ -106,7 +106,7 @@ def _why_nothing(ours: Report, theirs: Report) -> str:
 
 
 def _theirs(inputs: Inputs, screen: Screen) -> Report:
-    return _judged(replace(inputs, settings=_of_engine(inputs.settings, "rasa")), screen)
+    return _judged(replace(inputs, settings=_of_engine(inputs.settings, "rasa")), screen, "your Rasa")
 
 
 def _of_engine(settings: Settings, engine: str) -> Settings:
@@ -116,7 +116,7 @@ def _of_engine(settings: Settings, engine: str) -> Settings:
     return replace(settings, **defaults, engine=engine, evaluations=("nlu", "core"), thresholds=(), max_regression=())
 
 
-def _judged(inputs: Inputs, screen: Screen) -> Report:
+def _judged(inputs: Inputs, screen: Screen, who: str) -> Report:
     """Have an engine judge the project's test sentences and stories.
 
     Raises:
@@ -124,7 +124,6 @@ def _judged(inputs: Inputs, screen: Screen) -> Report:
     """
     report = evaluate_project(inputs, screen).report
     if report.stopped is not None:
-        who = "your Rasa" if inputs.settings.engine == "rasa" else "the stand-in"
         raise UserError(f"{who} did not judge everything: {report.stopped}", remedy="Nothing was written.")
     faults = [one for one in report.skipped if one.fault]
     if faults:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from turncheck.messages.errors import UserError
 from turncheck.settings.engines import ENGINES
@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import Engines, Models
     from turncheck.project.model import Project
+    from turncheck.settings.engines import ProjectKind
     from turncheck.settings.options import Settings
+
+
+_KINDS: Final[Mapping[ProjectKind, tuple[str, str]]] = {
+    "rasa": ("a Rasa project", "Rasa projects"),
+    "kore": ("a Kore.ai assistant", "Kore.ai assistants"),
+}
+"""One of each kind in words, and several."""
 
 
 class EngineModule(Protocol):
@@ -55,11 +63,14 @@ def chosen_engines(
             needs is not installed.
     """
     refuse_settings_of_others(settings)
-    if settings.engine == "rasa" and project.kore is not None:
+    registered = ENGINES[settings.engine]
+    if project.kind not in registered.kinds:
+        runs = " and ".join(_KINDS[kind][1] for kind in registered.kinds)
         raise UserError(
-            "the engine 'rasa' runs Rasa projects; this is a Kore.ai assistant", remedy="Use the engine 'embedded'."
+            f"the engine '{settings.engine}' runs {runs}; this is {_KINDS[project.kind][0]}",
+            remedy=f"Use the engine '{default_of('engine')}'.",
         )
-    module = cast("EngineModule", import_module(ENGINES[settings.engine].module))
+    module = cast("EngineModule", import_module(registered.module))
     with module.opened(settings, project, environment, hosts, models) as engines:
         yield engines
 
@@ -75,5 +86,5 @@ def refuse_settings_of_others(settings: Settings) -> None:
         if is_given and option.engine not in {None, settings.engine}:
             raise UserError(
                 f"--{name} is for the engine '{option.engine}'",
-                remedy=f"Add --engine {option.engine}, or leave it out.",
+                remedy=f"Add --engine {option.engine}, or omit it.",
             )
