@@ -308,3 +308,19 @@ def test_an_assistant_that_the_change_takes_away_fails_the_run(
     assert run_command_line([*run, "--accept-gone", "bots/bank"]) == 0
     assert run_command_line([*run, "--fail-on", "errors"]) == 0
     assert run_command_line([*run[:1], *run[3:], "--baseline", "none"]) == 0
+
+
+def test_a_link_to_an_assistant_is_none_that_could_be_gone(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bots/link").symlink_to("bank")
+    git("add", "-A")
+    git("commit", "-q", "-m", "a link")
+    git("commit", "-q", "--allow-empty", "-m", "a change")
+
+    assert run_command_line(["run", "--project", "bots/*", "--base", "HEAD~1", "--workers", "1", "--quiet"]) == 0
+    assert "bots/link" not in capsys.readouterr().err
+
+    shutil.rmtree("bots/bank")
+    Path("bots/link").unlink()
+    git("commit", "-q", "-a", "-m", "both are gone")
+    assert run_command_line(["run", "--project", "bots/*", "--base", "HEAD~1", "--workers", "1", "--quiet"]) == 2
+    assert "bots/bank: the base measures it, and this change deletes it" in capsys.readouterr().err

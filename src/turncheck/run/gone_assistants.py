@@ -69,10 +69,15 @@ def gone_assistants(
                 words = [os.path.relpath(word, here) for word in listed]
         except (GitError, HostError, UserError, ValueError):
             return []
-        there = [match for word in words for match in _assistants(here, word)]
-    now = {os.path.normpath(os.path.relpath(path)) for path in measured}
-    gone = dict.fromkeys(path for path in map(os.path.normpath, there) if path not in now)
-    return [path for path in gone if path not in {os.path.normpath(one) for one in settings.accept_gone}]
+        there = {os.path.normpath(match): _real(here, match) for word in words for match in _assistants(here, word)}
+    now = {_real(Path(), path) for path in measured}
+    accepted = {os.path.normpath(one) for one in settings.accept_gone}
+    return [path for path, real in there.items() if real not in now and not {path, real} & accepted]
+
+
+def _real(folder: Path, path: Path | str) -> str:
+    """Return where an assistant lies, from the folder: a link to one is not another one."""
+    return os.path.relpath(os.path.realpath(folder / path), os.path.realpath(folder))
 
 
 def _assistants(here: Path, word: str) -> list[str]:
