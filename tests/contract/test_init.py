@@ -39,16 +39,48 @@ def copied(project: Path, folder: Path, *, tests: bool = False) -> Path:
 
 
 @pytest.mark.parametrize("host", SCHEMAS)
-@pytest.mark.parametrize("projects", [["."], ["bots/a", 'bots/it\'s "b": $(x)']])
-def test_each_workflow_is_one_of_its_host(host: str, projects: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("projects", [["."], ["bots/a", 'bots/it\'s "b": $(x)', "-c"]])
+@pytest.mark.parametrize("branch", ["on", "release/#1"])
+def test_each_workflow_is_one_of_its_host(host: str, projects: list[str], branch: str, tmp_path: Path) -> None:
     file = tmp_path / "workflow.yml"
-    file.write_text(workflow(host, projects), encoding="utf-8")
+    file.write_text(workflow(host, projects, branch), encoding="utf-8")
+    if host != "gitlab":
+        assert branch in str(yaml.safe_load(file.read_text()))
 
     command = [str(BIN / "check-jsonschema"), "--builtin-schema", *SCHEMAS[host], str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "bots/a" in file.read_text() or projects == ["."]
+
+
+@pytest.mark.parametrize("host", ["gitlab", "azure", "bitbucket", "jenkins"])
+def test_one_command_measures_all_so_that_none_hides_another(host: str) -> None:
+    text = workflow(host, ["bots/a", "bots/it's", "-c"])
+
+    (command,) = re.findall(r"turncheck run [^\n]*", text)
+    assert "'bots/a' 'bots/it" in command
+    assert "'./-c'" in command
+    assert "turncheck run '" not in workflow(host, ["."])
+
+
+@pytest.mark.parametrize("remote", [True, False])
+def test_the_default_branch_is_the_repositorys(remote: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = tmp_path / "server"
+    bot = copied(EXAMPLES[0], server / "bot")
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-C"]
+    subprocess.run(["git", "init", "-q", "-b", "trunk", server], check=True)
+    if remote:
+        for command in (["add", "-A"], ["commit", "-q", "-m", "bot"]):
+            subprocess.run([*git, server, *command], check=True)
+        subprocess.run(["git", "clone", "-q", server, tmp_path / "clone"], check=True)
+        subprocess.run([*git, tmp_path / "clone", "checkout", "-q", "-b", "feature"], check=True)
+        bot = tmp_path / "clone" / "bot"
+    monkeypatch.chdir(bot)
+
+    assert run_command_line(["init", "--write"]) == 0
+
+    assert "branches: [trunk]" in (bot.parent / ".github" / "workflows" / "turncheck.yml").read_text()
 
 
 def test_the_workflow_of_github_has_no_finding_of_its_linters(tmp_path: Path) -> None:

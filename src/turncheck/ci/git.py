@@ -66,6 +66,12 @@ class Checkout:
         """Return the name under which the default branch is known here."""
         return next((name for name in _DEFAULT_BRANCHES if self.commit(name)), None)
 
+    def main_branch(self) -> str:
+        """Return what the default branch is called; where nothing says so, the current one, else ``main``."""
+        remote = self.remote()
+        named = self._ask("symbolic-ref", "--quiet", "--short", f"refs/remotes/{remote}/HEAD") or self.default_branch()
+        return (named or self._ask("symbolic-ref", "--quiet", "--short", "HEAD") or "main").removeprefix(f"{remote}/")
+
     def state_of(self, name: str) -> str | None:
         """Return the commit of a branch as its remote has it, or of whatever else a name stands for here."""
         remote = f"{self.remote()}/{name}" if _NAME_OF_A_BRANCH.fullmatch(name) else None

@@ -57,7 +57,7 @@ def run_init(folder: Path, host: str | None, *, write: bool, say: Callable[[str]
 
 def files_of(repository: Repository, place: str) -> Iterator[Proposed]:
     """Yield every file that is proposed, whether it is there or not; ``place``: where the host has its own."""
-    yield Proposed(place, workflow(repository.host, repository.projects))
+    yield Proposed(place, workflow(repository.host, repository.projects, repository.branch))
     for project in repository.projects:
         below = f"{project}/" if project != "." else ""
         yield Proposed(f"{below}{FILE_NAME}", settings_text())

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from turncheck.ci.git import Checkout
+
 HOSTS: Final = ("github", "gitlab", "azure", "bitbucket", "jenkins")
 _FILES: Final = (
     ("gitlab", ".gitlab-ci.yml"),
     ("azure", "azure-pipelines.yml"),
     ("bitbucket", "bitbucket-pipelines.yml"),
     ("jenkins", "Jenkinsfile"),
-    ("github", ".github"),
+    ("github", ".github/workflows"),
 )
 _ADDRESSES: Final = (
     ("gitlab", re.compile(r"gitlab", re.IGNORECASE)),
@@ -35,13 +37,14 @@ _ADDRESSES: Final = (
 class Repository:
     """A repository, or a folder without git. ``projects`` are its assistants' folders, relative to ``top``.
 
-    ``told_by`` says what the host was known by.
+    ``told_by`` says what the host was known by; ``branch`` is the default one.
     """
 
     top: Path
     projects: tuple[str, ...]
     host: str
     told_by: str
+    branch: str = "main"
 
 
 def look_at(folder: Path, host: str | None = None) -> Repository:
@@ -56,16 +59,22 @@ def look_at(folder: Path, host: str | None = None) -> Repository:
     if not found:
         raise UserError(
             f"no assistant was found in {folder} or below",
-            remedy="An assistant has a domain.yml (or a folder domain/) beside its config.yml or its folder data/.",
+            remedy="An assistant has a domain.yml (or a folder domain/) beside its config.yml or its folder data/, "
+            "or is an export of Kore.ai.",
         )
     projects = tuple(shown_path(one.resolve().relative_to(top.resolve())) or "." for one in found)
-    if host is not None:
-        return Repository(top, projects, host, "as named")
+    branch = checkout.main_branch() if checkout is not None else "main"
+    name, told_by = (host, "as named") if host is not None else _host_of(top, checkout)
+    return Repository(top, projects, name, told_by, branch)
+
+
+def _host_of(top: Path, checkout: Checkout | None) -> tuple[str, str]:
+    """Return the CI host, and what it was known by."""
     for name, file in _FILES:
         if (top / file).exists():
-            return Repository(top, projects, name, f"there is {file}")
+            return name, f"there is {file}"
     address = checkout.address() if checkout is not None else None
     for name, pattern in _ADDRESSES:
         if address and pattern.search(address):
-            return Repository(top, projects, name, "from the address of the remote repository")
-    return Repository(top, projects, "github", "nothing says another; --host names one")
+            return name, "from the address of the remote repository"
+    return "github", "nothing says another; --host names one"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CHECKOUT: Final = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1"
+_PLAIN: Final = re.compile(r"(?!(?:true|false|yes|no|on|off|null|y|n)\Z)[A-Za-z_][\w./-]*", re.IGNORECASE | re.ASCII)
 _PLACES: Final[Mapping[str, tuple[str, ...]]] = {
     "github": (".github/workflows/turncheck.yml",),
     "gitlab": (".gitlab-ci.yml", ".gitlab/turncheck.yml"),
@@ -45,25 +47,38 @@ def token_of(host: str) -> str:
     return _TOKENS[host]
 
 
-def workflow(host: str, projects: Sequence[str]) -> str:
-    """Return the file's text. Each assistant has a job, or a step, of its own."""
+def workflow(host: str, projects: Sequence[str], branch: str = "main") -> str:
+    """Return the file's text. On GitHub each assistant has a job of its own, elsewhere one run measures them all.
+
+    Args:
+        host: one that there is a place for.
+        projects: the folders of the assistants.
+        branch: the default one.
+    """
     write = {"github": _github, "gitlab": _gitlab, "azure": _azure, "bitbucket": _bitbucket, "jenkins": _jenkins}
-    return write[host](projects)
+    return write[host](projects, _scalar(branch))
 
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _shell(project: str) -> str:
-    return "'" + project.replace("'", "'\\''") + "'"
+def _scalar(name: str) -> str:
+    """Return a name as YAML has it, without quotes where it needs none."""
+    return name if _PLAIN.fullmatch(name) else _quoted(name)
 
 
-def _run(project: str, out: str) -> str:
-    return f"turncheck run {_shell(project)} --out {out}"
+def _run(projects: Sequence[str], *more: str) -> str:
+    """Return the command that measures these assistants in one run: one exit status, one comment."""
+    named = [] if list(projects) == ["."] else [f"./{one}" if one.startswith("-") else one for one in projects]
+    return " ".join(["turncheck run", *map(_shell, named), *more])
 
 
-def _github(projects: Sequence[str]) -> str:
+def _shell(word: str) -> str:
+    return "'" + word.replace("'", "'\\''") + "'"
+
+
+def _github(projects: Sequence[str], branch: str) -> str:
     several = len(projects) > 1
     matrix = f"""\
     strategy:
@@ -73,12 +88,12 @@ def _github(projects: Sequence[str]) -> str:
 """
     project = "${{ matrix.project }}" if several else _quoted(projects[0])
     return f"""\
-# Measured on every pull request, and on main so that there is a report to compare with.
+# Measured on every pull request, and on {branch} so that there is a report to compare with.
 name: turncheck
 on:
   pull_request:
   push:
-    branches: [main]
+    branches: [{branch}]
 permissions: {{}}
 concurrency:
   group: turncheck-${{{{ github.workflow }}}}-${{{{ github.ref }}}}
@@ -102,28 +117,19 @@ jobs:
 """
 
 
-def _gitlab(projects: Sequence[str]) -> str:
-    several = len(projects) > 1
-    matrix = f"""\
-  parallel:
-    matrix:
-    - PROJECT: [{", ".join(map(_quoted, projects))}]
-"""
-    project = "$PROJECT" if several else projects[0]
-    command = f'turncheck run "{project}"' if several else f"turncheck run {_shell(project)}"
+def _gitlab(projects: Sequence[str], branch: str) -> str:  # noqa: ARG001 - a variable has it
     return f"""\
 # Measured in merge requests, and on the default branch.
 turncheck:
   image: python:3.12
   variables:
     GIT_DEPTH: 0
-{matrix if several else ""}\
   rules:
   - if: $CI_PIPELINE_SOURCE == "merge_request_event"
   - if: $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
   script:
   - pip install turncheck
-  - {_quoted(command)}
+  - {_quoted(_run(projects))}
   artifacts:
     when: always
     paths: [results/]
@@ -135,32 +141,25 @@ turncheck:
 """
 
 
-def _azure(projects: Sequence[str]) -> str:
-    steps = "".join(
-        f"""\
-- script: {_quoted(_run(project, f"results/{number}"))}
-  displayName: {_quoted(f"turncheck {project}")}
-  condition: succeededOrFailed()
-  env:
-    SYSTEM_ACCESSTOKEN: $(System.AccessToken)
-"""
-        for number, project in enumerate(projects, 1)
-    )
+def _azure(projects: Sequence[str], branch: str) -> str:
     return f"""\
 # For pull requests in Azure Repos, add this pipeline to the branch policy "Build validation".
-trigger: [main]
+trigger: [{branch}]
 pool:
   vmImage: ubuntu-latest
 steps:
 - checkout: self
   fetchDepth: '0'
 - script: pip install turncheck
-{steps}\
+- script: {_quoted(_run(projects))}
+  name: turncheck
+  env:
+    SYSTEM_ACCESSTOKEN: $(System.AccessToken)
 - task: PublishTestResults@2
   condition: succeededOrFailed()
   inputs:
     testResultsFormat: JUnit
-    testResultsFiles: results/*/junit.xml
+    testResultsFiles: results/junit.xml
     testRunTitle: turncheck
 - publish: results
   artifact: turncheck
@@ -168,37 +167,30 @@ steps:
 """
 
 
-def _bitbucket(projects: Sequence[str]) -> str:
-    steps = [
-        f"""\
-    - step:
-        name: {_quoted(f"turncheck {project}")}
-        script:
-        - pip install turncheck
-        - {_quoted(_run(project, "test-results"))}
-        artifacts:
-        - test-results/**
-"""
-        for project in projects
-    ]
-    everywhere = "".join(steps)
+def _bitbucket(projects: Sequence[str], branch: str) -> str:
     return f"""\
-# Measured in pull requests, and on main.
+# Measured in pull requests, and on {branch}.
 image: python:3.12
 clone:
   depth: full
 pipelines:
   pull-requests:
     '**':
-{everywhere}\
+    - step: &turncheck
+        name: turncheck
+        script:
+        - pip install turncheck
+        - {_quoted(_run(projects, "--out test-results"))}
+        artifacts:
+        - test-results/**
   branches:
-    main:
-{everywhere}"""
+    {branch}:
+    - step: *turncheck
+"""
 
 
-def _jenkins(projects: Sequence[str]) -> str:
-    groovy = [_run(project, f"results/{number}").replace("\\", "\\\\") for number, project in enumerate(projects, 1)]
-    steps = "\n".join(f"          sh '''python -m {command}'''" for command in groovy)
+def _jenkins(projects: Sequence[str], branch: str) -> str:  # noqa: ARG001 - it builds every branch
+    command = _run(projects).replace("\\", "\\\\")
     return f"""\
 // A multibranch pipeline; the credential turncheck-token may comment where the change lies.
 pipeline {{
@@ -209,15 +201,15 @@ pipeline {{
       steps {{
         sh 'pip install --user turncheck'
         withCredentials([string(credentialsId: 'turncheck-token', variable: 'GITHUB_TOKEN')]) {{
-{steps}
+          sh '''python -m {command}'''
         }}
       }}
     }}
   }}
   post {{
     always {{
-      junit 'results/*/junit.xml'
-      recordIssues tools: [sarif(pattern: 'results/*/findings.sarif')]
+      junit 'results/junit.xml'
+      recordIssues tools: [sarif(pattern: 'results/findings.sarif')]
       archiveArtifacts 'results/**'
     }}
   }}
