@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
-from test_strength import CASES, STORIES, small_bot
+from test_strength import CASES, CONFIG, DOMAIN, NLU, RULES, STORIES, small_bot
 
 from turncheck.cli import run_command_line
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
+from turncheck.evaluation.robustness.robustness import evaluate_robustness
+from turncheck.evaluation.robustness.training import training_sentences
 from turncheck.evaluation.strength.assistant import Workshop
+from turncheck.evaluation.strength.bench import make_bench
+from turncheck.evaluation.strength.mutants import mutants_of
 from turncheck.evaluation.strength.strength import StrengthRun, evaluate_strength
-from turncheck.evaluation.strength.suggest import REVIEW, cases_text, suggest
+from turncheck.evaluation.strength.suggested_files import REVIEW, cases_text, stories_text
+from turncheck.evaluation.strength.tasks import sentence_tasks
+from turncheck.evaluation.strength.trial import killing_test
 from turncheck.project.e2e.cases import read_cases
+from turncheck.project.model import Project
+from turncheck.project.nlu_data import Example, NluData
 from turncheck.project.reader import read_project, read_story_files
 from turncheck.report.model import Strength
+from turncheck.report.strength import SuggestedTest
 from turncheck.validation.project_tests import ProjectTests
 
 WORKSHOP = Workshop(EmbeddedNluTrainer(), 42)
@@ -26,32 +36,64 @@ def the_tests(root: Path, *cases: str) -> ProjectTests:
     return ProjectTests(stories, (), read_cases(root, [str(root / "tests" / name) for name in cases]).cases)
 
 
-def measured(root: Path, tests: ProjectTests) -> Strength:
-    return evaluate_strength(read_project(root), WORKSHOP, tests, StrengthRun(workers=1))
+def measured(root: Path, tests: ProjectTests, **run: Any) -> Strength:
+    return evaluate_strength(read_project(root), WORKSHOP, tests, StrengthRun(workers=1, suggest=True, **run))
 
 
-def test_suggested_cases_bring_the_score_up(tmp_path: Path) -> None:
+def noticed(project: Project, suggested: SuggestedTest, folder: Path) -> set[tuple[str, str, str]]:
+    """Write a suggested test alone into a folder, and return all mutants that it kills."""
+    path = folder / f"test_{suggested.kind}.yml"
+    path.write_text((cases_text if suggested.kind == "case" else stories_text)([suggested]), encoding="utf-8")
+    cases = read_cases(folder, [path]).cases if suggested.kind == "case" else ()
+    stories = read_story_files([path], folder)[0] if suggested.kind == "story" else ()
+    original = WORKSHOP.original(project)
+    bench = make_bench(original, ProjectTests(stories, (), cases))
+    assert bench.cases or bench.stories, "it passes on the project as it is"
+    killed = set()
+    for mutant in mutants_of(project, 42):
+        try:
+            trained = WORKSHOP.mutated(original, mutant)
+        except Exception:  # noqa: BLE001, S112 - a mutant that cannot be trained is no matter of tests
+            continue
+        if killing_test(mutant, trained, bench) is not None:
+            killed.add((mutant.operator.name, mutant.what, str(mutant.location)))
+    return killed
+
+
+def named(suggested: SuggestedTest) -> set[tuple[str, str, str]]:
+    return {(one.operator, one.what, str(one.location)) for one in suggested.notices}
+
+
+def test_suggested_tests_bring_the_score_up(tmp_path: Path) -> None:
     root = small_bot(tmp_path, test_stories=STORIES)
     before = measured(root, the_tests(root))
-    found = suggest(read_project(root), WORKSHOP, the_tests(root), before, 42)
 
-    assert found.cases
+    assert before.suggested
     path = root / "tests" / "e2e_suggested_1.yml"
-    path.write_text(cases_text(found.cases), encoding="utf-8")
+    path.write_text(cases_text(before.suggested), encoding="utf-8")
     after = measured(root, the_tests(root, path.name))
 
     assert before.score is not None
     assert after.score is not None
-    assert after.score >= before.score + 0.2
-    named = {(kill.operator, kill.what) for one in found.cases for kill in one.kills}
-    killed = {(one.operator, one.what) for one in after.mutants if one.by == "case"}
-    assert named <= killed
+    assert after.score > before.score + 0.2
+    assert {one for test in before.suggested for one in named(test)} <= {
+        (one.operator, one.what, str(one.location)) for one in after.mutants if one.by in {"case", "sentence"}
+    }
+
+
+def test_each_suggested_test_kills_the_mutants_that_it_names(tmp_path: Path) -> None:
+    root = small_bot(tmp_path / "bot", test_stories=STORIES)
+    suggested = measured(root, the_tests(root)).suggested
+
+    assert len(suggested) > 1
+    for one in suggested:
+        assert one.notices
+        assert named(one) <= noticed(read_project(root), one, tmp_path)
 
 
 def test_they_are_marked_and_say_what_they_would_notice(tmp_path: Path) -> None:
     root = small_bot(tmp_path, test_stories=STORIES)
-    found = suggest(read_project(root), WORKSHOP, the_tests(root), measured(root, the_tests(root)), 42)
-    text = cases_text(found.cases)
+    text = cases_text(measured(root, the_tests(root)).suggested)
 
     assert text.startswith(f"# {REVIEW}")
     assert "# Would notice: 'utter_hello' says something else (domain.yml:12:3)" in text
@@ -59,12 +101,94 @@ def test_they_are_marked_and_say_what_they_would_notice(tmp_path: Path) -> None:
     assert {"bot": "Hello there"} in hello["steps"]
 
 
+def test_the_most_telling_come_first_whatever_the_number_of_workers(tmp_path: Path) -> None:
+    root = small_bot(tmp_path, test_stories=STORIES)
+    one = measured(root, the_tests(root))
+    two = evaluate_strength(read_project(root), WORKSHOP, the_tests(root), StrengthRun(workers=2, suggest=True))
+
+    assert one == two
+    numbers = [len(test.notices) for test in one.suggested]
+    assert numbers == sorted(numbers, reverse=True)
+
+
+def test_a_rule_with_a_custom_action_gets_a_test_story(tmp_path: Path) -> None:
+    root = small_bot(tmp_path / "bot", test_stories=STORIES)
+    domain = DOMAIN.replace("intents: [greet, bye, book]", "intents: [greet, bye, book]\nactions: [action_look_up]")
+    rules = RULES.replace("- action: utter_booked", "- action: action_look_up\n      - action: utter_booked")
+    (root / "domain.yml").write_text(domain.lstrip(), encoding="utf-8")
+    (root / "data/rules.yml").write_text(rules.lstrip(), encoding="utf-8")
+
+    (story,) = [one for one in measured(root, the_tests(root)).suggested if one.kind == "story"]
+
+    assert story.along == "rule 'book'"
+    assert not story.walked
+    assert {"action": "action_look_up"} in story.steps
+    assert named(story) <= noticed(read_project(root), story, tmp_path)
+
+
+FORM = """
+forms:
+  book_form:
+    required_slots: [city, nights]
+"""
+FORM_RULES = """
+  - rule: begin
+    steps:
+      - intent: book
+      - action: book_form
+      - active_loop: book_form
+  - rule: end
+    condition:
+      - active_loop: book_form
+    steps:
+      - action: book_form
+      - active_loop: null
+      - slot_was_set:
+          - requested_slot: null
+      - action: utter_booked
+"""
+
+
+def test_a_form_is_filled_in_to_its_end(tmp_path: Path) -> None:
+    root = small_bot(tmp_path / "bot", test_stories=STORIES)
+    slots = "  nights:\n    type: text\n    influence_conversation: false\n    mappings:\n      - type: from_text\n"
+    slots += "        conditions:\n          - active_loop: book_form\n            requested_slot: nights\n"
+    asked = "responses:\n  utter_ask_city:\n    - text: Where?\n  utter_ask_nights:\n    - text: How long?\n"
+    domain = DOMAIN.replace("responses:\n", slots + asked) + FORM
+    rules = RULES[: RULES.index("  - rule: book")].rstrip() + FORM_RULES
+    (root / "domain.yml").write_text(domain.lstrip(), encoding="utf-8")
+    (root / "data/rules.yml").write_text(rules.lstrip(), encoding="utf-8")
+
+    found = [one for one in measured(root, the_tests(root)).suggested if one.along == "rule 'end'"]
+
+    assert found
+    assert {"bot": "How long?"} in found[0].steps
+    assert found[0].steps[-1]["bot"].startswith("Booked for ")
+
+
 def test_missing_sentences_are_a_task_and_no_truth(tmp_path: Path) -> None:
     root = small_bot(tmp_path, test_stories=STORIES)
-    found = suggest(read_project(root), WORKSHOP, the_tests(root), measured(root, the_tests(root)), 42)
+    tasks = sentence_tasks(read_project(root), (Example("hi", "greet"),), measured(root, the_tests(root)))
 
-    assert {task.intent for task in found.tasks} == {"greet", "bye", "book"}
-    assert all(other != task.intent for task in found.tasks for _, other in task.near)
+    assert {task.intent for task in tasks} == {"bye", "book"}
+    assert all(other != task.intent for task in tasks for _, other in task.near)
+    assert all(len(set(task.near)) == len(task.near) for task in tasks)
+
+
+def test_training_sentences_are_those_that_help(tmp_path: Path) -> None:
+    root = small_bot(tmp_path)
+    (root / "config.yml").write_text(CONFIG.replace("KeywordIntentClassifier", "DIETClassifier"), encoding="utf-8")
+    nlu = NLU.replace("- hello\n", "- please tell me about you\n      - please tell me what you know\n")
+    (root / "data/nlu.yml").write_text(nlu.lstrip(), encoding="utf-8")
+    project, trainer = read_project(root), EmbeddedNluTrainer()
+    tests = NluData(tuple(Example(text, "greet") for text in ("please tell me", "tell me about you please", "you")))
+    robustness = evaluate_robustness(project, trainer.fit(project), tests)
+
+    found = training_sentences(project, tests, robustness, trainer, 42)
+
+    known = {one.text for one in (*project.nlu.examples, *tests.examples)}
+    assert all(one.after < one.before for one in found)
+    assert all(sentence.text not in known for one in found for sentence in one.sentences)
 
 
 def test_files_are_written_beside_those_that_are_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

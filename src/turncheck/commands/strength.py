@@ -84,19 +84,24 @@ def _tell(screen: Screen, done: int, of: int) -> None:
         screen.progress(f"{done} of {of} mutants")
 
 
+def read_project_tests(settings: Settings, project: Project) -> ProjectTests:
+    """Return the tests of a project, of which there may be none."""
+    tests = read_tests(settings)
+    cases = read_cases(project.root, tests.e2e).cases
+    return ProjectTests(tests.stories, tests.nlu.examples if tests.nlu else (), cases)
+
+
 def project_tests(settings: Settings, project: Project) -> ProjectTests:
     """Return the tests of a project.
 
     Raises:
         UserError: it has none.
     """
-    tests = read_tests(settings)
-    cases = read_cases(project.root, tests.e2e).cases
-    found = ProjectTests(tests.stories, tests.nlu.examples if tests.nlu else (), cases)
+    found = read_project_tests(settings, project)
     if not (found.stories or found.examples or found.cases):
         raise UserError(
             "the project has no tests: nothing can notice a fault",
-            remedy="`turncheck init` writes first ones.",
+            remedy="`turncheck init` writes first ones, `turncheck suggest` looks for those that notice most.",
         )
     return found
 

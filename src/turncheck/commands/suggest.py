@@ -8,27 +8,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from turncheck.commands.strength import project_tests
+from turncheck.commands.strength import read_project_tests
 from turncheck.engines.choice import chosen_engines
-from turncheck.evaluation.strength.suggest import cases_text, suggest, tasks_text
+from turncheck.evaluation.strength.suggested_files import cases_text, stories_text, tasks_text, training_text
+from turncheck.evaluation.strength.tasks import sentence_tasks
 from turncheck.messages.errors import EXIT_OK
 from turncheck.messages.plurals import count
 from turncheck.project.testfiles import E2E_CASES_FILE
 from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import text
 from turncheck.run.assistant import running_server
-from turncheck.run.strength import measure_strength, workshop_of
+from turncheck.run.reading import read_tests
+from turncheck.run.robustness import measure_training_sentences
+from turncheck.run.strength import measure_strength
 from turncheck.run.trainable import ensure_possible, ensure_trainable, read_dialogue_assistant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.evaluation.strength.suggest import Suggestions
+    from turncheck.evaluation.robustness.training import TrainingSentences
+    from turncheck.evaluation.strength.tasks import SentenceTask
     from turncheck.process.screen import Screen
+    from turncheck.report.strength import Strength, SuggestedTest
     from turncheck.settings.options import Settings
 
-_SUGGESTED: Final = "tests/e2e_suggested_{}.yml"
+_CASES: Final = "tests/e2e_suggested_{}.yml"
+_STORIES: Final = "tests/stories_suggested_{}.yml"
 _TASKS: Final = "tests/held_out_suggested_{}.template"
+_TRAINING: Final = "tests/training_suggested_{}.template"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,25 +47,38 @@ class SuggestOptions:
     write: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    strength: Strength
+    tasks: tuple[SentenceTask, ...]
+    training: tuple[TrainingSentences, ...]
+
+    def tests(self, kind: str) -> tuple[SuggestedTest, ...]:
+        return tuple(one for one in self.strength.suggested if one.kind == kind)
+
+
 def run_suggest(options: SuggestOptions, screen: Screen) -> int:
-    """Find what no test notices, and suggest tests that would.
+    """Find what no test notices, and suggest tests that would, and sentences that are missing.
 
     Raises:
-        UserError: the project has no tests, or cannot be trained.
+        UserError: the project cannot be trained.
     """
     settings = options.settings
     project = read_dialogue_assistant(settings)
     ensure_trainable(project)
-    tests = project_tests(settings, project)
+    tests = read_project_tests(settings, project)
     with chosen_engines(settings, project, os.environ) as engines:
         ensure_possible(engines, "strength")
-        with running_server(settings, project, os.environ, screen) as server:
-            with screen.step("strength", "Trying the tests on mutants"):
-                strength = measure_strength(
-                    engines, project, tests, settings, changed=None, server=server, most=options.most
-                )
-            with screen.step("suggest", "Looking for tests that would notice"):
-                found = suggest(project, workshop_of(engines, settings), tests, strength, settings.seed)
+        with (
+            running_server(settings, project, os.environ, screen) as server,
+            screen.step("strength", "Trying the tests on mutants"),
+        ):
+            strength = measure_strength(
+                engines, project, tests, settings, changed=None, server=server, most=options.most, suggest=True
+            )
+        with screen.step("robustness", "Varying the test sentences"):
+            training = measure_training_sentences(engines, project, read_tests(settings).nlu, settings)
+    found = _Found(strength, sentence_tasks(project, tests.examples, strength), training)
     sys.stdout.write("\n".join([*_told(found), ""]))
     for path, content in _files(found, Path(settings.project)).items():
         if options.write:
@@ -69,33 +89,47 @@ def run_suggest(options: SuggestOptions, screen: Screen) -> int:
     return EXIT_OK
 
 
-def _told(found: Suggestions) -> Iterator[str]:
-    kills = sum(len(one.kills) for one in found.cases)
-    if found.cases:
-        yield f"{count(len(found.cases), 'case')} would notice {count(kills, 'fault')} that no test notices now."
-    for one in found.cases:
-        yield f"  {text(one.candidate.name)}: {count(len(one.kills), 'fault')}, along {text(one.candidate.along)}"
+def _told(found: _Found) -> Iterator[str]:
+    suggested = found.strength.suggested
+    noticed = {(fault.operator, fault.what, fault.location) for one in suggested for fault in one.notices}
+    if suggested:
+        yield f"{count(len(suggested), 'test')} would notice {count(len(noticed), 'fault')} that no test notices now."
+    for one in suggested:
+        walked = "" if one.walked or one.along.startswith("the sentence") else ", which no test walks"
+        kind = "case" if one.kind == "case" else "story"
+        told = f"{count(len(one.notices), 'fault')}, along {text(one.along)}{walked}"
+        yield f"  {kind} {text(one.name)}: {told}"
     if found.tasks:
         yield f"No test sentence: {', '.join(text(task.intent) for task in found.tasks)}"
-    if found.left:
-        yield f"For {count(len(found.left), 'fault')} nothing is suggested; `turncheck test strength` lists them."
-    if not found.cases and not found.tasks and not found.left:
+    for group in found.training:
+        fewer = f"{group.after} of its variants misunderstood instead of {group.before}"
+        yield f"Training sentences of {text(group.intent)} against {group.family}: {fewer}"
+    survived = [one for one in found.strength.mutants if one.outcome == "survived"]
+    left = sum((one.operator, one.what, one.location) not in noticed for one in survived)
+    if left:
+        yield f"For {count(left, 'fault')} nothing is suggested; `turncheck test strength` lists them."
+    yield from found.strength.remarks
+    if not suggested and not found.tasks and not found.training and not left:
         yield "The tests notice every fault that was tried: there is nothing to suggest."
 
 
-def _files(found: Suggestions, root: Path) -> dict[Path, str]:
+def _files(found: _Found, root: Path) -> dict[Path, str]:
     """Return files that are not there yet, with what to write to them."""
     files = {}
-    if found.cases:
+    if cases := found.tests("case"):
         first = root / E2E_CASES_FILE
-        files[_free(root, _SUGGESTED) if first.exists() else first] = cases_text(found.cases)
+        files[_free(root, _CASES) if os.path.lexists(first) else first] = cases_text(cases)
+    if stories := found.tests("story"):
+        files[_free(root, _STORIES)] = stories_text(stories)
     if found.tasks:
         files[_free(root, _TASKS)] = tasks_text(found.tasks)
+    if found.training:
+        files[_free(root, _TRAINING)] = training_text(found.training)
     return files
 
 
 def _free(root: Path, name: str) -> Path:
     number = 1
-    while (path := root / name.format(number)).exists():
+    while os.path.lexists(path := root / name.format(number)):
         number += 1
     return path

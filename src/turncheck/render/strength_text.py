@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.plurals import count
 from turncheck.render.sinks.terminal import place, text
-from turncheck.render.spans import line
+from turncheck.render.spans import Prose, line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from turncheck.render.spans import Line
+    from turncheck.render.spans import Line, Span
     from turncheck.report.model import MutantGroup, Report, Strength
+    from turncheck.report.strength import SuggestedTest
 
 _KILLERS: Final = {
     "sentence": "test sentences",
@@ -21,6 +22,8 @@ _KILLERS: Final = {
     "validation": "validation alone",
 }
 _MOST_SURVIVORS: Final = 50
+_NAMED: Final = 3
+"""So many suggested tests are named in a document."""
 
 
 def judged_mutants(report: Report) -> int:
@@ -31,7 +34,21 @@ def judged_mutants(report: Report) -> int:
 
 def strength_note(report: Report) -> Line:
     """Say what was noticed by whom, and what does not count."""
-    return line(" ".join(_told(report.strength))) if report.strength else ()
+    if report.strength is None:
+        return ()
+    return line(" ".join(_told(report.strength)), *_to_write_next(report.strength.suggested))
+
+
+def _to_write_next(suggested: Sequence[SuggestedTest]) -> Iterator[Span | str]:
+    """Name the tests that would notice the most."""
+    if suggested:
+        yield " To write next: "
+    for number, one in enumerate(suggested[:_NAMED]):
+        yield "; " if number else ""
+        yield from ("a case along " if one.kind == "case" else "a test story along ", Prose(one.along))
+        yield f" (would notice {count(len(one.notices), 'fault')})"
+    if suggested:
+        yield "."
 
 
 def _told(strength: Strength) -> Iterator[str]:
@@ -40,7 +57,8 @@ def _told(strength: Strength) -> Iterator[str]:
     if strength.equivalent:
         yield f"Left out, since nothing changes by them: {count(strength.equivalent, 'fault')}."
     if strength.survived:
-        yield "`turncheck suggest` looks for tests that would notice the rest."
+        does = "writes" if strength.suggested else "looks for"
+        yield f"`turncheck suggest` {does} tests that would notice the rest."
     yield from strength.remarks
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from turncheck.messages.location import Location
 from turncheck.report.part import Part
@@ -47,6 +47,38 @@ class MutantGroup(Part, frozen=True, kw_only=True):
     """How many behave as the project does."""
 
 
+class Fault(Part, frozen=True, kw_only=True):
+    """A planted fault, by what tells it from the others."""
+
+    operator: str
+    """What kind of fault it is."""
+    what: str
+    """The fault, in words."""
+    location: Location
+    """The line that is lost or altered."""
+
+
+class SuggestedTest(Part, frozen=True, kw_only=True):
+    """A test that nobody has written yet: it passes now, and notices what no test notices."""
+
+    kind: Literal["case", "story"]
+    """An end-to-end case, or a test story."""
+    name: str
+    """What it would be called."""
+    along: str
+    """What it walks along: a rule, a story, or one sentence."""
+    location: Location
+    """Where that is."""
+    walked: bool = True
+    """Whether a test walks along that already."""
+    notices: tuple[Fault, ...] = ()
+    """The faults that it was tried on and notices."""
+    steps: tuple[dict[str, Any], ...] = ()
+    """Its steps, as they are written."""
+    fixture: dict[str, Any] = {}
+    """The slots that a case begins with."""
+
+
 class Strength(Part, frozen=True, kw_only=True):
     """How many small faults the tests would notice."""
 
@@ -70,5 +102,7 @@ class Strength(Part, frozen=True, kw_only=True):
     """By file."""
     mutants: tuple[MutantResult, ...] = ()
     """All that were tried, by place."""
+    suggested: tuple[SuggestedTest, ...] = ()
+    """Tests that would notice what no test notices, the most telling first; of runs and of ``turncheck suggest``."""
     remarks: tuple[str, ...] = ()
     """What else a reader must know."""

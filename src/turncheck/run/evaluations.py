@@ -308,7 +308,9 @@ class Evaluations:
             inputs = self.inputs
             with running_server(self.settings, self.project, inputs.environment, self.screen, inputs.hosts) as server:
                 lines = None if whole or changed is None else changed.by_file
-                return measure_strength(self.engines, self.project, tests, self.settings, changed=lines, server=server)
+                return measure_strength(
+                    self.engines, self.project, tests, self.settings, changed=lines, server=server, suggest=True
+                )
 
         with self.screen.step("strength", "Trying the tests on mutants"):
             return self._in_one_piece("strength", all_mutants)

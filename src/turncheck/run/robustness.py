@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from turncheck.engines.base import Engines
+    from turncheck.evaluation.robustness.training import TrainingSentences
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import NluData
     from turncheck.report.model import Robustness
@@ -27,3 +28,21 @@ def measure_robustness(engines: Engines, project: Project, tests: NluData | None
     return cross_validate_robustness(
         project, engines.nlu_trainer, folds=settings.folds, seed=settings.seed, workers=workers
     )
+
+
+def measure_training_sentences(
+    engines: Engines, project: Project, tests: NluData | None, settings: Settings
+) -> tuple[TrainingSentences, ...]:
+    """Return training sentences that make fewer variants of the test sentences misunderstood; none without these.
+
+    Raises:
+        UserError: the project's own word lists cannot be read, or it cannot be trained.
+    """
+    from turncheck.evaluation.robustness.robustness import evaluate_robustness
+    from turncheck.evaluation.robustness.training import training_sentences
+
+    engine = engines.nlu
+    if tests is None or engine is None:
+        return ()
+    robustness = evaluate_robustness(project, engine, tests, seed=settings.seed)
+    return training_sentences(project, tests, robustness, engines.nlu_trainer, settings.seed)

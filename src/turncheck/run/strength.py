@@ -30,6 +30,7 @@ def measure_strength(
     changed: Lines | None,
     server: ActionServer,
     most: int = 0,
+    suggest: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Strength:
     """Try the tests on the mutants of all lines, or of those that a change touches.
@@ -43,6 +44,7 @@ def measure_strength(
         most=most,
         workers=settings.workers,
         changed=changed,
+        suggest=suggest,
     )
     return evaluate_strength(project, workshop_of(engines, settings), tests, run, server=server, progress=progress)
 

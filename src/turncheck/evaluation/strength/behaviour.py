@@ -16,13 +16,14 @@ from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from turncheck.engines.parse import Parse
     from turncheck.evaluation.strength.assistant import Trained
     from turncheck.evaluation.strength.mutant import Mutant
     from turncheck.evaluation.strength.talks import Message, Talk
     from turncheck.project.model import Project, Response
+    from turncheck.project.nlu_data import Example
 
 _MOST_TALKS: Final = 1000
 """So many conversations are compared, in a project with more of them."""
@@ -65,6 +66,20 @@ class Behaviour:
         texts = [example.text for example in with_story_sentences(self.original.project).nlu.examples]
         pairs = zip(self.original.nlu.parse(texts), mutated.nlu.parse(texts), strict=True)
         return all(_understood(one) == _understood(other) for one, other in pairs)
+
+    def misread(self, mutated: Trained) -> Iterator[Example]:
+        """Yield the training sentences with an intent that the mutant alone does not understand as annotated."""
+        if self.original.nlu is None:
+            return
+        examples = [one for one in self.original.project.nlu.examples if one.intent and not one.text.startswith("/")]
+        texts = [one.text for one in examples]
+        heard = mutated.nlu.parse(texts) if mutated.nlu is not None else [None] * len(texts)
+        for example, before, now in zip(examples, self.original.nlu.parse(texts), heard, strict=True):
+            wanted = sorted((one.entity, str(one.value)) for one in example.entities)
+            found = sorted((one.entity, str(one.value)) for one in before.entities)
+            is_right = before.intent.name == example.base_intent and wanted == found
+            if is_right and (now is None or _understood(before) != _understood(now)):
+                yield example
 
     def _decides_alike(self, mutated: Trained) -> bool:
         return self.decisions == decisions_of(mutated, self.original.project)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.engines.action_server.server import NoActionServer
-from turncheck.evaluation.coverage import reached_by_conversations, reached_by_stories
+from turncheck.evaluation.coverage import coverage, reached_by_conversations, reached_by_stories
 from turncheck.evaluation.e2e import CaseRun, run_case
 from turncheck.evaluation.predictions import Judged
 from turncheck.evaluation.stories import evaluate_stories
@@ -74,7 +74,10 @@ class CaseTest:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What notices a fault: held-out sentences, stories and cases that pass on the original, and validation."""
+    """What notices a fault: held-out sentences, stories and cases that pass on the original, and validation.
+
+    ``unwalked``: where the rules and stories are that none of these walks along.
+    """
 
     sentences: tuple[Example, ...]
     stories: tuple[StoryTest, ...]
@@ -82,6 +85,7 @@ class Bench:
     tests: ProjectTests
     findings: frozenset[tuple[str, Location, str]]
     server: ActionServer
+    unwalked: frozenset[Location] = frozenset()
 
 
 def make_bench(original: Trained, tests: ProjectTests, server: ActionServer | None = None) -> Bench:
@@ -98,14 +102,20 @@ def make_bench(original: Trained, tests: ProjectTests, server: ActionServer | No
         if passing:
             stories.append(StoryTest(joined, labels(reached_by_stories(joined)), passing))
     cases = []
+    reached = reached_by_stories(tests.stories)
     engine = original.engine(server)
     for case in tests.cases if engine is not None else ():
         if case.expects_nothing or engine is None:
             continue
         outcome = run_case(engine, case, CASE_RUN, 0)
         if outcome.result.outcome == "passed":
-            cases.append(CaseTest(case, labels(reached_by_conversations(outcome.exercised.by_kind()))))
-    return Bench(sentences, tuple(stories), tuple(cases), tests, found_in(original.project, tests), server)
+            came_by = reached_by_conversations(outcome.exercised.by_kind())
+            reached |= came_by
+            cases.append(CaseTest(case, labels(came_by)))
+    items = coverage(original.project, reached, {})
+    unwalked = frozenset(one.location for kind in ("stories", "rules") for one in items[kind].items if not one.covered)
+    findings = found_in(original.project, tests)
+    return Bench(sentences, tuple(stories), tuple(cases), tests, findings, server, unwalked)
 
 
 def found_in(project: Project, tests: ProjectTests) -> frozenset[tuple[str, Location, str]]:

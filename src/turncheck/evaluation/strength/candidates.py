@@ -1,207 +1,157 @@
-"""End-to-end cases along a project's rules and stories: what users would say, and what the assistant answers now."""
+"""Tests that nobody has written yet: each passes on the project as it is, and is tried on what no test notices."""
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.engines.action_server.server import NoActionServer
+from turncheck.evaluation.coverage import reached_by_stories
+from turncheck.evaluation.e2e import run_case
+from turncheck.evaluation.strength.bench import CASE_RUN, CaseTest, StoryTest, labels, outcomes_of_stories
 from turncheck.evaluation.strength.story_faults import touched_by
-from turncheck.messages.errors import UserError
-from turncheck.project.model import ActiveLoopStep, OrStep, SlotWasSetStep, UserStep
+from turncheck.evaluation.strength.suggested_files import cases_text, stories_text
+from turncheck.evaluation.strength.walks import Walks, before_story
+from turncheck.project.e2e.cases import read_cases
+from turncheck.project.reader import read_story_files
+from turncheck.report.strength import SuggestedTest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
-    from turncheck.engines.conversation import Turn
     from turncheck.evaluation.strength.assistant import Trained
-    from turncheck.messages.location import Location
-    from turncheck.project.model import Project, Step, Story
+    from turncheck.evaluation.strength.mutant import Mutant
+    from turncheck.project.model import Story
     from turncheck.project.nlu_data import Example
 
-_PER_MESSAGE: Final = 2
-"""So many sentences are tried for a message."""
-
-Signature = tuple[str, tuple[tuple[str, str], ...]]
-"""An intent, and the entities of a message with their values."""
+_PER_STORY: Final = 2
+"""So many tests are made along a rule or story."""
+_TRIED: Final = 6
+"""So many tests along rules and stories are tried on one mutant."""
+_SAID: Final = 2
+"""So many sentences that are understood otherwise are tried on one mutant."""
+_NAME: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A case in the shape of a file of cases, the rule or story that it walks along, and what that is about."""
+    """A test as it would be written, and as it is run."""
 
-    name: str
-    along: str
-    location: Location
-    steps: tuple[Mapping[str, Any], ...]
-    slots: Mapping[str, Any]
-    touched: frozenset[str]
-
-    @property
-    def shape(self) -> dict[str, Any]:
-        """The entry of the file's ``test_cases``; its fixture has the case's name."""
-        fixture = {"fixtures": [self.name]} if self.slots else {}
-        return {"test_case": self.name, **fixture, "steps": [dict(step) for step in self.steps]}
+    shown: SuggestedTest
+    test: CaseTest | StoryTest
 
 
-def candidates_of(trained: Trained, taken: Sequence[str] = ()) -> list[Candidate]:
-    """Return a case for each rule and story that can be walked in sentences of the training data.
+@dataclass
+class Candidates:
+    """Makes tests for a project when they are asked for, each once. ``taken``: names that tests have already."""
 
-    What the assistant says is what it says now. Left out is what needs an action server, what chance decides, and what
-    the sentences are not understood as.
+    trained: Trained
+    taken: frozenset[str] = frozenset()
+    _along: dict[tuple[int, int], Candidate | None] = field(default_factory=dict)
+    _saying: dict[str, Candidate | None] = field(default_factory=dict)
 
-    Args:
-        trained: the assistant as it is.
-        taken: names that cases have already.
-    """
-    sentences = _sentences(trained)
-    names = Counter(taken)
-    found = []
-    for story in (*trained.project.rules, *trained.project.stories):
-        before = _before(story, trained.project)
-        if before is None:
-            continue
-        messages = [_signature(step) for one in (*before, story) for step in _users(one)]
-        if not messages or None in messages:
-            continue
-        for turn in range(_PER_MESSAGE):
-            texts = [_nth(sentences, one, turn) for one in messages if one is not None]
-            if None in texts or (turn and texts == [_nth(sentences, one, 0) for one in messages if one is not None]):
-                break
-            slots = {
-                one.slot: one.value
-                for one in story.condition
-                if isinstance(one, SlotWasSetStep) and one.slot != "requested_slot" and one.value is not None
-            }
-            steps = _recorded(trained, [text for text in texts if text is not None], slots)
-            if steps is None:
-                break
-            name = f"{story.name} (suggested)" if not turn else f"{story.name} (suggested, {turn + 1})"
-            names[name] += 1
-            name = name if names[name] == 1 else f"{name} {names[name]}"
-            touched = frozenset().union(*(touched_by(one) for one in (*before, story)))
-            found.append(Candidate(name, f"{story.kind} '{story.name}'", story.location, steps, slots, touched))
-    return found
+    def for_mutant(self, mutant: Mutant, misread: Iterator[Example]) -> Iterator[Candidate]:
+        """Yield tests that may notice a mutant: along what it touches, and of sentences that it misreads."""
+        yield from islice(self._touching(mutant), _TRIED)
+        yield from islice(filter(None, map(self._of_sentence, misread)), _SAID)
 
+    def _touching(self, mutant: Mutant) -> Iterator[Candidate]:
+        common = [len(touched & mutant.touched) for touched in self._touched]
+        for number in sorted(range(len(common)), key=lambda number: (-common[number], number)):
+            if mutant.touched and not common[number]:
+                return
+            for turn in range(_PER_STORY):
+                if (candidate := self._of_story(number, turn)) is not None:
+                    yield candidate
 
-def _sentences(trained: Trained) -> dict[Signature, list[str]]:
-    """Return the sentences of each message, those that are understood as annotated, the shortest first."""
-    found: dict[Signature, list[str]] = {}
-    if trained.nlu is None:
-        return found
-    examples = [one for one in trained.project.nlu.examples if one.intent and _is_plain(one.text)]
-    for example, parse in zip(examples, trained.nlu.parse([one.text for one in examples]), strict=True):
-        wanted = tuple(sorted((one.entity, str(one.value)) for one in example.entities))
-        heard = tuple(sorted((one.entity, str(one.value)) for one in parse.entities))
-        if parse.intent.name == example.base_intent and wanted == heard:
-            for intent in {example.intent or "", example.base_intent or ""}:
-                found.setdefault((intent, wanted), []).append(example.text)
-    return {key: sorted(texts, key=_handy) for key, texts in found.items()}
+    @cached_property
+    def _stories(self) -> tuple[Story, ...]:
+        return (*self.trained.project.rules, *self.trained.project.stories)
 
+    @cached_property
+    def _touched(self) -> list[frozenset[str]]:
+        project = self.trained.project
+        return [
+            frozenset().union(*(touched_by(one) for one in (*(before_story(story, project) or ()), story)))
+            for story in self._stories
+        ]
 
-def _handy(text: str) -> tuple[bool, int, str]:
-    """Neither a single word nor a long sentence."""
-    return len(text.split()) < 2, len(text), text
+    @cached_property
+    def _names(self) -> list[str]:
+        names: list[str] = []
+        seen = Counter(self.taken)
+        for story in self._stories:
+            name = f"{story.name} (suggested)"
+            seen[name] += 1
+            names.append(name if seen[name] == 1 else f"{name} {seen[name]}")
+        return names
 
+    @cached_property
+    def _walks(self) -> Walks:
+        return Walks(self.trained)
 
-def _is_plain(text: str) -> bool:
-    return bool(text.strip()) and text.isprintable() and not text.startswith("/")
+    def _of_story(self, number: int, turn: int) -> Candidate | None:
+        if (number, turn) not in self._along:
+            self._along[number, turn] = self._made(number, turn)
+        return self._along[number, turn]
 
+    def _made(self, number: int, turn: int) -> Candidate | None:
+        story = self._stories[number]
+        name = self._names[number] if not turn else f"{self._names[number]}, {turn + 1}"
+        along = f"{story.kind} '{story.name}'"
+        kind: Literal["case", "story"] = "case"
+        walk = self._walks.as_case(story, turn)
+        if walk is None:
+            kind, steps = "story", self._walks.as_story(story, turn)
+            walk = None if steps is None else (steps, {})
+        if walk is None or (turn and (first := self._of_story(number, 0)) and first.shown.steps == walk[0]):
+            return None
+        shown = SuggestedTest(
+            kind=kind, name=name, along=along, location=story.location, steps=walk[0], fixture=walk[1]
+        )
+        return _passing(shown, self.trained, self._touched[number])
 
-def _nth(sentences: Mapping[Signature, Sequence[str]], wanted: Signature, turn: int) -> str | None:
-    """Return a sentence of a message; one whose values the story leaves open may have any."""
-    if wanted in sentences:
-        texts = sentences[wanted]
-        return texts[turn % len(texts)]
-    names = sorted(name for name, _ in wanted[1])
-    if wanted[1] and any(value for _, value in wanted[1]):
-        return None
-    others = [
-        texts[0]
-        for (intent, heard), texts in sentences.items()
-        if intent == wanted[0] and sorted(name for name, _ in heard) == names
-    ]
-    return others[turn % len(others)] if others else None
-
-
-def _signature(step: UserStep) -> Signature | None:
-    if step.intent is None:
-        return None
-    return step.intent, tuple(sorted((one.entity, str(one.value or "")) for one in step.entities))
-
-
-def _users(story: Story) -> Iterator[UserStep]:
-    for step in story.steps:
-        first: Step = step.alternatives[0][0] if isinstance(step, OrStep) and step.alternatives else step
-        if isinstance(first, UserStep):
-            yield first
+    def _of_sentence(self, example: Example) -> Candidate | None:
+        """Return a case that says one sentence of the training data."""
+        text = example.text
+        if text not in self._saying:
+            steps = self._walks.recorded([text], {})
+            name = f"{text[:_NAME]} (suggested)"
+            self._saying[text] = (
+                None
+                if steps is None or name in self.taken
+                else _passing(
+                    SuggestedTest(
+                        kind="case", name=name, along=f"the sentence '{text}'", location=example.location, steps=steps
+                    ),
+                    self.trained,
+                    frozenset({f"intent {example.base_intent}"}),
+                )
+            )
+        return self._saying[text]
 
 
-def _before(story: Story, project: Project) -> tuple[Story, ...] | None:
-    """Return what has to happen before: what activates the form of a condition. ``None``: nobody knows."""
-    loops = [one.name for one in story.condition if isinstance(one, ActiveLoopStep) and one.name]
-    if not loops:
-        return ()
-    for other in project.rules:
-        if not other.condition and any(
-            isinstance(step, ActiveLoopStep) and step.name == loops[0] for step in other.steps
-        ):
-            return (other,)
-    return None
-
-
-def _recorded(trained: Trained, texts: Sequence[str], slots: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...] | None:
-    """Hold the conversation, and return the steps of a case that expects what is said; ``None``: it is no test."""
-    engine = trained.engine(NoActionServer())
-    if engine is None:
-        return None
-    conversation = engine.conversation(fixtures=slots)
-    steps: list[Mapping[str, Any]] = []
-    said = False
-    try:
-        before = dict(conversation.open().slots)
-        for text in texts:
-            turn = conversation.say(text)
-            if turn.stopped or any(action.outcome != "ran" for action in turn.custom_actions):
+def _passing(shown: SuggestedTest, trained: Trained, touched: frozenset[str]) -> Candidate | None:
+    """Return a test that was written, read and passes, else ``None``."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "test_suggested.yml"
+        path.write_text((cases_text if shown.kind == "case" else stories_text)([shown]), encoding="utf-8")
+        if shown.kind == "story":
+            stories, findings, _ = read_story_files([path], Path(folder))
+            outcomes = outcomes_of_stories(trained, stories)
+            passing = frozenset((name, place) for name, place, outcome in outcomes if outcome == "passed")
+            if len(stories) != 1 or len(passing) != 1 or any(one.severity == "error" for one in findings):
                 return None
-            steps.append({"user": text})
-            answers = list(_answers(turn, trained))
-            filled = [
-                {name: value}
-                for name, value in turn.slots.items()
-                if value != before.get(name)
-                and isinstance(value, str | bool | int | float)
-                and name != "requested_slot"
-            ]
-            before = dict(turn.slots)
-            steps += [{"slot_was_set": filled}] if filled else []
-            steps += answers
-            said = said or bool(answers)
-    except UserError:
+            return Candidate(shown, StoryTest(stories, labels(reached_by_stories(stories)), passing))
+        read = read_cases(Path(folder), [path])
+    engine = trained.engine(NoActionServer())
+    if engine is None or len(read.cases) != 1 or any(one.severity == "error" for one in read.findings):
         return None
-    return tuple(steps) if said else None
-
-
-def _answers(turn: Turn, trained: Trained) -> Iterator[Mapping[str, str]]:
-    """Yield what is said as text, or by the response's name where it has several variations."""
-    responses = trained.project.domain.responses
-    for event in turn.events:
-        if event.get("event") != "bot":
-            continue
-        name = (event.get("metadata") or {}).get("utter_action")
-        text = event.get("text")
-        has_one = isinstance(name, str) and name in responses and len(responses[name].variations) == 1
-        if text and (has_one or name is None) and "\n" not in text:
-            yield {"bot": text}
-        elif name:
-            yield {"utter": name}
-
-
-def examples_of(project: Project) -> dict[str, list[Example]]:
-    """Return the training examples by intent."""
-    found: dict[str, list[Example]] = {}
-    for example in project.nlu.examples:
-        if example.base_intent:
-            found.setdefault(example.base_intent, []).append(example)
-    return found
+    if run_case(engine, read.cases[0], CASE_RUN, 0).result.outcome != "passed":
+        return None
+    return Candidate(shown, CaseTest(read.cases[0], touched))

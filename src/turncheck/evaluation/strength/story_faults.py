@@ -58,8 +58,8 @@ def story_faults(project: Project) -> Iterator[Mutant]:
 
 
 def touched_by(story: Story) -> frozenset[str]:
-    """Return the names of what a story is about."""
-    names = set()
+    """Return the names of what a story is about, and its own."""
+    names = {f"{story.kind} {story.name}"}
     for step in _opened(story.steps):
         match step:
             case UserStep():

@@ -10,9 +10,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from turncheck.engines.action_server.server import NoActionServer
 from turncheck.evaluation.strength.behaviour import Behaviour
 from turncheck.evaluation.strength.bench import make_bench
+from turncheck.evaluation.strength.candidates import Candidates
+from turncheck.evaluation.strength.choice import chosen_tests
 from turncheck.evaluation.strength.mutants import mutants_of
 from turncheck.evaluation.strength.trial import try_mutant
 from turncheck.process.temporary import temporary_folder
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from turncheck.evaluation.strength.assistant import Workshop
     from turncheck.evaluation.strength.bench import Bench
     from turncheck.evaluation.strength.mutant import Lines, Mutant
+    from turncheck.evaluation.strength.trial import Trial
     from turncheck.project.model import Project
     from turncheck.validation.project_tests import ProjectTests
 
@@ -37,7 +42,7 @@ class StrengthRun:
     """How mutants are tried. ``budget`` in seconds and ``most`` mutants: 0 is no limit; ``changed``: lines by file.
 
     ``workers``: processes, 0 for one per processor. The result does not depend on it, but that more are tried within
-    the budget.
+    the budget. ``suggest``: tests are looked for that would notice what no test notices.
     """
 
     seed: int = 42
@@ -45,6 +50,7 @@ class StrengthRun:
     most: int = 0
     workers: int = 0
     changed: Lines | None = None
+    suggest: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,7 @@ class _Trials:
     behaviour: Behaviour
     seed: int
     changed: Lines | None
+    candidates: Candidates | None
 
 
 def evaluate_strength(
@@ -89,7 +96,9 @@ def evaluate_strength(
         return _section([], 0, run, len(numbers))
     original = workshop.original(project)
     bench = make_bench(original, tests, server or NoActionServer())
-    trials = _Trials(project, workshop, bench, Behaviour(original), run.seed, run.changed)
+    taken = frozenset((*(case.name for case in tests.cases), *(story.name for story in tests.stories)))
+    candidates = Candidates(original, taken) if run.suggest else None
+    trials = _Trials(project, workshop, bench, Behaviour(original), run.seed, run.changed, candidates)
 
     def in_time() -> Iterator[int]:
         """Hand out mutants until the time is over; one is tried in any case."""
@@ -103,10 +112,12 @@ def evaluate_strength(
         results.append(result)
         if progress is not None:
             progress(len(results), len(chosen))
-    return _section(results, len(numbers) - len(results), run, len(numbers))
+    suggested = chosen_tests(results, bench.unwalked)
+    section = _section([one.result for one in results], len(numbers) - len(results), run, len(numbers))
+    return msgspec.structs.replace(section, suggested=suggested)
 
 
-def _tried(trials: _Trials, mutants: Sequence[Mutant], numbers: Iterable[int], workers: int) -> Iterator[MutantResult]:
+def _tried(trials: _Trials, mutants: Sequence[Mutant], numbers: Iterable[int], workers: int) -> Iterator[Trial]:
     if workers == 1:
         for number in numbers:
             yield _try_one(trials, mutants[number])
@@ -126,17 +137,17 @@ def _read(path: str) -> tuple[_Trials, Sequence[Mutant]]:
     return trials, mutants_of(trials.project, trials.seed, trials.changed)
 
 
-def _try_in_worker(path: str, number: int) -> MutantResult:
+def _try_in_worker(path: str, number: int) -> Trial:
     trials, mutants = _read(path)
     return _try_one(trials, mutants[number])
 
 
-def _try_one(trials: _Trials, mutant: Mutant) -> MutantResult:
+def _try_one(trials: _Trials, mutant: Mutant) -> Trial:
     from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
     # With more threads a sum is added up in another order, and its last digit may depend on the machine.
     with threadpool_limits(limits=1):
-        return try_mutant(mutant, trials.workshop, trials.bench, trials.behaviour)
+        return try_mutant(mutant, trials.workshop, trials.bench, trials.behaviour, trials.candidates)
 
 
 def _workers(asked: int, mutants: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from turncheck.evaluation.strength.bench import Kill, new_finding, sentence_kill
@@ -12,25 +13,46 @@ if TYPE_CHECKING:
     from turncheck.evaluation.strength.assistant import Trained, Workshop
     from turncheck.evaluation.strength.behaviour import Behaviour
     from turncheck.evaluation.strength.bench import Bench, CaseTest, StoryTest
+    from turncheck.evaluation.strength.candidates import Candidates
     from turncheck.evaluation.strength.mutant import Mutant
+    from turncheck.report.strength import SuggestedTest
 
 
-def try_mutant(mutant: Mutant, workshop: Workshop, bench: Bench, behaviour: Behaviour) -> MutantResult:
-    """Return what became of a mutant.
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What became of a mutant. ``noticed_by``: tests that nobody has written yet, and that would notice it."""
 
-    Tests come first, those that reach what was changed before the others; what none of them notices may be no fault at
-    all (the mutant behaves like the original), and else validation may still notice it.
+    result: MutantResult
+    noticed_by: tuple[SuggestedTest, ...] = ()
+
+
+def try_mutant(
+    mutant: Mutant, workshop: Workshop, bench: Bench, behaviour: Behaviour, candidates: Candidates | None = None
+) -> Trial:
+    """Put a mutant to the tests.
+
+    Those that reach what was changed come before the others; what none of them notices may be no fault at all (the
+    mutant behaves like the original), and else validation may still notice it. ``candidates`` are tried on what no test
+    notices.
     """
     try:
         trained = workshop.mutated(behaviour.original, mutant)
     except UserError as error:
-        return _result(mutant, Kill("validation", "training-refused", error.location))
+        return Trial(_result(mutant, Kill("validation", "training-refused", error.location)))
     kill = killing_test(mutant, trained, bench)
     if kill is None and behaviour.is_that_of(trained, mutant):
-        return _result(mutant, None, equivalent=True)
+        return Trial(_result(mutant, None, equivalent=True))
     if kill is None and (finding := new_finding(bench, mutant.project)) is not None:
         kill = Kill("validation", finding.code, finding.location)
-    return _result(mutant, kill)
+    noticed_by: tuple[SuggestedTest, ...] = ()
+    if candidates is not None and (kill is None or kill.kind == "validation"):
+        misread = behaviour.misread(trained) if mutant.operator.trains == "nlu" else iter(())
+        noticed_by = tuple(
+            one.shown
+            for one in candidates.for_mutant(mutant, misread)
+            if one.test.kill(trained, bench.server) is not None
+        )
+    return Trial(_result(mutant, kill), noticed_by)
 
 
 def killing_test(mutant: Mutant, trained: Trained, bench: Bench) -> Kill | None:

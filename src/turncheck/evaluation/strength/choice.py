@@ -1,0 +1,60 @@
+"""Which of many possible tests to write first: those that notice the most of what no test notices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from turncheck.report.strength import Fault, SuggestedTest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from turncheck.evaluation.strength.trial import Trial
+    from turncheck.messages.location import Location
+    from turncheck.report.strength import MutantResult
+
+
+def chosen_tests(trials: Sequence[Trial], unwalked: Collection[Location]) -> tuple[SuggestedTest, ...]:
+    """Return tests that together notice every survivor that one of them notices, the most telling first.
+
+    One by one that is taken which notices the most of what is left. Then come tests along rules and stories that no
+    test walks (``unwalked``, by place), where they notice what validation alone does.
+    """
+    tests: dict[str, SuggestedTest] = {}
+    survivors: dict[str, dict[int, MutantResult]] = {}
+    warned: dict[str, dict[int, MutantResult]] = {}
+    for number, trial in enumerate(trials):
+        kind = survivors if trial.result.outcome == "survived" else warned
+        for test in trial.noticed_by:
+            tests.setdefault(test.name, test)
+            kind.setdefault(test.name, {})[number] = trial.result
+
+    def is_unwalked(name: str) -> bool:
+        return tests[name].location in unwalked
+
+    chosen: list[str] = []
+    left = {number for noticed in survivors.values() for number in noticed}
+    while left:
+        best = min(survivors, key=lambda name: (-len(left & survivors[name].keys()), not is_unwalked(name), name))
+        chosen.append(best)
+        left -= survivors[best].keys()
+    places = {tests[name].location for name in chosen}
+    for name in sorted(warned, key=lambda name: (-len(warned[name]), name)):
+        if is_unwalked(name) and tests[name].location not in places:
+            chosen.append(name)
+            places.add(tests[name].location)
+    order = sorted(chosen, key=lambda name: (-len(survivors.get(name, ())), -len(warned.get(name, ())), name))
+    return tuple(
+        msgspec.structs.replace(
+            tests[name],
+            walked=not is_unwalked(name),
+            notices=tuple(map(_fault, (*survivors.get(name, {}).values(), *warned.get(name, {}).values()))),
+        )
+        for name in order
+    )
+
+
+def _fault(result: MutantResult) -> Fault:
+    return Fault(operator=result.operator, what=result.what, location=result.location)

@@ -1,0 +1,271 @@
+"""Conversations along a project's rules and stories: what users would say there, and what the assistant answers now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.engines.action_server.server import NoActionServer
+from turncheck.messages.errors import UserError
+from turncheck.project.formats.rasa_nlu_writer import annotated
+from turncheck.project.model import (
+    ActionStep,
+    ActiveLoopStep,
+    OrStep,
+    SlotWasSetStep,
+    UserStep,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from turncheck.engines.conversation import Turn
+    from turncheck.engines.embedded.conversation import EmbeddedConversation
+    from turncheck.evaluation.strength.assistant import Trained
+    from turncheck.project.model import Project, Step, Story
+    from turncheck.project.nlu_data import Example
+
+_MOST_ANSWERS: Final = 12
+"""So many questions of a form are answered."""
+
+Signature = tuple[str, tuple[tuple[str, str], ...]]
+"""An intent, and the entities of a message with their values."""
+Steps = tuple[dict[str, Any], ...]
+"""The steps of an end-to-end case, or of a test story, as they are written."""
+
+
+@dataclass
+class Sentences:
+    """The sentences of the training data that are understood as annotated, by what they mean."""
+
+    trained: Trained
+
+    @cached_property
+    def known(self) -> list[Example]:
+        """All of them, neither single words nor long sentences first."""
+        if self.trained.nlu is None:
+            return []
+        examples = [one for one in self.trained.project.nlu.examples if one.intent and _is_plain(one.text)]
+        parses = self.trained.nlu.parse([one.text for one in examples])
+        good = []
+        for example, parse in zip(examples, parses, strict=True):
+            wanted = sorted((one.entity, one.role or "", str(one.value)) for one in example.entities)
+            heard = sorted((one.entity, one.role or "", str(one.value)) for one in parse.entities)
+            if parse.intent.name == example.base_intent and wanted == heard:
+                good.append(example)
+        return sorted(good, key=lambda one: (len(one.text.split()) < 2, len(one.text), one.text))
+
+    @cached_property
+    def by_meaning(self) -> dict[Signature, list[Example]]:
+        """By intent and entities."""
+        found: dict[Signature, list[Example]] = {}
+        for one in self.known:
+            values = tuple(sorted((entity.entity, str(entity.value)) for entity in one.entities))
+            for intent in dict.fromkeys((one.intent or "", one.base_intent or "")):
+                found.setdefault((intent, values), []).append(one)
+        return found
+
+    def of(self, step: UserStep, turn: int) -> Example | None:
+        """Return a sentence for a message; one whose values the story leaves open may have any."""
+        if step.intent is None:
+            return None
+        values = tuple(sorted((one.entity, str(one.value or "")) for one in step.entities))
+        if found := self.by_meaning.get((step.intent, values)):
+            return found[turn % len(found)]
+        if any(value for _, value in values):
+            return None
+        names = [name for name, _ in values]
+        of_intent = {heard: examples for (intent, heard), examples in self.by_meaning.items() if intent == step.intent}
+        others = [examples[0] for heard, examples in of_intent.items() if sorted(name for name, _ in heard) == names]
+        if not others and not names:
+            # A rule that names no entities applies to a message with some as well.
+            others = [examples[0] for examples in of_intent.values()]
+        return others[turn % len(others)] if others else None
+
+    def filling(self, slot: str, wanted: Any) -> str | None:
+        """Return what a user would say to a form's question; ``wanted``: the value to give, ``None`` for any."""
+        definition = self.trained.project.domain.slots.get(slot)
+        for mapping in definition.mappings if definition else ():
+            match mapping.type:
+                case "from_entity":
+                    for one in self.known:
+                        values = [
+                            entity.value
+                            for entity in one.entities
+                            if entity.entity == mapping.entity and (mapping.role is None or mapping.role == entity.role)
+                        ]
+                        if len(values) == len(one.entities) == 1 and wanted in {None, values[0]}:
+                            return one.text
+                case "from_intent" if wanted is None or wanted == mapping.value:
+                    for one in self.known:
+                        if one.base_intent in mapping.intents and not one.entities:
+                            return one.text
+                case "from_text":
+                    return slot.replace("_", " ") if wanted is None else str(wanted)
+                case _:
+                    pass
+        return None
+
+
+def _is_plain(text: str) -> bool:
+    return bool(text.strip()) and text.isprintable() and not text.startswith("/")
+
+
+@dataclass
+class Walks:
+    """Walks along rules and stories, in sentences of the training data."""
+
+    trained: Trained
+    sentences: Sentences = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sentences = Sentences(self.trained)
+
+    def as_case(self, story: Story, turn: int) -> tuple[Steps, dict[str, Any]] | None:
+        """Return the steps of a case and the slots that it begins with.
+
+        What the assistant says is what it says now. ``None`` for what needs an action server, what chance decides, and
+        what no sentence says. ``turn``: which of the sentences.
+        """
+        before = before_story(story, self.trained.project)
+        if before is None:
+            return None
+        examples = self._examples((*before, story), turn)
+        slots = _set_by(story)
+        if examples is None:
+            return None
+        # Without a message of its own it ends a form, which is filled in before.
+        fills = bool(before) and not list(users_of(story))
+        steps = self.recorded([one.text for one in examples], {} if fills else slots, slots if fills else None)
+        return None if steps is None else (steps, {} if fills else slots)
+
+    def as_story(self, story: Story, turn: int) -> Steps | None:
+        """Return the steps of a test story: what a rule or story says, in sentences. ``None`` where it cannot be."""
+        before = before_story(story, self.trained.project)
+        if before is None or not list(users_of(story)):
+            return None
+        steps: list[dict[str, Any]] = [{"slot_was_set": [{name: value}]} for name, value in _set_by(story).items()]
+        for step in (step for one in (*before, story) for step in one.steps):
+            written = self._written(step, turn)
+            if written is None:
+                return None
+            steps.append(written)
+        return tuple(steps)
+
+    def recorded(
+        self, texts: Sequence[str], slots: Mapping[str, Any], filled_in: Mapping[str, Any] | None = None
+    ) -> Steps | None:
+        """Hold the conversation, and return the steps of a case that expects what is said; ``None``: it is no test.
+
+        ``filled_in``: the form that is active in the end is answered to its end, with these values for these slots.
+        """
+        engine = self.trained.engine(NoActionServer())
+        if engine is None or not texts:
+            return None
+        conversation = engine.conversation(fixtures=slots)
+        steps: list[dict[str, Any]] = []
+        try:
+            conversation.open()
+            for text in texts:
+                if not self._say(conversation, text, steps):
+                    return None
+            if filled_in is not None and not self._fill_in(conversation, filled_in, steps):
+                return None
+        except UserError:
+            return None
+        return tuple(steps) if any(step.keys() & {"bot", "utter", "slot_was_set"} for step in steps) else None
+
+    def _fill_in(
+        self, conversation: EmbeddedConversation, wanted: Mapping[str, Any], steps: list[dict[str, Any]]
+    ) -> bool:
+        for _ in range(_MOST_ANSWERS):
+            asked = conversation.tracker.slots.get("requested_slot")
+            if conversation.tracker.active_loop_name is None or not isinstance(asked, str):
+                break
+            text = self.sentences.filling(asked, wanted.get(asked))
+            if text is None or not self._say(conversation, text, steps):
+                return False
+        return conversation.tracker.active_loop_name is None
+
+    def _say(self, conversation: EmbeddedConversation, text: str, steps: list[dict[str, Any]]) -> bool:
+        """Add a turn; whether it is one that can be expected again."""
+        before = dict(conversation.tracker.slots)
+        turn = conversation.say(text)
+        if turn.stopped or any(action.outcome != "ran" for action in turn.custom_actions):
+            return False
+        filled = [
+            {name: value}
+            for name, value in turn.slots.items()
+            if value != before.get(name) and isinstance(value, str | bool | int | float) and name != "requested_slot"
+        ]
+        steps.append({"user": text})
+        steps += [{"slot_was_set": filled}] if filled else []
+        steps += _answers(turn, self.trained)
+        return True
+
+    def _examples(self, stories: Sequence[Story], turn: int) -> list[Example] | None:
+        found = [self.sentences.of(step, turn) for story in stories for step in users_of(story)]
+        return [one for one in found if one is not None] if found and None not in found else None
+
+    def _written(self, step: Step, turn: int) -> dict[str, Any] | None:
+        match step:
+            case OrStep() if step.alternatives:
+                written = [self._written(one, turn) for one in step.alternatives[0]]
+                return written[0] if len(written) == 1 else None
+            case UserStep():
+                example = self.sentences.of(step, turn)
+                return None if example is None else {"user": annotated(example), "intent": step.intent}
+            case ActionStep():
+                return {"action": step.action}
+            case ActiveLoopStep():
+                return {"active_loop": step.name}
+            case SlotWasSetStep():
+                return {"slot_was_set": [step.slot if step.named_only else {step.slot: step.value}]}
+            case _:
+                return None
+
+
+def _set_by(story: Story) -> dict[str, Any]:
+    """Return the slots that a rule's condition names, with their values."""
+    return {
+        one.slot: one.value
+        for one in story.condition
+        if isinstance(one, SlotWasSetStep) and one.slot != "requested_slot" and one.value is not None
+    }
+
+
+def users_of(story: Story) -> Iterator[UserStep]:
+    """Yield the messages of a story; of alternatives the first."""
+    for step in story.steps:
+        first: Step = step.alternatives[0][0] if isinstance(step, OrStep) and step.alternatives else step
+        if isinstance(first, UserStep):
+            yield first
+
+
+def before_story(story: Story, project: Project) -> tuple[Story, ...] | None:
+    """Return what has to happen before: what activates the form of a condition. ``None``: nobody knows."""
+    loops = [one.name for one in story.condition if isinstance(one, ActiveLoopStep) and one.name]
+    if not loops:
+        return ()
+    for other in project.rules:
+        if not other.condition and any(
+            isinstance(step, ActiveLoopStep) and step.name == loops[0] for step in other.steps
+        ):
+            return (other,)
+    return None
+
+
+def _answers(turn: Turn, trained: Trained) -> Iterator[dict[str, str]]:
+    """Yield what is said as text, or by the response's name where it has several variations."""
+    responses = trained.project.domain.responses
+    for event in turn.events:
+        if event.get("event") != "bot":
+            continue
+        name = (event.get("metadata") or {}).get("utter_action")
+        text = event.get("text")
+        has_one = isinstance(name, str) and name in responses and len(responses[name].variations) == 1
+        if text and (has_one or name is None) and "\n" not in text:
+            yield {"bot": text}
+        elif name:
+            yield {"utter": name}
