@@ -102,8 +102,8 @@ def _told(found: _Found) -> Iterator[str]:
     if found.tasks:
         yield f"No test sentence: {', '.join(text(task.intent) for task in found.tasks)}"
     for group in found.training:
-        fewer = f"{group.after} of its variants misunderstood instead of {group.before}"
-        yield f"Training sentences of {text(group.intent)} against {group.family}: {fewer}"
+        fewer = f"misunderstood variants: {group.before} now, {group.after} with them"
+        yield f"Training sentences of {text(group.intent)} against {group.family} ({fewer})"
     survived = [one for one in found.strength.mutants if one.outcome == "survived"]
     left = sum((one.operator, one.what, one.location) not in noticed for one in survived)
     if left:

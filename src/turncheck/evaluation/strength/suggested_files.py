@@ -65,7 +65,7 @@ def training_text(groups: Sequence[TrainingSentences]) -> str:
     ]
     for group in groups:
         lines.append(f"- intent: {_yaml(group.sentences[0].intent).splitlines()[0]}")
-        told = f"{group.before} of its variants are misunderstood, with all of these sentences {group.after}"
+        told = f"misunderstood variants: {group.before} now, {group.after} with all of these sentences"
         lines += [f"  # {group.family}: {told}", "  examples: |"]
         lines += [f"    - {annotated(one)}" for one in group.sentences]
     return "\n".join(lines) + "\n"
