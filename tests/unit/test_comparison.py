@@ -10,14 +10,16 @@ import pytest
 from pull_request import base_report, head_report
 from report_builder import BASE_COMMIT, case, coverage, example, finding, report, story, suite, training
 
+from turncheck.comparison import batch_figures
 from turncheck.comparison.baseline import Missing, Present, Unreadable
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Comparison, encode
+from turncheck.messages.location import Location
 from turncheck.report.model import GateSettings, ResponseScores, Skipped
 
 if TYPE_CHECKING:
     from turncheck.comparison.changes import CaseChange
-    from turncheck.report.model import Report
+    from turncheck.report.model import BatchSuite, Report
 
 
 def compared(head: Report, base: Report) -> Comparison:
@@ -233,6 +235,29 @@ def test_batch_cases_are_known_by_suite_and_text() -> None:
 
     assert [(one.name, one.expected) for one in batch.worse] == [("hi", "faq")]
     assert batch.shared == 3
+
+
+def test_a_suite_that_is_renamed_is_the_same_suite() -> None:
+    def moved(path: str, name: str, *cases: tuple[str, bool]) -> BatchSuite:
+        made = suite(name, *cases)
+        at = tuple(msgspec.structs.replace(one, location=Location(path, one.location.line, 1)) for one in made.cases)
+        return msgspec.structs.replace(made, path=path, cases=at)
+
+    base = report(
+        suites=[moved("a.csv", "banking", ("hi", True), ("bye", True)), moved("b.csv", "other", ("hi", False))]
+    )
+    head = report(
+        suites=[moved("b.csv", "other", ("hi", False)), moved("c.csv", "finance", ("hi", True), ("bye", False))]
+    )
+
+    comparison = compared(head, base)
+
+    assert names(comparison.batch.worse) == ["bye"]
+    assert (comparison.batch.edited, comparison.batch.shared) == ((), 3)
+    figures = batch_figures.tested_batch(base, head)
+    assert figures["batch.intent_success"][:2] == (2 / 3, 1 / 3)
+    assert figures["batch[finance].intent_success"][:2] == (1.0, 0.5)
+    assert figures["batch[other].intent_success"][:2] == (0.0, 0.0)
 
 
 def test_findings_are_new_gone_or_only_moved() -> None:

@@ -35,16 +35,25 @@ def tested_batch(base: Report, head: Report) -> dict[str, Tested]:
 
 
 def _pairs(base: Report, head: Report) -> list[tuple[str, BatchCase, BatchCase]]:
-    waiting: dict[object, list[BatchCase]] = defaultdict(list)
+    """Pair the cases of equal words and expectation: those of the suite of the same name, then of one renamed."""
+    waiting: dict[object, list[tuple[str, BatchCase]]] = defaultdict(list)
     for suite in base.batch.suites if base.batch else ():
         for case in suite.cases:
-            waiting[case.text, batch_expectation(suite, case)].append(case)
-    return [
-        (suite.name, old.pop(0), case)
-        for suite in (head.batch.suites if head.batch else ())
-        for case in suite.cases
-        if (old := waiting.get((case.text, batch_expectation(suite, case))))
-    ]
+            waiting[_key(case)].append((suite.name, case))
+    cases = [(suite.name, case) for suite in (head.batch.suites if head.batch else ()) for case in suite.cases]
+    partners: dict[int, BatchCase] = {}
+    for needs_name in (True, False):
+        for number, (name, case) in enumerate(cases):
+            left = waiting[_key(case)]
+            found = next((one for one in left if not needs_name or one[0] == name), None)
+            if number not in partners and found is not None:
+                left.remove(found)
+                partners[number] = found[1]
+    return [(name, partners[number], case) for number, (name, case) in enumerate(cases) if number in partners]
+
+
+def _key(case: BatchCase) -> object:
+    return case.text, batch_expectation(case)
 
 
 def _tested(prefix: str, pairs: Sequence[tuple[BatchCase, BatchCase]]) -> Iterator[tuple[str, Tested]]:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from turncheck.report.model import (
         BatchCase,
         BatchEntity,
-        BatchSuite,
         CaseResult,
         Misunderstanding,
         NluPrediction,
@@ -37,6 +36,8 @@ class Case:
     expectation: Hashable
     location: Location
     passed: bool
+    suite: str = ""
+    """The name of its batch suite, which may be renamed: of equal cases those of one suite belong together."""
     expected: str = ""
     actual: str = ""
     confidence: float | None = None
@@ -295,7 +296,8 @@ def batch_cases(report: Report) -> list[Case]:
     return [
         Case(
             name=case.text,
-            expectation=batch_expectation(suite, case),
+            expectation=batch_expectation(case),
+            suite=suite.name,
             location=case.location,
             passed=case.passed,
             expected=batch_expected(case),
@@ -307,10 +309,10 @@ def batch_cases(report: Report) -> list[Case]:
     ]
 
 
-def batch_expectation(suite: BatchSuite, case: BatchCase) -> Hashable:
-    """Return what tells a batch case from others of the same words: its suite, context, intents and entities."""
+def batch_expectation(case: BatchCase) -> Hashable:
+    """Return what tells a batch case from others of the same words: its context, intents and entities."""
     entities = tuple((entity.name, entity.expected) for entity in case.entities)
-    return suite.name, case.parent, case.kind == "trait", case.expected, entities
+    return case.parent, case.kind == "trait", case.expected, entities
 
 
 def batch_expected(case: BatchCase) -> str:

@@ -74,8 +74,10 @@ _Key = tuple[tuple["Edit", ...], "Callable[[Case], Hashable | None]"]
 """How two cases differ that are the same by this key, and the key; ``None`` is the same as nothing."""
 
 _NAMED_KEYS: Final[tuple[_Key, ...]] = (
-    ((), lambda case: (case.location.path, case.name, case.expectation)),
-    (("moved",), lambda case: (case.name, case.expectation)),
+    ((), lambda case: (case.location.path, case.suite, case.name, case.expectation)),
+    ((), lambda case: (case.location.path, case.name, case.expectation) if case.suite else None),
+    (("moved",), lambda case: (case.suite, case.name, case.expectation)),
+    (("moved",), lambda case: (case.name, case.expectation) if case.suite else None),
     (("edited",), lambda case: (case.location.path, case.name)),
     (("edited", "moved"), lambda case: case.name),
     (("renamed",), lambda case: (case.location.path, case.expectation) if case.expectation != () else None),
@@ -83,7 +85,7 @@ _NAMED_KEYS: Final[tuple[_Key, ...]] = (
 )
 """Stories, end-to-end cases: known by their name, then by their steps."""
 
-_SENTENCE_KEYS: Final = _NAMED_KEYS[:4]
+_SENTENCE_KEYS: Final = _NAMED_KEYS[:6]
 """Sentences: known by their text. Two different texts with one expectation are not the same sentence renamed."""
 
 
