@@ -293,3 +293,28 @@ def test_a_run_in_which_nothing_could_be_evaluated_could_not_be_done(kore: FakeK
     kore.fault = lambda _call: refusal(400, "Bad Request")
     assert run(kore, "--json", "r.json", "--baseline", "none", command=("run",)) == 2
     assert batch_of(folder).suites[0].outcome == "failed"
+
+
+def test_a_run_that_was_cancelled_there_is_called_so(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kore.ends_as = "cancelled"
+    assert run(kore, "smoke.json", "--json", "r.json", "--kore-way", "batch") == 2
+    (suite,) = batch_of(folder).suites
+    assert (suite.outcome, suite.not_evaluated) == ("cancelled", len(CASES))
+    assert "suite smoke: 5 cases (cancelled)" in capsys.readouterr().out
+
+
+def test_a_suite_that_is_named_needs_no_assistant_here(kore: FakeKore, folder: Path) -> None:
+    (folder / "bot").mkdir()
+    shutil.copy(EXPORT, folder / "bot" / "botDefinition.json")
+    assert run(kore, "smoke.json", "--json", "r.json") == 1
+    assert batch_of(folder).not_evaluated == 0
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-8-sig"])
+def test_what_is_uploaded_is_utf_8(kore: FakeKore, folder: Path, encoding: str) -> None:
+    (folder / "menu.csv").write_bytes("sep=;\ninput;intent\ncaf\u00e9;Order Tea\n".encode(encoding))
+    run(kore, "menu.csv", "--kore-way", "batch")
+    assert kore.suites["menu"].content == "input;intent\ncaf\u00e9;Order Tea\n".encode()
+    assert next(call for call in kore.calls if call.path.endswith("/import")).body["delimiter"] == ";"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment, render_summary
 from turncheck.report.codec import decode, encode
 from turncheck.report.model import GateSettings, Report
+
+EXPORTS = Path(__file__).parents[1] / "oracle" / "kore" / "exports"
 
 
 def with_suites(*suites: Any, by_stand_in: bool = False) -> Report:
@@ -177,3 +181,15 @@ def test_data_validate_tells_what_is_wrong_with_suites(project: Path, capsys: py
     (project / "batch" / "a.csv").write_text("input,intent\nhello,gret\n")
     run_command_line(["data", "validate", "--project", str(project)])
     assert "suite-unknown-name" in capsys.readouterr().out
+
+
+def test_a_suite_that_expects_a_disabled_faq_is_told_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(EXPORTS / "city_library", tmp_path / "bot")
+    (tmp_path / "bot" / "tests").mkdir()
+    (tmp_path / "bot" / "tests" / "a.csv").write_text(
+        "input,intent\nis there wifi,Is there wireless internet?\nmy card,Report Lost Kard\n"
+    )
+    run_command_line(["data", "validate", "--project", str(tmp_path / "bot"), "--format", "json"])
+    found = json.loads(capsys.readouterr().out)["findings"]
+    codes = {one["location"]["line"]: one["code"] for one in found if one["location"]["path"] == "tests/a.csv"}
+    assert codes == {2: "suite-disabled-name", 3: "suite-unknown-name"}

@@ -22,7 +22,7 @@ from turncheck.render.sinks.terminal import place, text
 from turncheck.report.codec import encode
 from turncheck.run.cut_short import as_far_as_it_goes, end_with, with_one_model
 from turncheck.run.report_of import project_info, report_of
-from turncheck.run.trainable import ensure_possible, ensure_readable, read_assistant
+from turncheck.run.trainable import ensure_possible, ensure_readable, read_answered_elsewhere, read_assistant
 from turncheck.settings.parsers import MAX_NOTES
 from turncheck.validation.suite_names import unknown_names
 
@@ -71,7 +71,7 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     """
     if len(options.notes) > MAX_NOTES:
         raise UserError(f"--notes has {len(options.notes):,} characters, {MAX_NOTES:,} at most are kept")
-    project = read_assistant(settings)
+    project = read_answered_elsewhere(settings) if options.paths else read_assistant(settings)
     paths = options.paths or find_suites(project.root)
     read = read_suites(project.root, paths, options.how)
     names = known_names(project)
@@ -119,7 +119,7 @@ def _exit_code(batch: Batch | None, screen: Screen) -> int:
     if batch is None or all(case.result == "not-evaluated" for case in batch.cases):
         screen.note("Nothing was tested: no case could be evaluated.")
         return EXIT_NOT_DONE
-    if any(suite.outcome == "failed" for suite in batch.suites):
+    if any(suite.outcome in {"failed", "cancelled"} for suite in batch.suites):
         return EXIT_NOT_DONE
     return EXIT_FAILED if batch.failed else EXIT_OK
 

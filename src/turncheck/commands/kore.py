@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from turncheck.commands.batch import named_as, refuse_faulty
 from turncheck.engines.kore.client import KoreError
-from turncheck.engines.kore.engines import delimiter_of, platform_of
+from turncheck.engines.kore.engines import as_uploaded, platform_of
 from turncheck.engines.kore.platform import VERSIONS
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK
 from turncheck.messages.plurals import count
@@ -122,7 +122,8 @@ def print_status(platform: Platform, screen: Screen, name: str, run: str, *, csv
             write_file(csv, platform.report_of(done))
         return Answered(_completed_lines(done), {**written, **_completed_json(done)})
     if csv is not None:
-        screen.note("The run has no CSV: it has not ended.")
+        why = "it has not ended" if state.is_under_way else f"it ended as '{text(state.status)}'"
+        screen.note(f"The run has no CSV: {why}.")
     return Answered(
         (_state_line(state),), {**written, "ran": state.ran, "total": state.total, "message": state.message}
     )
@@ -187,7 +188,7 @@ def import_suite(platform: Platform, screen: Screen, file: Path, name: str | Non
     refuse_faulty(read, (), named_as(here, [str(file)]), "", screen)
     (suite,) = read.suites
     content = file.read_bytes()
-    platform.store(suite.name, description, file.name, content, delimiter_of(file.name, content))
+    platform.store(suite.name, description, file.name, *as_uploaded(file.name, content))
     words = f"'{text(suite.name)}' is on the platform: {count(len(suite.cases), 'case')}"
     return Answered((words,), {"suite": suite.name, "description": description, "cases": len(suite.cases)})
 

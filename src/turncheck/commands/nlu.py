@@ -33,7 +33,13 @@ from turncheck.report.model import Source
 from turncheck.run.cut_short import as_far_as_it_goes, end_with, with_one_model
 from turncheck.run.reading import ensure_there, read_checked_nlu
 from turncheck.run.report_of import project_info, report_of
-from turncheck.run.trainable import ensure_assistant, ensure_possible, ensure_readable, read_assistant
+from turncheck.run.trainable import (
+    ensure_assistant,
+    ensure_possible,
+    ensure_readable,
+    read_answered_elsewhere,
+    read_assistant,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -112,7 +118,7 @@ def evaluate_nlu(
         UserError: nothing to read, nothing to judge, flags that do not fit together.
     """
     settings = options.settings
-    project = read_assistant(settings)
+    project = read_answered_elsewhere(settings) if settings.nlu else read_assistant(settings)
 
     def evaluate() -> NluMeasurement:
         with chosen_engines(settings, project, os.environ, models=options.models) as engines:

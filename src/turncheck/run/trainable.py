@@ -10,6 +10,7 @@ from turncheck.messages.errors import TrainingRefusedError, UserError
 from turncheck.project.assistants_below import assistants_in_words
 from turncheck.project.kore.model import DIALOGS_ELSEWHERE
 from turncheck.run.reading import read_given
+from turncheck.settings.engines import ENGINES
 from turncheck.validation.losses import PARTS, first_loss, losses
 
 if TYPE_CHECKING:
@@ -37,6 +38,15 @@ def read_assistant(settings: Settings, *, endpoints: Path | None = None, data: I
     project = read_given(settings, endpoints=endpoints, data=data)
     ensure_assistant(project)
     return project
+
+
+def read_answered_elsewhere(settings: Settings) -> Project:
+    """Read the project as it is: another place answers what is named, so that the files may be those of none.
+
+    Raises:
+        UserError: a given path is missing, or the embedded engine has no assistant to learn from.
+    """
+    return read_assistant(settings) if ENGINES[settings.engine].from_files else read_given(settings)
 
 
 def read_dialogue_assistant(settings: Settings, *, endpoints: Path | None = None) -> Project:

@@ -230,6 +230,15 @@ SUITE_CHECKS: Final = (
         "input,intent\nbuy tea,Order Tea",
     ),
     _check(
+        "suite-disabled-name",
+        "warning",
+        "A suite expects an FAQ that is disabled",
+        "The export has the FAQ, and it is switched off: nothing that is said can match it. Enable it on the platform, or"
+        " remove the case.",
+        "a disabled FAQ `When are you open?`, and a suite that expects it",
+        "the FAQ, enabled",
+    ),
+    _check(
         "suite-none-is-an-intent",
         "warning",
         "The project has an intent that is called None",

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def unknown_names(suites: Suites, known: KnownNames) -> list[Finding]:
-    """Return a finding for each intent, parent, trait and entity that the project lacks, at its first place.
+    """Return a finding for each intent, parent, trait and entity that the project lacks or has disabled.
+
+    It stands at the first place of the name.
 
     A project's intent `None` is told too: what a suite means by that is none.
 
@@ -33,7 +35,9 @@ def unknown_names(suites: Suites, known: KnownNames) -> list[Finding]:
     for suite in suites.suites:
         for case in suite.cases:
             for what, name, place, there in _named(case, known):
-                if there and comparable(name) not in there:
+                if what == "intent" and comparable(name) in known.disabled.keys() - known.intents.keys():
+                    found.setdefault((what, comparable(name)), _disabled(name, place))
+                elif there and comparable(name) not in there:
                     is_trait = what == "intent" and comparable(name) in known.traits
                     finding = _unknown(what, name, place, there.values(), is_trait=is_trait)
                     found.setdefault((what, comparable(name)), finding)
@@ -52,6 +56,12 @@ def _named(case: SuiteCase, known: KnownNames) -> Iterator[tuple[str, str, Locat
         yield "intent", name, case.intent_location, intents
     for entity in case.entities:
         yield "entity", entity.name, entity.location, known.entities
+
+
+def _disabled(name: str, place: Location) -> Finding:
+    message = f"The FAQ '{name[:80]}' is disabled: nothing that is said can match it."
+    hint = "Enable it on the platform, or remove the case."
+    return Finding("suite-disabled-name", "warning", message, place, hint)
 
 
 def _unknown(what: str, name: str, place: Location, there: Iterable[str], *, is_trait: bool) -> Finding:

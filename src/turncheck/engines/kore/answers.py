@@ -133,6 +133,11 @@ class RunState:
         """Whether it ran to its end."""
         return self.status.lower() == "completed"
 
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether somebody cancelled it: there is no CSV then."""
+        return self.status.lower() in {"cancelled", "canceled"}
+
 
 @dataclass(frozen=True, slots=True)
 class ExportState:

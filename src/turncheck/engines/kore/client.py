@@ -64,6 +64,10 @@ class KoreRunError(KoreError):
     """What the platform was to do did not come to its end, or the result cannot be had; other things may be asked."""
 
 
+class KoreCancelledError(KoreRunError):
+    """Somebody cancelled the run on the platform."""
+
+
 class KoreRefusedError(EngineError):
     """The platform refuses this one call; ``status``: as it answers it."""
 

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Final
 from turncheck.engines.base import Engines
 from turncheck.engines.capabilities import Capabilities
 from turncheck.engines.errors import CutShortError, EngineError
-from turncheck.engines.kore.client import Access, KoreClient, KoreFaultError, KoreRefusedError, KoreRunError
+from turncheck.engines.kore.client import (
+    Access,
+    KoreCancelledError,
+    KoreClient,
+    KoreFaultError,
+    KoreRefusedError,
+    KoreRunError,
+)
 from turncheck.engines.kore.nlu import KoreNlu
 from turncheck.engines.kore.pace import Clock
 from turncheck.engines.kore.platform import Platform
@@ -20,7 +27,9 @@ from turncheck.engines.suite_answers import SuiteAnswers, UtteranceAnswer
 from turncheck.messages.errors import UserError
 from turncheck.process.screen import Screen
 from turncheck.process.secret import secret_of
+from turncheck.project.batch.csv_table import DELIMITERS
 from turncheck.project.batch.known import known_names
+from turncheck.project.batch.reader import decode
 from turncheck.report.model import EngineInfo
 from turncheck.web.addresses import is_safe, without_login
 from turncheck.web.network import Network
@@ -127,6 +136,7 @@ class KoreEngines(Engines):
         except (KoreRunError, KoreRefusedError, KoreFaultError) as error:
             self.screen.alarm(f"'{suite.name}': {error}")
             answers = (UtteranceAnswer(error=error.what),) * len(suite.cases)
+            return SuiteAnswers(answers, self.platform.version, cancelled=isinstance(error, KoreCancelledError))
         except (EngineError, KeyboardInterrupt) as error:
             raise CutShortError(error) from error
         return SuiteAnswers(answers, self.platform.version)
@@ -137,7 +147,7 @@ class KoreEngines(Engines):
             content = file.read_bytes()
         except OSError as error:
             raise UserError(f"'{suite.path}' cannot be read: {error.strerror or error}") from None
-        platform.store(suite.name, suite.description, file.name, content, delimiter_of(file.name, content))
+        platform.store(suite.name, suite.description, file.name, *as_uploaded(file.name, content))
         run = platform.run(suite.name)
         self.screen.note(f"The platform runs the suite as '{run}'.")
         done = platform.completed(suite.name, run, self.screen.progress)
@@ -170,12 +180,20 @@ def _ensure_still_there(answers: Sequence[UtteranceAnswer]) -> None:
         raise EngineError(f"the platform answered none of {MOST_FAULTS} utterances in a row: {last[-1]}")
 
 
-def delimiter_of(name: str, content: bytes) -> str:
-    """Return the delimiter of a CSV file's header; of another file the platform's default."""
-    if not name.lower().endswith((".csv", ".tsv", ".txt")):
-        return ","
-    header = content.partition(b"\n")[0].decode("utf-8", "replace")
-    return max(",;\t|", key=header.count)
+def as_uploaded(name: str, content: bytes) -> tuple[bytes, str]:
+    """Return a suite's file as the platform wants it, and its delimiter; the platform's default where it is not CSV.
+
+    It is UTF-8 without a byte order mark, and without the line by which spreadsheets name the delimiter.
+    """
+    source, _ = decode(name, content)
+    text = "" if source is None else source.file_text
+    if name.lower().endswith((".csv", ".tsv", ".txt")):
+        first, _, rest = text.partition("\n")
+        named = first.strip().lower().removeprefix("sep=")
+        if first.strip().lower().startswith("sep=") and len(named) == 1:
+            return rest.encode(), named
+        return text.encode(), max(DELIMITERS, key=first.count)
+    return text.encode(), ","
 
 
 @contextmanager

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from turncheck.engines.kore import answers
-from turncheck.engines.kore.client import KoreClient, KoreRefusedError, KoreRunError, Question, shown
+from turncheck.engines.kore.client import (
+    KoreCancelledError,
+    KoreClient,
+    KoreRefusedError,
+    KoreRunError,
+    Question,
+    shown,
+)
 from turncheck.messages.errors import UserError
 from turncheck.process.screen import duration
 
@@ -145,7 +152,8 @@ class Platform:
         """
         if not state.is_completed or state.figures is None:
             why = f"the platform's run '{run}' of the suite '{suite}' ended as '{shown(state.status, 100)}'"
-            raise KoreRunError(f"{why}: {shown(state.message)}" if state.message else why)
+            error = KoreCancelledError if state.is_cancelled else KoreRunError
+            raise error(f"{why}: {shown(state.message)}" if state.message else why)
         return CompletedRun(suite, run, state.figures, state.report, state.is_partial)
 
     def ended(self, suite: str, run: str, tell: Callable[[str], None]) -> RunState:

@@ -26,11 +26,15 @@ class KnownIntent:
 
 @dataclass(frozen=True, slots=True)
 class KnownNames:
-    """Names by their comparable forms. Of an intent that has other names (older ones, in other languages) these too."""
+    """Names by their comparable forms. Of an intent that has other names (older ones, in other languages) these too.
+
+    ``disabled``: FAQs that are switched off; they are none of the ``intents``.
+    """
 
     intents: Mapping[str, KnownIntent] = field(default_factory=dict)
     traits: Mapping[str, KnownIntent] = field(default_factory=dict)
     entities: Mapping[str, str] = field(default_factory=dict)
+    disabled: Mapping[str, str] = field(default_factory=dict)
 
     def kind_of(self, name: str) -> str | None:
         """Return the kind of an intent, or trait, ``None`` where the project has none of this name."""
@@ -73,7 +77,8 @@ def _of_kore(project: Project) -> KnownNames:
         for alias in one.aliases:
             into = traits if one.kind == "trait" else intents
             into.setdefault(comparable(alias), KnownIntent(one.name, one.kind, one.in_total))
-    return KnownNames(intents, traits, _by_comparable(one.name for one in (() if bot is None else bot.entities)))
+    entities = _by_comparable(one.name for one in (() if bot is None else bot.entities))
+    return KnownNames(intents, traits, entities, _by_comparable(() if bot is None else bot.disabled))
 
 
 def _by_comparable(names: Iterable[str]) -> dict[str, str]:

@@ -20,11 +20,15 @@ _OF_PATTERNS: Final = frozenset("~!<>[]{}()*_|")
 
 
 class KnowledgeReader:
-    """Reads the questions, small talk and traits of one language; ``examples`` are the sentences that teach them."""
+    """Reads the questions, small talk and traits of one language.
+
+    ``examples`` are the sentences that teach them, ``disabled`` the questions that are switched off.
+    """
 
     def __init__(self, file: JsonFile, prefix: tuple[Step, ...], language: str) -> None:
         self.examples: list[WholeLabelExample] = []
         self.faults: list[Fault] = []
+        self.disabled: list[str] = []
         self._file = file
         self._prefix = prefix
         self._language = language
@@ -51,6 +55,7 @@ class KnowledgeReader:
         if not question:
             return
         if record.get("faqStatus") is False:
+            self.disabled.append(question)
             message = f"The FAQ {shown(question)} is disabled; it is left out."
             self.faults.append(Fault("kore-faq-disabled", message, Place(self._file, (*path, "question"))))
             return

@@ -93,7 +93,7 @@ class KoreBot:
     ``language`` is the one whose sentences are ``utterances`` (of dialogs, in the order of the file, each as often as
     it is there); ``others`` are the sentences of the others by language, which nobody judges. ``phrases``: those of
     FAQs, by language. ``concepts`` and ``patterns`` count what only the platform can run. ``links``: the bots that a
-    universal bot asks. ``faults``: what is wrong with it.
+    universal bot asks. ``faults``: what is wrong with it. ``disabled``: FAQs that are switched off.
     """
 
     name: str
@@ -113,6 +113,7 @@ class KoreBot:
     is_universal: bool = False
     links: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
+    disabled: tuple[str, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:

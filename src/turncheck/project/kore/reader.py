@@ -181,6 +181,7 @@ class _Reader:
             is_universal=self.top.get("type") == "universalbot",
             links=tuple(self._links()),
             faults=tuple(self.faults),
+            disabled=tuple(knowledge.disabled),
         )
         return bot, self._nlu(bot, (*utterances, *taught_beside))
 
