@@ -12,7 +12,7 @@ from tools.make_strength_page import PAGE, with_table
 from turncheck.ci.git import Checkout
 from turncheck.cli import run_command_line
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-from turncheck.evaluation.strength.assistant import Workshop
+from turncheck.engines.embedded.workshop import EmbeddedWorkshop
 from turncheck.evaluation.strength.mutants import mutants_of
 from turncheck.evaluation.strength.strength import StrengthRun, evaluate_strength
 from turncheck.project.e2e.cases import read_cases
@@ -125,7 +125,9 @@ def strength_of(root: Path, **run: Any) -> Strength:
     cases = [str(path) for path in root.glob("tests/e2e*.yml")]
     tests = ProjectTests(read_story_files(stories, root)[0] if stories else (), (), read_cases(root, cases).cases)
     options = {"workers": 1, **run}
-    return evaluate_strength(read_project(root), Workshop(EmbeddedNluTrainer(), 42), tests, StrengthRun(**options))
+    return evaluate_strength(
+        read_project(root), EmbeddedWorkshop(EmbeddedNluTrainer(), 42), tests, StrengthRun(**options)
+    )
 
 
 def the(strength: Strength, operator: str, words: str) -> MutantResult:

@@ -11,9 +11,9 @@ from test_strength import CASES, CONFIG, DOMAIN, NLU, RULES, STORIES, small_bot
 
 from turncheck.cli import run_command_line
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
+from turncheck.engines.embedded.workshop import EmbeddedWorkshop
 from turncheck.evaluation.robustness.robustness import evaluate_robustness
 from turncheck.evaluation.robustness.training import training_sentences
-from turncheck.evaluation.strength.assistant import Workshop
 from turncheck.evaluation.strength.bench import make_bench
 from turncheck.evaluation.strength.mutants import mutants_of
 from turncheck.evaluation.strength.strength import StrengthRun, evaluate_strength
@@ -28,7 +28,7 @@ from turncheck.report.model import Strength
 from turncheck.report.strength import SuggestedTest
 from turncheck.validation.project_tests import ProjectTests
 
-WORKSHOP = Workshop(EmbeddedNluTrainer(), 42)
+WORKSHOP = EmbeddedWorkshop(EmbeddedNluTrainer(), 42)
 
 
 def the_tests(root: Path, *cases: str) -> ProjectTests:
@@ -46,13 +46,13 @@ def noticed(project: Project, suggested: SuggestedTest, folder: Path) -> set[tup
     path.write_text((cases_text if suggested.kind == "case" else stories_text)([suggested]), encoding="utf-8")
     cases = read_cases(folder, [path]).cases if suggested.kind == "case" else ()
     stories = read_story_files([path], folder)[0] if suggested.kind == "story" else ()
-    original = WORKSHOP.original(project)
+    original = WORKSHOP.trained(project)
     bench = make_bench(original, ProjectTests(stories, (), cases))
     assert bench.cases or bench.stories, "it passes on the project as it is"
     killed = set()
     for mutant in mutants_of(project, 42):
         try:
-            trained = WORKSHOP.mutated(original, mutant)
+            trained = mutant.trained(original)
         except Exception:  # noqa: BLE001, S112 - a mutant that cannot be trained is no matter of tests
             continue
         if killing_test(mutant, trained, bench) is not None:

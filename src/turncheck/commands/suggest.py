@@ -79,7 +79,7 @@ def run_suggest(options: SuggestOptions, screen: Screen) -> int:
         with screen.step("robustness", "Varying the test sentences"):
             training = measure_training_sentences(engines, project, read_tests(settings).nlu, settings)
     found = _Found(strength, sentence_tasks(project, tests.examples, strength), training)
-    sys.stdout.write("\n".join([*_told(found), ""]))
+    sys.stdout.write("\n".join([*_lines(found), ""]))
     for path, content in _files(found, Path(settings.project)).items():
         if options.write:
             write_file(path, content.encode())
@@ -89,7 +89,7 @@ def run_suggest(options: SuggestOptions, screen: Screen) -> int:
     return EXIT_OK
 
 
-def _told(found: _Found) -> Iterator[str]:
+def _lines(found: _Found) -> Iterator[str]:
     suggested = found.strength.suggested
     noticed = {(fault.operator, fault.what, fault.location) for one in suggested for fault in one.notices}
     if suggested:
@@ -97,8 +97,8 @@ def _told(found: _Found) -> Iterator[str]:
     for one in suggested:
         walked = "" if one.walked or one.along.startswith("the sentence") else ", which no test walks"
         kind = "case" if one.kind == "case" else "story"
-        told = f"{count(len(one.notices), 'fault')}, along {text(one.along)}{walked}"
-        yield f"  {kind} {text(one.name)}: {told}"
+        noticed_by = f"{count(len(one.notices), 'fault')}, along {text(one.along)}{walked}"
+        yield f"  {kind} {text(one.name)}: {noticed_by}"
     if found.tasks:
         yield f"No test sentence: {', '.join(text(task.intent) for task in found.tasks)}"
     for group in found.training:

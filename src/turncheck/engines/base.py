@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from turncheck.engines.decision import Decision
     from turncheck.engines.parse import Parse
     from turncheck.engines.suite_answers import SuiteAnswers
+    from turncheck.engines.workshop import Workshop
     from turncheck.process.cache import Cache
     from turncheck.process.screen import Screen
     from turncheck.project.batch.model import Suite
@@ -200,6 +201,10 @@ class Engines(ABC):
         Raises:
             CutShortError: the engine can answer no more; ``finished`` holds the answers so far as ``SuiteAnswers``.
         """
+        raise NotImplementedError
+
+    def workshop(self, seed: int) -> Workshop:
+        """Return what trains the project and variants of it, where :attr:`Capabilities.no_mutants` is ``None``."""
         raise NotImplementedError
 
     # --- dialogue -----------------------------------------------------------------------------------------------------

@@ -6,13 +6,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.engines.embedded.nlu.tokenizers import locate_words
 from turncheck.evaluation.entities import EntityCase, score_spans
 from turncheck.evaluation.imported_shapes import figure
 from turncheck.evaluation.insights import find_insights
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
-from turncheck.project.whitespace_words import whitespace_words
+from turncheck.project.whitespace_words import whitespace_words, word_borders
 from turncheck.report.model import (
     Confusion,
     EntityScores,
@@ -217,7 +216,7 @@ def _span(shape: Json) -> EntitySpan:
 
 
 def _prediction(one: _Sentence, location: Location) -> NluPrediction:
-    tokens = locate_words(whitespace_words(one.text), one.text).spans if one.expected or one.predicted else ()
+    tokens = tuple(word_borders(whitespace_words(one.text), one.text)) if one.expected or one.predicted else ()
     return NluPrediction(
         text=one.text,
         location=location,

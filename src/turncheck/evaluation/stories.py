@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from turncheck.dialogue.events import UserUttered
 from turncheck.dialogue.training import trackers_of
 from turncheck.engines.at_once import ask_all
+from turncheck.engines.direct_message import read_direct_message
 from turncheck.engines.errors import CutShortError
 from turncheck.engines.parse import Parse, PredictedIntent
 from turncheck.evaluation.annotated import annotation
@@ -257,8 +258,6 @@ def _understood(trackers: Sequence[StoryTracker], ensemble: Policies, nlu: NluEn
     texts = dict.fromkeys(e.text for t in trackers for e in t.events if isinstance(e, UserUttered) and e.text)
     if nlu is not None:
         return dict(zip(texts, nlu.parse(list(texts)), strict=True))
-    from turncheck.engines.embedded.nlu.message_handler import read_direct_message
-
     nothing = PredictedIntent(None, 0.0)
     domain = ensemble.domain.domain
     return {

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from turncheck.evaluation.strength.assistant import Workshop
 from turncheck.evaluation.strength.strength import StrengthRun, evaluate_strength
 
 if TYPE_CHECKING:
@@ -12,7 +11,6 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import Engines
     from turncheck.engines.conversation import ActionServer
-    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
     from turncheck.evaluation.strength.mutant import Lines
     from turncheck.project.model import Project
     from turncheck.report.model import Strength
@@ -46,12 +44,7 @@ def measure_strength(
         changed=changed,
         suggest=suggest,
     )
-    return evaluate_strength(project, workshop_of(engines, settings), tests, run, server=server, progress=progress)
-
-
-def workshop_of(engines: Engines, settings: Settings) -> Workshop:
-    """Return what trains a project and its mutants."""
-    return Workshop(cast("EmbeddedNluTrainer", engines.nlu_trainer), settings.seed)
+    return evaluate_strength(project, engines.workshop(settings.seed), tests, run, server=server, progress=progress)
 
 
 def why_no_mutants(changed: ChangedLines | None) -> str | None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
     from turncheck.engines.embedded.policies.ensemble import Ensemble
+    from turncheck.engines.embedded.workshop import EmbeddedWorkshop
     from turncheck.process.cache import Cache
     from turncheck.process.screen import Screen
     from turncheck.project.model import Project
@@ -198,6 +199,10 @@ class EmbeddedEngines(Engines):
             from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors
 
             return KoreNluTrainer(seed=self.seed, vectors=chosen_vectors(self.vectors, self.project.nlu))
+        return self._pipeline_trainer
+
+    @cached_property
+    def _pipeline_trainer(self) -> EmbeddedNluTrainer:
         from turncheck.engines.embedded.nlu.duckling_access import DucklingAccess, noon_of
         from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors
         from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
@@ -209,6 +214,12 @@ class EmbeddedEngines(Engines):
             vectors=chosen_vectors(self.vectors, self.project.nlu),
             team_confidences=self.team_confidences,
         )
+
+    def workshop(self, seed: int) -> EmbeddedWorkshop:
+        """Return what trains the project and variants of it."""
+        from turncheck.engines.embedded.workshop import EmbeddedWorkshop  # imports scikit-learn
+
+        return EmbeddedWorkshop(self._pipeline_trainer, seed)
 
     @cached_property
     def _calibration(self) -> tuple[Trust | None, ConfidenceMap | None]:

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from turncheck.dialogue.defaults import INTENT_NLU_FALLBACK
-from turncheck.engines.embedded.nlu.message_handler import read_direct_message
+from turncheck.engines.direct_message import read_direct_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,8 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.training import training_trackers
-from turncheck.engines.action_server.server import NoActionServer
-from turncheck.engines.embedded.conversation import Assistant, EmbeddedConversation
 from turncheck.evaluation.story_run import run_story
 from turncheck.evaluation.strength.talks import Annotated, talks_of
 from turncheck.messages.errors import UserError
@@ -18,8 +16,9 @@ from turncheck.report.model import EngineInfo
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from turncheck.engines.conversation import Conversation
     from turncheck.engines.parse import Parse
-    from turncheck.evaluation.strength.assistant import Trained
+    from turncheck.engines.workshop import Trained
     from turncheck.evaluation.strength.mutant import Mutant
     from turncheck.evaluation.strength.talks import Message, Talk
     from turncheck.project.model import Project, Response
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 _MOST_TALKS: Final = 1000
 """So many conversations are compared, in a project with more of them."""
-_NO_STUBS: Final[dict[str, Any]] = {}
 
 
 @dataclass
@@ -141,19 +139,16 @@ def _contents(response: Response | None) -> list[Any]:
 
 def _hold(trained: Trained, talk: Talk) -> Any:
     """Return what a conversation leads to: messages, slots and the active form, turn by turn."""
-    if trained.ensemble is None:
-        return None
     known = {message.text: message.parse for message in talk.messages}
     understood = Annotated(EngineInfo(name="annotated", version=""), known=known)
-    assistant = Assistant(trained.ensemble.domain, trained.ensemble, understood, NoActionServer(), trained.seed)
     try:
-        conversation = EmbeddedConversation(assistant, history=talk.before, stubs=_NO_STUBS)
-        return [_turn(conversation, message) for message in talk.messages]
+        conversation = trained.conversation(understood, talk.before)
+        return None if conversation is None else [_turn(conversation, message) for message in talk.messages]
     except UserError as error:
         return str(error)
 
 
-def _turn(conversation: EmbeddedConversation, message: Message) -> tuple[Any, ...]:
+def _turn(conversation: Conversation, message: Message) -> tuple[Any, ...]:
     turn = conversation.say(message.text)
     done: Sequence[Any] = [event.get("name") for event in turn.events if event.get("event") == "action"]
     return list(turn.responses), dict(turn.slots), turn.active_loop, done, turn.stopped

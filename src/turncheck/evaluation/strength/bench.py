@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from turncheck.engines.conversation import ActionServer
     from turncheck.engines.parse import Parse
+    from turncheck.engines.workshop import Trained
     from turncheck.evaluation.coverage import Reached
-    from turncheck.evaluation.strength.assistant import Trained
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.project.e2e.model import E2ECase

@@ -24,7 +24,7 @@ from turncheck.report.strength import SuggestedTest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.evaluation.strength.assistant import Trained
+    from turncheck.engines.workshop import Trained
     from turncheck.evaluation.strength.mutant import Mutant
     from turncheck.project.model import Story
     from turncheck.project.nlu_data import Example

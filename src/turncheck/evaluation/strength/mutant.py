@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from turncheck.engines.workshop import Trained, Trains
     from turncheck.messages.location import Location
     from turncheck.project.model import Project
 
 Lines = Mapping[str, Collection[int]]
 """Lines by file, as places name them."""
-
-Trains = Literal["nlu", "policies", "nothing"]
-"""What of an assistant has to be trained again for a fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +47,14 @@ class Mutant:
     def key(self) -> tuple[str, str, str]:
         """What tells it from all others, whatever else is in the project."""
         return self.operator.name, str(self.location), self.what
+
+    def trained(self, original: Trained) -> Trained:
+        """Train what the operator names; all else is the original's.
+
+        Raises:
+            UserError: the mutant cannot be trained.
+        """
+        return original.variant(self.project, self.operator.trains, self.operator.steps)
 
 
 def is_changed(place: Location, changed: Lines) -> bool:

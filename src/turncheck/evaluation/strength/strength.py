@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from turncheck.engines.conversation import ActionServer
-    from turncheck.evaluation.strength.assistant import Workshop
+    from turncheck.engines.workshop import Workshop
     from turncheck.evaluation.strength.bench import Bench
     from turncheck.evaluation.strength.mutant import Lines, Mutant
     from turncheck.evaluation.strength.trial import Trial
@@ -58,7 +58,6 @@ class _Trials:
     """All that a worker needs: each makes the mutants anew, which takes no time."""
 
     project: Project
-    workshop: Workshop
     bench: Bench
     behaviour: Behaviour
     seed: int
@@ -94,11 +93,11 @@ def evaluate_strength(
     chosen = numbers[: run.most] if run.most else numbers
     if not chosen:
         return _section([], 0, run, len(numbers))
-    original = workshop.original(project)
+    original = workshop.trained(project)
     bench = make_bench(original, tests, server or NoActionServer())
     taken = frozenset((*(case.name for case in tests.cases), *(story.name for story in tests.stories)))
     candidates = Candidates(original, taken) if run.suggest else None
-    trials = _Trials(project, workshop, bench, Behaviour(original), run.seed, run.changed, candidates)
+    trials = _Trials(project, bench, Behaviour(original), run.seed, run.changed, candidates)
 
     def in_time() -> Iterator[int]:
         """Hand out mutants until the time is over; one is tried in any case."""
@@ -147,7 +146,7 @@ def _try_one(trials: _Trials, mutant: Mutant) -> Trial:
 
     # With more threads a sum is added up in another order, and its last digit may depend on the machine.
     with threadpool_limits(limits=1):
-        return try_mutant(mutant, trials.workshop, trials.bench, trials.behaviour, trials.candidates)
+        return try_mutant(mutant, trials.bench, trials.behaviour, trials.candidates)
 
 
 def _workers(asked: int, mutants: int) -> int:

@@ -10,7 +10,7 @@ from turncheck.messages.errors import UserError
 from turncheck.report.strength import MutantResult
 
 if TYPE_CHECKING:
-    from turncheck.evaluation.strength.assistant import Trained, Workshop
+    from turncheck.engines.workshop import Trained
     from turncheck.evaluation.strength.behaviour import Behaviour
     from turncheck.evaluation.strength.bench import Bench, CaseTest, StoryTest
     from turncheck.evaluation.strength.candidates import Candidates
@@ -26,9 +26,7 @@ class Trial:
     noticed_by: tuple[SuggestedTest, ...] = ()
 
 
-def try_mutant(
-    mutant: Mutant, workshop: Workshop, bench: Bench, behaviour: Behaviour, candidates: Candidates | None = None
-) -> Trial:
+def try_mutant(mutant: Mutant, bench: Bench, behaviour: Behaviour, candidates: Candidates | None = None) -> Trial:
     """Put a mutant to the tests.
 
     Those that reach what was changed come before the others; what none of them notices may be no fault at all (the
@@ -36,7 +34,7 @@ def try_mutant(
     notices.
     """
     try:
-        trained = workshop.mutated(behaviour.original, mutant)
+        trained = mutant.trained(behaviour.original)
     except UserError as error:
         return Trial(_result(mutant, Kill("validation", "training-refused", error.location)))
     kill = killing_test(mutant, trained, bench)

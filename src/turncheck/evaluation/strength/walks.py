@@ -20,9 +20,8 @@ from turncheck.project.model import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from turncheck.engines.conversation import Turn
-    from turncheck.engines.embedded.conversation import EmbeddedConversation
-    from turncheck.evaluation.strength.assistant import Trained
+    from turncheck.engines.conversation import Conversation, Turn
+    from turncheck.engines.workshop import Trained
     from turncheck.project.model import Project, Step, Story
     from turncheck.project.nlu_data import Example
 
@@ -166,43 +165,46 @@ class Walks:
         conversation = engine.conversation(fixtures=slots)
         steps: list[dict[str, Any]] = []
         try:
-            conversation.open()
+            turn: Turn | None = conversation.open()
             for text in texts:
-                if not self._say(conversation, text, steps):
-                    return None
-            if filled_in is not None and not self._fill_in(conversation, filled_in, steps):
+                if turn is not None:
+                    turn = self._say(conversation, text, turn, steps)
+            if turn is None or (filled_in is not None and not self._fill_in(conversation, filled_in, turn, steps)):
                 return None
         except UserError:
             return None
         return tuple(steps) if any(step.keys() & {"bot", "utter", "slot_was_set"} for step in steps) else None
 
     def _fill_in(
-        self, conversation: EmbeddedConversation, wanted: Mapping[str, Any], steps: list[dict[str, Any]]
+        self, conversation: Conversation, wanted: Mapping[str, Any], turn: Turn, steps: list[dict[str, Any]]
     ) -> bool:
         for _ in range(_MOST_ANSWERS):
-            asked = conversation.tracker.slots.get("requested_slot")
-            if conversation.tracker.active_loop_name is None or not isinstance(asked, str):
+            asked = turn.slots.get("requested_slot")
+            if turn.active_loop is None or not isinstance(asked, str):
                 break
             text = self.sentences.filling(asked, wanted.get(asked))
-            if text is None or not self._say(conversation, text, steps):
+            answered = None if text is None else self._say(conversation, text, turn, steps)
+            if answered is None:
                 return False
-        return conversation.tracker.active_loop_name is None
+            turn = answered
+        return turn.active_loop is None
 
-    def _say(self, conversation: EmbeddedConversation, text: str, steps: list[dict[str, Any]]) -> bool:
-        """Add a turn; whether it is one that can be expected again."""
-        before = dict(conversation.tracker.slots)
+    def _say(self, conversation: Conversation, text: str, before: Turn, steps: list[dict[str, Any]]) -> Turn | None:
+        """Add the turn behind another one; ``None`` if it is none that can be expected again."""
         turn = conversation.say(text)
         if turn.stopped or any(action.outcome != "ran" for action in turn.custom_actions):
-            return False
+            return None
         filled = [
             {name: value}
             for name, value in turn.slots.items()
-            if value != before.get(name) and isinstance(value, str | bool | int | float) and name != "requested_slot"
+            if value != before.slots.get(name)
+            and isinstance(value, str | bool | int | float)
+            and name != "requested_slot"
         ]
         steps.append({"user": text})
         steps += [{"slot_was_set": filled}] if filled else []
         steps += _answers(turn, self.trained)
-        return True
+        return turn
 
     def _examples(self, stories: Sequence[Story], turn: int) -> list[Example] | None:
         found = [self.sentences.of(step, turn) for story in stories for step in users_of(story)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from turncheck.engines.direct_message import read_direct_message
 from turncheck.engines.embedded.nlu.batch import NO_INTENT, Batch
 from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
-from turncheck.engines.embedded.nlu.message_handler import read_direct_message
 from turncheck.engines.embedded.nlu.model_parse import as_model_parse
 from turncheck.engines.parse import Parse
 

@@ -1,0 +1,125 @@
+"""Training a project once, and of each variant only what it differs in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.dialogue.domain import DialogueDomain
+from turncheck.engines.action_server.server import NoActionServer
+from turncheck.engines.embedded.conversation import Assistant, EmbeddedConversation
+from turncheck.engines.embedded.engine import EmbeddedEngine
+from turncheck.engines.embedded.policies.trainer import train_ensemble
+from turncheck.project.story_sentences import with_story_sentences
+from turncheck.report.model import EngineInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from turncheck.dialogue.events import Event
+    from turncheck.engines.base import NluEngine
+    from turncheck.engines.conversation import ActionServer
+    from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
+    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
+    from turncheck.engines.embedded.policies.ensemble import Ensemble
+    from turncheck.engines.parse import Parse
+    from turncheck.engines.workshop import Trains
+    from turncheck.project.model import Project
+
+_NO_STUBS: Final[dict[str, Any]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Understanding:
+    """An NLU engine that remembers what it has understood: tests say the same sentences over and over."""
+
+    engine: NluEngine
+    known: dict[str, Parse] = field(default_factory=dict)
+
+    @property
+    def info(self) -> EngineInfo:
+        """Of the engine behind it."""
+        return self.engine.info
+
+    @property
+    def extractors(self) -> tuple[str, ...]:
+        """Of the engine behind it."""
+        return tuple(self.engine.extractors)
+
+    def parse(self, texts: Sequence[str]) -> list[Parse]:
+        """Understand each text, those that are new in one go."""
+        if new := [text for text in dict.fromkeys(texts) if text not in self.known]:
+            self.known.update(zip(new, self.engine.parse(new), strict=True))
+        return [self.known[text] for text in texts]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedWorkshop:
+    """Trains with this trainer and seed; see :class:`turncheck.engines.workshop.Workshop`."""
+
+    trainer: EmbeddedNluTrainer
+    seed: int
+
+    def trained(self, project: Project) -> TrainedProject:
+        """Train a whole project.
+
+        Raises:
+            UserError: it cannot be trained.
+        """
+        nlu = Understanding(self.trainer.fit(with_story_sentences(project))) if project.nlu.examples else None
+        return TrainedProject(project, nlu, _policies(project), self)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedProject:
+    """A project with what was trained on it; see :class:`turncheck.engines.workshop.Trained`."""
+
+    project: Project
+    nlu: Understanding | None
+    ensemble: Ensemble | None
+    workshop: EmbeddedWorkshop
+
+    def engine(self, server: ActionServer) -> EmbeddedEngine | None:
+        """Return the assistant to talk to, where there are policies."""
+        if self.ensemble is None:
+            return None
+        assistant = Assistant(self.ensemble.domain, self.ensemble, self.nlu, server, self.workshop.seed)
+        return EmbeddedEngine(EngineInfo(name="embedded", version=""), assistant, self.nlu)
+
+    def conversation(self, understood: NluEngine, history: Sequence[Event]) -> EmbeddedConversation | None:
+        """Return a conversation that goes on behind what has happened, custom actions left out."""
+        if self.ensemble is None:
+            return None
+        server = NoActionServer()
+        assistant = Assistant(self.ensemble.domain, self.ensemble, understood, server, self.workshop.seed)
+        return EmbeddedConversation(assistant, history=history, stubs=_NO_STUBS)
+
+    def variant(self, project: Project, trains: Trains, steps: Collection[str] | None = None) -> TrainedProject:
+        """Train what is to be trained again; all else is the original's.
+
+        Raises:
+            UserError: it cannot be trained.
+        """
+        nlu, ensemble = self.nlu, self.ensemble
+        if trains == "nlu" and nlu is not None:
+            nlu = self._understanding(nlu, with_story_sentences(project), steps)
+        if trains == "policies" and ensemble is not None:
+            ensemble = _policies(project)
+        elif ensemble is not None:
+            ensemble = replace(ensemble, domain=DialogueDomain.of(project))
+        return TrainedProject(project, nlu, ensemble, self.workshop)
+
+    def _understanding(
+        self, nlu: Understanding, project: Project, steps: Collection[str] | None
+    ) -> Understanding | None:
+        if not project.nlu.examples:
+            return None
+        trainer = self.workshop.trainer
+        if steps is None:
+            return Understanding(trainer.fit(project))
+        engine: EmbeddedNluEngine = nlu.engine  # type: ignore[assignment]  # the trainer's own
+        return Understanding(trainer.refit(engine, project, steps))
+
+
+def _policies(project: Project) -> Ensemble | None:
+    return train_ensemble(project) if project.stories or project.rules else None

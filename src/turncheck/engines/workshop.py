@@ -1,0 +1,64 @@
+"""Training a project and variants of it, where an engine can: for tests that are tried on mutants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from turncheck.dialogue.events import Event
+    from turncheck.engines.base import NluEngine, Policies
+    from turncheck.engines.conversation import ActionServer, Conversation, ConversationEngine
+    from turncheck.project.model import Project
+
+Trains = Literal["nlu", "policies", "nothing"]
+"""What of an assistant has to be trained again for a variant."""
+
+
+class Trained(Protocol):
+    """A project with what was trained on it."""
+
+    @property
+    def project(self) -> Project:
+        """What it was trained on."""
+
+    @property
+    def nlu(self) -> NluEngine | None:
+        """Language understanding; ``None`` where the project has no sentences."""
+
+    @property
+    def ensemble(self) -> Policies | None:
+        """What decides; ``None`` where the project has neither stories nor rules."""
+
+    def engine(self, server: ActionServer) -> ConversationEngine | None:
+        """Return the assistant to talk to, where there are policies."""
+
+    def variant(self, project: Project, trains: Trains, steps: Collection[str] | None = None) -> Trained:
+        """Train a variant of the project; what is not trained again is the original's.
+
+        Args:
+            project: the variant.
+            trains: what of it is trained again.
+            steps: the kinds of pipeline steps that learn from what differs; ``None``: all of them.
+
+        Raises:
+            UserError: it cannot be trained.
+        """
+
+    def conversation(self, understood: NluEngine, history: Sequence[Event]) -> Conversation | None:
+        """Return a conversation that goes on behind ``history``, its messages understood by ``understood``.
+
+        No custom action is run; there is none where there are no policies.
+        """
+
+
+class Workshop(Protocol):
+    """Trains projects, to be tried in variants."""
+
+    def trained(self, project: Project) -> Trained:
+        """Train a whole project.
+
+        Raises:
+            UserError: it cannot be trained.
+        """
