@@ -10,8 +10,8 @@ export interface Context {
   onlyChanged: boolean;
   /** Several assistants share the page, so addresses name one. */
   several: boolean;
-  /** Write filters into the address, without a new entry in the history. */
-  remember(query: URLSearchParams): void;
+  /** Write these into `route.query` and the address, without a new entry in the history; what is empty leaves it. */
+  remember(changes: Record<string, string>): void;
   /** Show everything, also what did not change. */
   showAll(): void;
 }
@@ -21,9 +21,9 @@ export function viewAddress(context: Context, view: View, filters: Record<string
   return format({ assistant: slug(context), view, query: new URLSearchParams(filters) });
 }
 
-/** The address of a case. */
-export function caseAddress(context: Context, key: string): string {
-  return format({ assistant: slug(context), view: "sentences", case: key });
+/** The address of a case; with `query` behind it the filters of the view that it is opened from. */
+export function caseAddress(context: Context, key: string, query = new URLSearchParams()): string {
+  return format({ assistant: slug(context), view: "sentences", case: key, query });
 }
 
 function slug(context: Context): string {

@@ -114,6 +114,13 @@ export interface CoverageItem {
   change: "" | "added" | "changed";
 }
 
+export interface Coverage {
+  kind: string;
+  items: CoverageItem[];
+  total: number;
+  reached: number;
+}
+
 export interface Assistant {
   slug: string;
   name: string;
@@ -129,7 +136,7 @@ export interface Assistant {
   conversations: Conversation[];
   findings: Finding[];
   manual: Record<string, string>;
-  coverage: { kind: string; items: CoverageItem[] }[];
+  coverage: Coverage[];
   replaced: { component: string; used: string | null; reason: string }[];
   not_run: { what: string; reason: string }[];
   left_out: string[];

@@ -34,13 +34,13 @@ export function filtersOf(query: URLSearchParams): Filters {
   };
 }
 
-export function queryOf(filters: Filters): URLSearchParams {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(filters)) {
-    if (value === "" || (name === "from" && value === 0) || (name === "to" && value === 1)) continue;
-    query.set(name, String(value));
-  }
-  return query;
+/** The filters as the address has them; one that lets everything through is empty. */
+export function addressed(filters: Filters): Record<string, string> {
+  const words = Object.entries(filters).map(([name, value]): [string, string] => {
+    const all = (name === "from" && value === 0) || (name === "to" && value === 1);
+    return [name, all ? "" : String(value)];
+  });
+  return Object.fromEntries(words);
 }
 
 const lowered = new WeakMap<Assistant, string[]>();

@@ -21,6 +21,7 @@ const byId = (id: string): HTMLElement | null => document.getElementById(id);
 class Page {
   private onlyChanged = true;
   private shownView = "";
+  private drawn = ""; // what view with which filters is there
   private readonly title = document.title;
 
   constructor(private readonly assistants: Assistant[]) {}
@@ -31,14 +32,23 @@ class Page {
     if (route.query.has("all")) this.onlyChanged = false;
     const assistant = several ? this.assistants.find((one) => one.slug === route.assistant) : this.assistants[0];
     if (!assistant) return this.showAll();
+    const onlyChanged = this.onlyChanged && assistant.compared;
+    const state = (): string => JSON.stringify([assistant.slug, route.view, sortedWithoutAll(route.query), onlyChanged]);
+    if (this.drawn === state() && route.view === "sentences") return this.openCase(route.case);
+    this.drawn = state();
+    if (assistant.compared && !this.onlyChanged) route.query.set("all", "1");
     const context: Context = {
       assistant,
       route,
-      onlyChanged: this.onlyChanged && assistant.compared,
+      onlyChanged,
       several,
-      remember: (query) => {
-        if (assistant.compared && !this.onlyChanged) query.set("all", "1");
-        history.replaceState(null, "", format({ ...route, case: "", query }));
+      remember: (changes) => {
+        for (const [name, value] of Object.entries(changes)) {
+          if (value) route.query.set(name, value);
+          else route.query.delete(name);
+        }
+        this.drawn = state();
+        history.replaceState(null, "", format({ ...route, case: "" }));
       },
       showAll: () => this.changeScope(false),
     };
@@ -53,8 +63,14 @@ class Page {
     this.toTop(`${assistant.slug}/${route.view}`, route.case !== "");
   }
 
+  /** Open a sentence over the table that is there already, which keeps its place; without a key close it. */
+  private openCase(key: string): void {
+    byId("view")!.firstElementChild!.dispatchEvent(new CustomEvent("case", { detail: key }));
+  }
+
   /** The overview of several assistants. */
   private showAll(): void {
+    this.drawn = "";
     fill(byId("top")!);
     byId("all")!.hidden = false;
     byId("view")!.hidden = true;
@@ -99,6 +115,13 @@ class Page {
     this.show();
     byId("only-changed")?.focus();
   }
+}
+
+function sortedWithoutAll(query: URLSearchParams): string {
+  const copy = new URLSearchParams(query);
+  copy.delete("all");
+  copy.sort();
+  return copy.toString();
 }
 
 function hasContent(assistant: Assistant, view: View): boolean {

@@ -44,7 +44,7 @@ export function sortable<Row>(
     return h("th", kind, button);
   };
   draw();
-  return h("div", { class: "scroll" }, table);
+  return h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": caption }, table);
 }
 
 function cell<Row>(column: Column<Row>, row: Row, first: boolean): HTMLElement {

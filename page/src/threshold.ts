@@ -39,7 +39,8 @@ export function thresholdPart(context: Context): HTMLElement | null {
   const now = verdicts(today);
   const curve = Array.from({ length: STEPS + 1 }, (_, step) => ({ at: step / STEPS, ...verdicts((number) => answers(number, step / STEPS)) }));
 
-  const slider = h("input", { type: "range", min: 0, max: 1, step: 1 / STEPS, value: threshold.now ?? threshold.suggested ?? 0, id: "threshold" });
+  const chosen = context.route.query.get("at") ?? "";
+  const slider = h("input", { type: "range", min: 0, max: 1, step: 1 / STEPS, value: chosen || (threshold.now ?? threshold.suggested ?? 0), id: "threshold" });
   const told = h("p", { class: "told-cell", "aria-live": "polite" });
   const listed = h("div");
   const needle = svg("line", { class: "needle", y1: 8, y2: HEIGHT - BOTTOM });
@@ -66,10 +67,11 @@ export function thresholdPart(context: Context): HTMLElement | null {
     );
   };
   slider.addEventListener("input", draw);
+  slider.addEventListener("change", () => context.remember({ at: slider.value }));
   draw();
   return h(
     "details",
-    { class: "threshold" },
+    { class: "threshold", open: chosen !== "" },
     h("summary", {}, "Fallback threshold: what would another one do?"),
     h("p", { class: "note" }, "Sentences below the threshold are answered by the fallback, which asks again.", threshold.suggested !== null && ` Most right minus wrong answers: at ${threshold.suggested.toFixed(2)}.`),
     drawing(curve, judged.length, needle),

@@ -232,3 +232,78 @@ test("findings come with the manual's text, by code and by file", async () => {
     assert.match(await page.locator("#view").innerText(), /utter_fees/);
   }, { hash: "#data" });
 });
+
+test("the matrix, its cell, the pairs and their order stand in the address", async () => {
+  await opened("bank", async (page) => {
+    await page.getByRole("button", { name: "difference" }).click();
+    await page.getByRole("button", { name: /^all \d+/ }).click();
+    await page.getByRole("button", { name: "times" }).click();
+    await page.locator("canvas").focus();
+    await page.keyboard.press("End");
+    await page.keyboard.press("Enter");
+    const listed = await page.locator(".cell-sentences").innerText();
+    for (const part of ["side=difference", "matrix=all", "pairs=times", "expected=", "got=", "all=1"]) {
+      await eventually(async () => assert.ok(page.url().includes(part), page.url()));
+    }
+    await page.reload();
+    await eventually(async () => assert.equal(await page.getByRole("button", { name: "difference" }).getAttribute("aria-pressed"), "true"));
+    assert.equal(await page.getByRole("button", { name: /^all \d+/ }).getAttribute("aria-pressed"), "true");
+    assert.equal(await page.locator(".cell-sentences").innerText(), listed);
+    assert.equal(await page.locator("th[aria-sort]").last().innerText(), "times ▲");
+    await page.getByRole("button", { name: "now" }).click();
+    await eventually(async () => assert.doesNotMatch(page.url(), /side=/));
+  }, { hash: "#intents?all=1" });
+});
+
+test("the threshold and the grouping of findings stand in the address", async () => {
+  await opened("bank", async (page) => {
+    await page.getByText("Fallback threshold").click();
+    await page.getByRole("slider").focus();
+    await page.getByRole("slider").fill("0.8");
+    await eventually(async () => assert.match(page.url(), /at=0\.8\b/));
+    await page.getByLabel("search").fill("balance");
+    await eventually(async () => assert.match(page.url(), /at=0\.8.*text=balance/));
+    await page.reload();
+    assert.match(await page.locator(".threshold .told-cell").innerText(), /^At 0.80: /);
+    await page.getByRole("link", { name: "data", exact: true }).click();
+    await page.getByRole("button", { name: "by file" }).click();
+    await eventually(async () => assert.match(page.url(), /#data\?.*by=file/));
+    await page.reload();
+    await eventually(async () => assert.match(await page.locator(".group").first().innerText(), /bots\/bank\/domain.yml/));
+  }, { hash: "#sentences?all=1" });
+});
+
+test("a sentence opens over the filtered table, which keeps filters and place when it is closed", async () => {
+  await opened("long", async (page) => {
+    await page.getByLabel("search").fill("one");
+    await eventually(async () => assert.match(await told(page), /^800 of 1,200/));
+    await page.evaluate(() => { document.querySelector(".scroller").scrollTop = 12_000; });
+    await page.waitForTimeout(100);
+    const row = page.locator('tr[aria-rowindex="304"] a').first();
+    await row.click();
+    await page.getByRole("dialog").waitFor();
+    assert.match(page.url(), /#sentence-[0-9a-f]{12}\?text=one$/);
+    const address = page.url();
+    await page.keyboard.press("Escape");
+    await eventually(async () => assert.match(page.url(), /#sentences\?text=one$/));
+    assert.equal(await page.evaluate(() => document.querySelector(".scroller").scrollTop), 12_000);
+    await row.click();
+    await page.getByRole("dialog").waitFor();
+    await page.goBack();
+    await eventually(async () => assert.equal(await page.getByRole("dialog").count(), 0));
+    assert.match(await told(page), /^800 of 1,200/);
+    await page.goto("about:blank");
+    await page.goto(address);
+    await page.getByRole("dialog").waitFor();
+    assert.equal(await page.getByLabel("search").inputValue(), "one");
+  }, { hash: "#sentences" });
+});
+
+test("what happened after a message of an end-to-end case unfolds", async () => {
+  await opened("traced", async (page) => {
+    const then = page.locator("details").filter({ hasText: "what happened then" }).last();
+    await then.locator("summary").last().click();
+    const words = await then.innerText();
+    for (const part of ["action utter_ask (RulePolicy, 0.50)", "slot city: Rome\\u202e", "slots then", "trip_form"]) assert.ok(words.includes(part), words);
+  }, { hash: "#conversations" });
+});

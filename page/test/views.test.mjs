@@ -19,6 +19,24 @@ for (const [width, scheme] of [[1600, "light"], [1600, "dark"], [360, "light"], 
   });
 }
 
+test("long names and several assistants are as accessible on a phone, and nothing is cut off", async () => {
+  for (const [name, views] of [["hostile", ["", "#intents"]], ["several", ["", "#at-bank/intents?all=1"]], ["named", [""]]]) {
+    await opened(name, async (page) => {
+      for (const hash of views) {
+        await page.evaluate((to) => { location.hash = to; }, hash);
+        await page.waitForTimeout(120);
+        assert.deepEqual(await violations(page), [], `${name}${hash}`);
+        assert.equal(await overflow(page), 0, `${name}${hash}`);
+      }
+    }, { width: 360 });
+  }
+  await opened("named", async (page) => {
+    const cut = await page.evaluate(() => [...document.querySelectorAll("#all .scroll")].map((one) => one.scrollWidth - one.clientWidth));
+    assert.deepEqual(cut, [0]);
+    assert.deepEqual(await page.locator("#all th a").allInnerTexts(), ["bank", "twin (1)", "twin (2)"]);
+  }, { width: 360 });
+});
+
 test("all that unfolds is as accessible", async () => {
   await opened("bank", async (page) => {
     for (const hash of ["#intents?all=1", "#conversations?all=1", "#data?all=1", "#sentences?all=1"]) {

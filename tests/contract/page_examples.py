@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import msgspec
 from hostile import HOSTILE
 from pull_request import LINKS, pull_request
 from report_builder import case, coverage, example, finding, report, story, training
@@ -12,9 +13,10 @@ from report_builder import case, coverage, example, finding, report, story, trai
 from turncheck.comparison.baseline import Missing
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
+from turncheck.messages.location import Location
 from turncheck.render.assistants import Run
 from turncheck.render.page.page import render_page
-from turncheck.report.model import Report, Skipped, Substitution
+from turncheck.report.model import CaseMessage, Report, Skipped, Substitution, TurnEvent, TurnTrace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,6 +42,8 @@ def write_examples(folder: Path) -> None:
         "hostile": [_alone(_hostile())],
         "long": [_alone(_long())],
         "confused": [_alone(_confused())],
+        "traced": [_alone(_traced())],
+        "named": [Run(*pull_request(), LINKS), *(_alone(_skipping()) for _ in range(2))],
     }
     for name, runs in pages.items():
         (folder / f"{name}.html").write_bytes(render_page(runs, MANUAL).encoded)
@@ -71,6 +75,26 @@ def _long() -> Report:
 def _confused() -> Report:
     """A thousand intents, each taken for the next."""
     return report(examples=[example(f"s{n}", f"intent_{n}", f"intent_{n + 1}", line=n) for n in range(1, 1000)])
+
+
+def _traced() -> Report:
+    """A case that fails, with what happened in its turn."""
+    trace = TurnTrace(
+        events=(
+            TurnEvent(kind="slot", name="city", value="Rome\u202e"),
+            TurnEvent(kind="action", name="utter_ask", policy="RulePolicy", confidence=0.5),
+        ),
+        slots={"city": "Rome"},
+        active_loop="trip_form",
+    )
+    message = CaseMessage(text="go to Rome", location=Location("tests/e2e_test_cases.yml", 2), trace=trace)
+    return report(cases=[msgspec.structs.replace(case("trip", "a!b"), messages=(message,))])
+
+
+def _skipping() -> Report:
+    """One whose verdict takes many words, without a folder of its own."""
+    late = msgspec.structs.replace(case("late", "a"), outcome="skipped", passed=False, reason="no action server")
+    return report(examples=[example("hello", "greet")], cases=[late], name="twin", root="")
 
 
 def _texts() -> list[str]:

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from hostile import HOSTILE
 from pull_request import LINKS, base_report, head_report, pull_request
-from report_builder import case, example, report, story, suite, training
+from report_builder import case, coverage, example, finding, report, story, suite, training
 
 from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
@@ -296,6 +296,25 @@ def test_details_of_what_passed_leave_first_and_the_page_says_so() -> None:
     assert LIMIT == 5 * 1024 * 1024
 
 
+def test_what_fails_comes_first_and_stays_longest() -> None:
+    many = [story(f"story {n} {hashlib.sha256(str(n).encode()).hexdigest()}", "a") for n in range(3000)]
+    parts = coverage("intents", **{f"intent_{n}": (str(n), n % 3 != 0) for n in range(3000)})
+    notes = [finding("duplicate", f"note {n}", "info", line=n + 1) for n in range(3000)]
+    notes.append(finding("missing-response", "the only error", line=9))
+    head = report(stories=[*many, story("broken", "a!b")], findings=notes, covered=parts)
+
+    page = page_of(head, limit=len(page_of(head)) // 3)
+    data = data_of(page)
+
+    assert len(data["conversations"]) < 3001
+    assert data["conversations"][0]["name"] == "broken"
+    assert data["findings"][0]["message"] == "the only error"
+    (reached,) = data["coverage"]
+    assert (reached["total"], reached["reached"]) == (3000, 2000)
+    assert len(reached["items"]) < 3000
+    assert not any(item["covered"] for item in reached["items"][:100])
+
+
 def _without_pattern(seed: int, length: int) -> str:
     """Letters that nothing can pack."""
     parts = (hashlib.sha256(f"{seed} {part}".encode()).hexdigest() for part in range(length // 64 + 1))
@@ -348,6 +367,17 @@ def test_assistants_of_one_name_are_told_apart_by_their_folders() -> None:
 
     rows = re.findall(r'<th scope="row"><a href="#([^"]*)">([^<]*)</a>', str(render_page(runs, MANUAL).content))
     assert rows == [("at-shop-shops-north", "shop (shops/north)"), ("at-shop-shops-south", "shop (shops/south)")]
+
+
+def test_assistants_of_one_name_and_no_folder_are_numbered() -> None:
+    runs = []
+    for wrong in (None, "bye"):
+        one = report(examples=[example("hello", "greet", wrong)], name="shop", root="")
+        comparison = compare(one, Missing("first run"))
+        runs.append(Run(one, comparison, judge(one, comparison, one.settings), LINKS))
+
+    rows = re.findall(r'<th scope="row"><a href="#([^"]*)">([^<]*)</a>', str(render_page(runs, MANUAL).content))
+    assert [name for _, name in rows] == ["shop (1)", "shop (2)"]
 
 
 def test_assistants_have_addresses_of_their_own_whatever_their_names_and_verdicts() -> None:

@@ -32,9 +32,7 @@ export function conversationsView(context: Context): HTMLElement {
     );
   };
   const set = (name: string, value: string): void => {
-    if (value) query.set(name, value);
-    else query.delete(name);
-    context.remember(query);
+    context.remember({ [name]: value });
     draw();
   };
   draw();

@@ -1,11 +1,13 @@
 // Data: what validation found, what the tests reach, what was replaced and what was not run.
 
 import type { Context } from "../context.ts";
-import type { CoverageItem, Finding } from "../data.ts";
+import type { Coverage, Finding } from "../data.ts";
 import { fill, h, type Child } from "../dom.ts";
 import { place } from "../place.ts";
 import { code, count, percent, said } from "../text.ts";
 import { nothing, outcome, sideSwitch } from "../widgets.ts";
+
+type Grouping = "by code" | "by file";
 
 const WORST_FIRST = ["error", "warning", "info"];
 const MOST_LISTED = 200;
@@ -25,16 +27,18 @@ function findingsPart(context: Context): HTMLElement {
     return section;
   }
   const groups = h("div");
-  const draw = (by: "by code" | "by file"): void => fill(groups, ...grouped(context, found, by).map((group) => group));
-  section.append(
-    sideSwitch("Findings", ["by code", "by file"], "by code", (by) => draw(by as "by code" | "by file")),
-    groups,
-  );
-  draw("by code");
+  const draw = (by: Grouping): void => fill(groups, ...grouped(context, found, by));
+  const chosen: Grouping = context.route.query.get("by") === "file" ? "by file" : "by code";
+  const choose = (by: Grouping): void => {
+    context.remember({ by: by === "by file" ? "file" : "" });
+    draw(by);
+  };
+  section.append(sideSwitch<Grouping>("Findings", ["by code", "by file"], chosen, choose), groups);
+  draw(chosen);
   return section;
 }
 
-function grouped(context: Context, found: Finding[], by: "by code" | "by file"): HTMLElement[] {
+function grouped(context: Context, found: Finding[], by: Grouping): HTMLElement[] {
   const { assistant } = context;
   const groups = new Map<string, Finding[]>();
   for (const one of found) {
@@ -80,35 +84,39 @@ function finding(context: Context, one: Finding, byCode: boolean): HTMLElement {
 function coveragePart(context: Context): Child {
   const { assistant } = context;
   if (!assistant.coverage.length) return null;
-  const rows = assistant.coverage
-    .map(({ kind, items }) => ({ kind, items: items.filter((one) => !context.onlyChanged || one.change) }))
-    .filter(({ items }) => items.length);
+  const rows = assistant.coverage.map((one) => (context.onlyChanged ? changedOf(one) : one)).filter(({ items }) => items.length);
   return h(
     "section",
     { "aria-labelledby": "coverage-title" },
     h("h2", { id: "coverage-title" }, context.onlyChanged ? "What changed, and whether a test reaches it" : "What the tests reach"),
-    ...(rows.length ? rows.map(({ kind, items }) => coverage(context, kind, items)) : [nothing(context, "Nothing that tests could reach changed.")]),
+    ...(rows.length ? rows.map((one) => coverage(context, one)) : [nothing(context, "Nothing that tests could reach changed.")]),
   );
 }
 
-function coverage(context: Context, kind: string, items: CoverageItem[]): HTMLElement {
-  const missed = items.filter((one) => !one.covered);
-  const share = (items.length - missed.length) / items.length;
+function changedOf({ kind, items }: Coverage): Coverage {
+  const changed = items.filter((one) => one.change);
+  return { kind, items: changed, total: changed.length, reached: changed.filter((one) => one.covered).length };
+}
+
+function coverage(context: Context, { kind, items, total, reached }: Coverage): HTMLElement {
+  const shown = items.filter((one) => !one.covered).slice(0, MOST_LISTED);
+  const more = total - reached - shown.length;
+  const share = reached / total;
   const filled = h("span", { class: "bar-filled" });
   filled.style.width = `${100 * share}%`;
   const head: Child[] = [
     h("span", { class: "kind" }, kind),
     h("span", { class: "bar", "aria-hidden": "true" }, filled),
-    h("span", { class: "share" }, `${items.length - missed.length} of ${items.length} (${percent(share)})`),
+    h("span", { class: "share" }, `${reached} of ${total} (${percent(share)})`),
   ];
-  if (!missed.length) return h("p", { class: "coverage" }, ...head);
+  if (reached === total) return h("p", { class: "coverage" }, ...head);
   return h(
     "details",
     { class: "coverage-missed" },
     h("summary", { class: "coverage" }, ...head),
     h("p", { class: "note" }, "No test reaches:"),
-    h("ul", { class: "entries" }, ...missed.slice(0, MOST_LISTED).map((one) => h("li", {}, code(one.name), " ", place(context.assistant, one.place), one.change && h("span", { class: "flag" }, one.change === "added" ? "new" : "changed")))),
-    missed.length > MOST_LISTED && h("p", { class: "note" }, `… and ${missed.length - MOST_LISTED} more in report.json`),
+    h("ul", { class: "entries" }, ...shown.map((one) => h("li", {}, code(one.name), " ", place(context.assistant, one.place), one.change && h("span", { class: "flag" }, one.change === "added" ? "new" : "changed")))),
+    more > 0 && h("p", { class: "note" }, `… and ${more.toLocaleString("en")} more in report.json`),
   );
 }
 

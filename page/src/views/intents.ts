@@ -11,6 +11,7 @@ import { sortable, type Column } from "../table.ts";
 import { code, count, figure, signed } from "../text.ts";
 import { change, nothing, sideSwitch } from "../widgets.ts";
 
+const SIDES: Side[] = ["now", "base", "difference"];
 const PAIRS_AT_FIRST = 15;
 const LARGEST_TABLE = 200;
 const LARGEST_MATRIX = 500; // a canvas has its limits, and so has who looks at it
@@ -51,10 +52,7 @@ function figures(context: Context): HTMLElement {
       { title: "change", key: difference, cell: (row) => changeCell(row) },
     );
   }
-  const sorted = (by: string): void => {
-    route.query.set("sort", by);
-    context.remember(route.query);
-  };
+  const sorted = (by: string): void => context.remember({ sort: by });
   return h(
     "section",
     {},
@@ -102,6 +100,11 @@ function allPairs(context: Context): Pair[] {
 
 function pairs(context: Context): HTMLElement {
   const { assistant } = context;
+  const { query } = context.route;
+  const showMore = (): void => {
+    context.remember({ more: "1" });
+    draw(all.length);
+  };
   const all = allPairs(context)
     .filter((pair) => (context.onlyChanged ? pair.now !== pair.base : pair.now > 0 || pair.base > 0))
     .sort((a, b) => (context.onlyChanged ? Math.abs(b.now - b.base) - Math.abs(a.now - a.base) : 0) || b.now - a.now);
@@ -124,11 +127,11 @@ function pairs(context: Context): HTMLElement {
     fill(
       section,
       title,
-      all.length ? sortable("Confused intents", columns, all.slice(0, most)) : nothing(context, "No confusion changed."),
-      more > 0 && h("button", { class: "more", onclick: () => draw(all.length) }, `Show ${count(more, "more pair")}`),
+      all.length ? sortable("Confused intents", columns, all.slice(0, most), { sort: query.get("pairs") ?? "", sorted: (by) => context.remember({ pairs: by }) }) : nothing(context, "No confusion changed."),
+      more > 0 && h("button", { class: "more", onclick: showMore }, `Show ${count(more, "more pair")}`),
     );
   };
-  draw(PAIRS_AT_FIRST);
+  draw(query.has("more") ? all.length : PAIRS_AT_FIRST);
   return section;
 }
 
@@ -151,8 +154,9 @@ function matrixPart(context: Context): HTMLElement {
   const cut = h("div");
   const listed = h("div", { class: "cell-sentences", "aria-live": "polite" });
   const equal = h("div");
-  let side: Side = "now";
-  let all = confused.length === 0;
+  const { query } = context.route;
+  let side = SIDES.find((one) => assistant.compared && one === query.get("side")) ?? "now";
+  let all = confused.length === 0 || query.get("matrix") === "all";
 
   const draw = (): void => {
     const order = confusedTogether(all ? everything : confused, both);
@@ -164,24 +168,31 @@ function matrixPart(context: Context): HTMLElement {
       base: (expected, predicted) => pairOf.get(`${expected} ${predicted}`)?.base ?? 0,
       compared: assistant.compared,
     };
-    fill(holder, new Matrix(cells, side, (expected, predicted) => fill(listed, cellSentences(context, expected, predicted))).element);
-    fill(listed);
+    fill(holder, new Matrix(cells, side, choose).element);
     fill(equal, asTable(cells, side));
+  };
+  const choose = (expected: number, predicted: number): void => {
+    context.remember({ expected: label(assistant, expected), got: label(assistant, predicted) });
+    fill(listed, cellSentences(context, expected, predicted));
   };
   const switches = h(
     "div",
     { class: "switches" },
     assistant.compared &&
-      sideSwitch<Side>("Which side", ["now", "base", "difference"], side, (chosen) => {
+      sideSwitch<Side>("Which side", SIDES, side, (chosen) => {
         side = chosen;
+        context.remember({ side: side === "now" ? "" : side });
         draw();
       }),
     sideSwitch("Which intents", ["confused only", `all ${everything.length}`], all ? `all ${everything.length}` : "confused only", (chosen) => {
       all = chosen !== "confused only";
+      context.remember({ matrix: all ? "all" : "" });
       draw();
     }),
   );
   draw();
+  const cell = [query.get("expected"), query.get("got")].map((name) => (name === null ? -1 : assistant.labels.indexOf(name)));
+  if (cell[0]! >= 0 && cell[1]! >= 0) fill(listed, cellSentences(context, cell[0]!, cell[1]!));
   return h("section", { "aria-labelledby": "matrix-title" }, h("h2", { id: "matrix-title" }, "Confusion matrix"), switches, cut, holder, listed, equal);
 }
 
@@ -222,7 +233,7 @@ function asTable(cells: Cells, side: Side): HTMLElement {
       details.append(
         h(
           "div",
-          { class: "scroll" },
+          { class: "scroll", tabindex: 0, role: "group", "aria-label": "the matrix as a table" },
           h(
             "table",
             { class: "plain-matrix" },

@@ -3,8 +3,7 @@
 import { caseAddress, viewAddress, type Context } from "../context.ts";
 import { label } from "../data.ts";
 import { fill, h } from "../dom.ts";
-import { filtersOf, matching, queryOf, type Filters } from "../filters.ts";
-import { format } from "../route.ts";
+import { addressed, filtersOf, matching, type Filters } from "../filters.ts";
 import { changeWords, outcomeOf, sentenceDialog, sentencePlace, withEntities } from "../sentence.ts";
 import { code, count, said } from "../text.ts";
 import { thresholdPart } from "../threshold.ts";
@@ -31,20 +30,27 @@ export function sentencesView(context: Context): HTMLElement {
   };
   const set = (changes: Partial<Filters>): void => {
     Object.assign(filters, changes);
-    context.remember(queryOf(filters));
+    context.remember(addressed(filters));
     draw();
   };
   const section = h("section", { "aria-labelledby": "sentences-title" }, h("h1", { id: "sentences-title" }, "Sentences"), form(context, filters, set), told, table.element, empty, thresholdPart(context));
   requestAnimationFrame(draw); // rows are measured where they stand
-  const place = route.case ? assistant.sentences.key.indexOf(route.case) : -1;
-  if (place >= 0) requestAnimationFrame(() => openCase(context, section, place, filters));
-  if (route.case && place < 0) section.prepend(missing(context, "sentence"));
+  section.addEventListener("case", (event) => openCase(context, section, (event as CustomEvent<string>).detail));
+  if (route.case) requestAnimationFrame(() => openCase(context, section, route.case));
   return section;
 }
 
-function openCase(context: Context, section: HTMLElement, number: number, filters: Filters): void {
+/** Show a sentence in a dialog, or say that it is not here; without a key close what is open. */
+function openCase(context: Context, section: HTMLElement, key: string): void {
+  for (const open of section.querySelectorAll<HTMLElement>("dialog, .callout")) open.remove();
+  if (!key) return;
+  const number = context.assistant.sentences.key.indexOf(key);
+  if (number < 0) {
+    section.prepend(missing(context, "sentence"));
+    return;
+  }
   const closed = (): void => {
-    if (location.hash.includes("sentence-")) history.replaceState(null, "", format({ assistant: context.several ? context.assistant.slug : "", view: "sentences", query: queryOf(filters) }));
+    if (location.hash.includes("sentence-")) context.remember({}); // the view with its filters
   };
   const dialog = sentenceDialog(context, number, closed);
   section.append(dialog);
@@ -63,7 +69,7 @@ function row(context: Context, number: number): HTMLElement[] {
   const { sentences } = assistant;
   const entities = sentences.entities[number];
   const text = sentences.text[number] ?? "";
-  const address = caseAddress(context, sentences.key[number] ?? "");
+  const address = caseAddress(context, sentences.key[number] ?? "", context.route.query);
   const side = changeWords(assistant, number);
   return [
     h("th", { scope: "row" }, h("a", { href: address }, entities ? withEntities(text, entities.found) : said(text))),

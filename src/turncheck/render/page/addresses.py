@@ -19,11 +19,15 @@ def name_of(report: Report) -> str:
 
 
 def distinct_names(reports: Sequence[Report]) -> list[str]:
-    """The names of assistants; those that share one with another have their folder behind it."""
+    """The names of assistants; those that share one with another have their folder behind it, else a number."""
     names = [name_of(report) for report in reports]
-    return [
+    placed = [
         f"{name} ({report.project.root})" if names.count(name) > 1 and report.project.root else name
         for name, report in zip(names, reports, strict=True)
+    ]
+    return [
+        f"{name} ({placed[: number + 1].count(name)})" if placed.count(name) > 1 else name
+        for number, name in enumerate(placed)
     ]
 
 

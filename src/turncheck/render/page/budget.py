@@ -13,10 +13,11 @@ from turncheck.render.page.model import Sentences
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from turncheck.render.page.model import Assistant
+    from turncheck.render.page.model import Assistant, CoverageItem
 
 LIMIT: Final = 5 * 1024 * 1024
 """The largest page, in bytes."""
+_SEVERITIES: Final = ("error", "warning", "info")
 _PASSED: Final = frozenset({"passed", "skipped"})
 _MANY: Final = 20_000
 _FEW: Final = 2_000
@@ -103,7 +104,8 @@ def _without_right_sentences(one: Assistant) -> Assistant:
 
 
 def _with_few_wrong_sentences(one: Assistant, most: int) -> Assistant:
-    return replace(one, sentences=_kept(one.sentences, range(min(most, len(one.sentences.text)))))
+    changed_first = sorted(range(len(one.sentences.text)), key=lambda number: number not in one.sentences.side)
+    return replace(one, sentences=_kept(one.sentences, sorted(changed_first[:most])))
 
 
 def _without_transcripts_of_base(one: Assistant) -> Assistant:
@@ -122,9 +124,13 @@ def _with_few_of_all(one: Assistant, most: int) -> Assistant:
         confusions=_most_frequent(one.confusions, most),
         base_confusions=_most_frequent(one.base_confusions, most),
         conversations=one.conversations[:most],
-        findings=one.findings[:most],
-        coverage=[replace(kind, items=kind.items[:most]) for kind in one.coverage],
+        findings=sorted(one.findings, key=lambda found: (not found.new, _SEVERITIES.index(found.severity)))[:most],
+        coverage=[replace(kind, items=_missed_first(kind.items)[:most]) for kind in one.coverage],
     )
+
+
+def _missed_first(items: list[CoverageItem]) -> list[CoverageItem]:
+    return sorted(items, key=lambda item: (item.covered, not item.change))
 
 
 def _most_frequent(confusions: list[tuple[int, int, int]], most: int) -> list[tuple[int, int, int]]:

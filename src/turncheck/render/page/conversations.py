@@ -33,7 +33,7 @@ _MOST_EVENTS: Final = 200
 
 
 def conversations(report: Report, comparison: Comparison | None, files: Files) -> list[Conversation]:
-    """Return every test that is a conversation, in the order of the report."""
+    """Return every test that is a conversation: those that fail, those that changed, then the others."""
     made = _Transcripts(files, report)
     stories = report.core.stories if report.core else ()
     cases = report.e2e.cases if report.e2e else ()
@@ -49,7 +49,14 @@ def conversations(report: Report, comparison: Comparison | None, files: Files) -
         *(made.end_to_end(one, changed_cases) for one in cases),
         *(made.batch(one, changed_batch) for one in batch),
     ]
-    return [_with_key(one, key) for one, key in zip(listed, (*keys.stories, *keys.cases, *keys.batch), strict=True)]
+    keyed = [_with_key(one, key) for one, key in zip(listed, (*keys.stories, *keys.cases, *keys.batch), strict=True)]
+    return sorted(keyed, key=_worst_first)
+
+
+def _worst_first(one: Conversation) -> int:
+    if one.outcome in {"failed", "error"}:
+        return 0
+    return 1 if one.outcome == "misunderstood" else 2 if one.side else 3
 
 
 def _with_key(one: Conversation, key: str) -> Conversation:

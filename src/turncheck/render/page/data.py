@@ -100,6 +100,8 @@ def _coverage(report: Report, compared: Comparison | None, files: Files) -> list
                 )
                 for one in reached.items
             ],
+            total=len(reached.items),
+            reached=sum(one.covered for one in reached.items),
         )
         for kind, reached in report.coverage.items()
         if reached.items

@@ -203,6 +203,9 @@ class Coverage(_Part, frozen=True, kw_only=True):
 
     kind: str
     items: list[CoverageItem]
+    total: int
+    """How many there are, also where not all are listed."""
+    reached: int
 
 
 class Replaced(_Part, frozen=True, kw_only=True):
