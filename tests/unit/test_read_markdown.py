@@ -87,7 +87,7 @@ IN_STORIES = {
     "a list": ("## a\n* b\n  - slot[]{}\n  - slot{1}\n", ("markdown-refused", "stories.md:4:3")),
     "parameters of an action": ('## a\n* b\n  - c{"d": 1}\n', ("markdown-ignored", "stories.md:3:3")),
     "entities that are none": ("## a\n* b{c}\n  - d\n", ("markdown-read-otherwise", "stories.md:2:1")),
-    "a form's line": ("## a\n* b\n  - c\n* form: d\n", ("markdown-ignored", "stories.md:4:1")),
+    "a form's line": ("## a\n* b\n  - c\n* form: d\n", ("markdown-of-form", "stories.md:4:1")),
     "no steps": ("## a\n## b\n* c\n", ("story-without-steps", "stories.md:1:1")),
     "an open comment": ("## a\n* b\n<!-- c\n* d\n", ("markdown-ignored", "stories.md:3:1")),
     "both kinds": ("## a\n* b: c d\n  - e\n* f\n  - g\n", ("markdown-read-otherwise", "stories.md:4:1")),
@@ -140,6 +140,62 @@ def test_nlu_data_that_rasa_takes_for_stories_are_an_error_and_a_readme_is_nothi
     assert found == [("markdown-refused", "data/nlu.md:1:1")]
 
 
+def test_patterns_are_in_the_order_of_name_and_pattern(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.md").write_text("## regex:z\n- b\n- a\n", encoding="utf-8")
+    (tmp_path / "data" / "b.md").write_text("## regex:a\n- c\n", encoding="utf-8")
+    project = read_project(tmp_path)
+    assert [(one.name, one.pattern) for one in project.nlu.regexes] == [("a", "c"), ("z", "a"), ("z", "b")]
+
+
+def test_an_intent_with_two_slashes_is_refused_at_its_first_example_alone(tmp_path: Path) -> None:
+    assert nlu_of("## intent:a/b/c\n## intent:a\n- b\n", tmp_path) == []
+    assert nlu_of("## intent:a/b/c\n- b\n- c\n", tmp_path) == [("markdown-refused", "nlu.md:1:1")]
+
+
+def test_a_line_of_a_lookup_table_that_is_no_item_is_a_path_whatever_it_looks_like(tmp_path: Path) -> None:
+    assert nlu_of("## lookup:a\n- b\n# c\n", tmp_path) == [("lookup-file-missing", "nlu.md:3:1")]
+    assert nlu_of("## lookup:a\n- b\n*\n", tmp_path) == [("markdown-ignored", "nlu.md:3:1")]
+
+
+def test_items_go_to_the_first_table_of_their_name(tmp_path: Path) -> None:
+    (tmp_path / "towns.txt").write_text("Rome\n", encoding="utf-8")
+    assert nlu_of("## lookup:a\n- b\ntowns.txt\n- c\n", tmp_path) == []
+    assert nlu_of("## lookup:a\ntowns.txt\n- c\n", tmp_path) == [("markdown-refused", "nlu.md:3:3")]
+
+
+@pytest.mark.parametrize(("major", "code"), [(0, "data-format-unknown"), (1, "file-without-data")])
+def test_json_of_nobody_ends_rasa_0_alone(major: int, code: str, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "nlu.md").write_text("## intent:a\n- b\n", encoding="utf-8")
+    (tmp_path / "data" / "hotels.json").write_text('{"hotels": []}', encoding="utf-8")
+    config = "pipeline: tensorflow_embedding\n" if major == 0 else "pipeline: supervised_embeddings\n"
+    (tmp_path / "config.yml").write_text(config, encoding="utf-8")
+    assert (code, "data/hotels.json:1:1") in told(read_project(tmp_path).findings)
+
+
+def test_json_of_nobody_that_holds_sentences_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "nlu.md").write_text("## intent:a\n- b\n", encoding="utf-8")
+    (tmp_path / "data" / "lost.json").write_text('{"samples": [{"intent": "a"}]}', encoding="utf-8")
+    assert ("data-format-unknown", "data/lost.json:1:1") in told(read_project(tmp_path).findings)
+
+
+def test_json_with_a_byte_order_mark_is_not_read_as_in_rasa(tmp_path: Path) -> None:
+    content = json.dumps({"rasa_nlu_data": {"common_examples": [{"text": "a", "intent": "b"}]}})
+    (tmp_path / "nlu.json").write_text("\ufeff" + content, encoding="utf-8")
+    nlu, findings = read_nlu([tmp_path / "nlu.json"], tmp_path)
+    assert not nlu.examples
+    assert told(findings) == [("data-not-json", "nlu.json:1:1")]
+
+
+def test_a_lookup_file_that_json_names_and_that_is_missing_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    content = {"rasa_nlu_data": {"lookup_tables": [{"name": "town", "elements": "towns.txt"}]}}
+    (tmp_path / "data" / "nlu.json").write_text(json.dumps(content), encoding="utf-8")
+    assert ("lookup-file-missing", "data/nlu.json:1:38") in told(read_project(tmp_path).findings)
+
+
 def test_the_documented_examples_of_these_checks_show_what_they_say(tmp_path: Path) -> None:
     for check in OLDER_CHECKS:
         found = {}
@@ -151,7 +207,9 @@ def test_the_documented_examples_of_these_checks_show_what_they_say(tmp_path: Pa
             if example.startswith('{"text"'):
                 example = json.dumps({"rasa_nlu_data": {"common_examples": [json.loads(example)]}})
             suffix = "json" if example.startswith("{") else "md"
-            more = "## intent:x\n- y\n" if suffix == "md" else ""
+            (folder / "data" / "other.md").write_text("## intent:x\n- y\n", encoding="utf-8")
+            is_story = check.code == "markdown-of-form"
+            more = "" if suffix == "json" else "## a\n* b\n" if is_story else "## intent:x\n- y\n"
             (folder / "data" / f"nlu.{suffix}").write_text(more + example + "\n", encoding="utf-8")
             found[name] = {finding.code for finding in validate(read_project(folder)).findings}
         assert check.code in found["wrong"]
@@ -333,4 +391,5 @@ def test_a_path_that_is_none_ends_nothing(path: str, tmp_path: Path) -> None:
         ("nlu.yml", f"nlu:\n- lookup: c\n  examples: |\n    - {path.replace(chr(0), chr(7))}\n"),
     ):
         (tmp_path / name).write_text(content, encoding="utf-8")
-        assert not [one for one in read_nlu([tmp_path / name], tmp_path)[0].lookups if one.file]
+        tables = read_nlu([tmp_path / name], tmp_path)[0].lookups
+        assert not [one for one in tables if one.file and one.elements != (one.file,)]

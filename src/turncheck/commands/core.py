@@ -210,8 +210,8 @@ def story_files_of(major: int, core: Core, output: CoreOutput) -> list[Rendered]
 def read_test_stories(options: CoreTestOptions, *, of_project: Project | None = None) -> list[Story]:
     """Read the test stories: from the URL, from the paths, or where a project keeps them.
 
-    End to end, only files named ``test_*`` count below a path, as in Rasa. ``of_project``: where it is of Rasa 0 or 1
-    and has no tests, its training stories are judged, as there.
+    End to end, only files named ``test_*`` count below a path, as in Rasa. ``of_project``: where it is of Rasa 0 or 1,
+    its training stories are judged, as there.
 
     Raises:
         UserError: a path is missing, a file cannot be read, or there are none.
@@ -220,19 +220,27 @@ def read_test_stories(options: CoreTestOptions, *, of_project: Project | None = 
         from turncheck.process.temporary import temporary_folder  # only for --url
 
         with temporary_folder("stories") as folder:
-            path = Path(folder) / "test_stories_from_url.yml"
-            path.write_bytes(download(options.url, Network.of(os.environ)))
-            return _stories([path], options.project, end_to_end=False)
+            content = download(options.url, Network.of(os.environ))
+            path = Path(folder) / f"test_stories_from_url{_suffix_of(content)}"
+            path.write_bytes(content)
+            return _stories([path], options.project, end_to_end=options.end_to_end)
     ensure_there("stories", options.stories)
-    paths = list(options.stories) or find_test_stories(options.project)
-    if not paths and not options.end_to_end and of_project is not None and of_project.domain.rasa < _TESTS_APART:
+    is_apart = of_project is None or of_project.domain.rasa >= _TESTS_APART
+    if not options.stories and not options.end_to_end and not is_apart and of_project is not None:
         return list(of_project.stories)
+    paths = list(options.stories) or find_test_stories(options.project)
     if not paths:
         raise UserError(
             "the project has no test stories",
             remedy="Write some to tests/test_stories.yml, or name their files with --stories.",
         )
     return _stories(paths, options.project, end_to_end=options.end_to_end)
+
+
+def _suffix_of(content: bytes) -> str:
+    """Return how a file of stories is named: Markdown has a header line, which is a comment in YAML, and steps."""
+    lines = [line.strip() for line in content.splitlines() if line.strip()]
+    return MARKDOWN if any(line.startswith(b"* ") for line in lines) and lines[0][:1] in b"#<" else ".yml"
 
 
 def _stories(paths: Sequence[Path], root: Path, *, end_to_end: bool) -> list[Story]:

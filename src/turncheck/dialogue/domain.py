@@ -125,7 +125,7 @@ def _fills_anywhere(mapping: SlotMapping) -> bool:
 def _actions(domain: Domain, retrieval: Sequence[str], bot_texts: Sequence[str]) -> tuple[str, ...]:
     custom = [*domain.actions, *(f"utter_{name}" for name in retrieval if f"utter_{name}" not in domain.actions)]
     responses = sorted(name for name in domain.responses if name not in custom)
-    if domain.rasa < 2 and domain.forms:
+    if domain.rasa < 2:
         custom += [name for name in (ACTION_DEACTIVATE_FORM,) if name not in custom]
     own = [name for name in (*custom, *responses) if name not in DEFAULT_ACTIONS]
     forms = [name for name in domain.forms if name not in custom]

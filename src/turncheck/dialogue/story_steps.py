@@ -12,7 +12,13 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.dialogue.defaults import ACTION_LISTEN, ACTION_RULE_SNIPPET, SHOULD_NOT_BE_SET
+from turncheck.dialogue.defaults import (
+    ACTION_DEACTIVATE_FORM,
+    ACTION_DEACTIVATE_LOOP,
+    ACTION_LISTEN,
+    ACTION_RULE_SNIPPET,
+    SHOULD_NOT_BE_SET,
+)
 from turncheck.dialogue.events import (
     ActionExecuted,
     ActionReverted,
@@ -111,6 +117,9 @@ def story_steps(stories: Iterable[Story], domain: DialogueDomain) -> list[StoryS
     return [step for story in stories for step in _Cutter(story, domain, ids).cut()]
 
 
+_RENAMING: Final = 2
+
+
 class _Cutter:
     """Cuts one story."""
 
@@ -135,6 +144,11 @@ class _Cutter:
             self._add(ActionExecuted(ACTION_RULE_SNIPPET, location=self.story.location))
         return _first_action_marked([*self.done, *self.open])
 
+    def _current(self, action: str) -> str:
+        """Return what an action is called: Rasa 2 reads the name that Rasa 1 had for deactivating a loop as its own."""
+        is_old = action == ACTION_DEACTIVATE_FORM and self.domain.domain.rasa == _RENAMING
+        return ACTION_DEACTIVATE_LOOP if is_old else action
+
     def _step(self, step: Step) -> None:
         match step:
             case UserStep():
@@ -142,7 +156,7 @@ class _Cutter:
             case ActionStep():
                 event = EVENT_NAMES.get(step.action)
                 self._add(
-                    ActionExecuted(step.action, location=step.location)
+                    ActionExecuted(self._current(step.action), location=step.location)
                     if event is None
                     else event(location=step.location)
                 )

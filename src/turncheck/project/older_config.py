@@ -31,6 +31,13 @@ _SPACY: Final[tuple[Written, ...]] = (
     ("EntitySynonymMapper", {}),
     ("SklearnIntentClassifier", {}),
 )
+_MITIE: Final[tuple[Written, ...]] = (
+    ("MitieNLP", {}),
+    ("MitieTokenizer", {}),
+    ("MitieEntityExtractor", {}),
+    ("EntitySynonymMapper", {}),
+    ("RegexFeaturizer", {}),
+)
 _CONVERT: Final[tuple[Written, ...]] = (
     ("ConveRTTokenizer", {}),
     ("ConveRTFeaturizer", {}),
@@ -42,6 +49,8 @@ TEMPLATES: Final[Mapping[str, tuple[Written, ...]]] = {
     "pretrained_embeddings_spacy": _SPACY,
     "spacy_sklearn": _SPACY,
     "pretrained_embeddings_convert": _CONVERT,
+    "mitie": (*_MITIE, ("MitieIntentClassifier", {})),
+    "mitie_sklearn": (*_MITIE, ("MitieFeaturizer", {}), ("SklearnIntentClassifier", {})),
     "keyword": (("KeywordIntentClassifier", {}),),
 }
 """The pipelines that a name stood for until Rasa 1."""
@@ -72,9 +81,10 @@ NAMES: Final[Mapping[str, str]] = {
 }
 """What components were called, and what they are called since."""
 
+GONE: Final = frozenset({"ConveRTTokenizer", "HFTransformersNLP", "LanguageModelTokenizer", "NGramFeaturizer"})
+"""Components that Rasa 3 has no more, and nothing by another name."""
+
 _EMBEDDING: Final = "EmbeddingIntentClassifier"
-_NGRAMS: Final = "NGramFeaturizer"
-_NEEDS_TOKENS: Final = frozenset({"KeywordIntentClassifier"})
 
 
 def pipeline_of(template: str, place: Location) -> tuple[Component, ...] | None:

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding
 from turncheck.project.formats import rasa_json
+from turncheck.project.formats.json_checks import lookup_file_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from turncheck.project.files import DataFile
+    from turncheck.project.folder import ProjectFolder
+
+_MEANT_AS_DATA: Final = re.compile(
+    rb'"(?:common_examples|utterances|samples|examples|sentences|intents?|entities|intentName)"\s*:'
+)
+"""Keys of sentences and what they mean, in whatever tool's JSON."""
 
 
-def refused_in_data(major: int, data: Iterable[DataFile]) -> Iterator[Finding]:
+def refused_in_data(major: int, folder: ProjectFolder, data: Iterable[DataFile]) -> Iterator[Finding]:
     """What of the training data a version refuses that a later one takes."""
-    if major >= 2:
-        return
     for one in data:
         if one.format is rasa_json.FORMAT:
-            yield from _values_that_are_no_strings(one)
+            yield from _files_that_are_missing(folder, one)
+            if major < 2:
+                yield from _values_that_are_no_strings(one)
+
+
+def _files_that_are_missing(folder: ProjectFolder, data: DataFile) -> Iterator[Finding]:
+    for table in data.parts.nlu.lookups:
+        if table.file is not None and folder.named_file(table.file) is None:
+            yield lookup_file_missing(table.name, table.file, table.location)
 
 
 def _values_that_are_no_strings(data: DataFile) -> Iterator[Finding]:
@@ -28,3 +43,15 @@ def _values_that_are_no_strings(data: DataFile) -> Iterator[Finding]:
             if not isinstance(entity.value, str):
                 what = f"The value {entity.value!r} of the entity '{entity.entity}' is not a string; Rasa 1 ends here."
                 yield Finding("annotation-invalid", "error", what, example.location, "Put it in double quotes.")
+
+
+def unknown_json(major: int, folder: ProjectFolder) -> None:
+    """Make errors of the JSON files of no known tool that hold sentences; Rasa 0 ends at any of them."""
+    for number, finding in enumerate(folder.findings):
+        path = finding.location.path
+        if finding.code != "file-without-data" or not path.endswith(".json"):
+            continue
+        if major == 0 or _MEANT_AS_DATA.search(folder.read_bytes(folder.root / path) or b""):
+            does = "Rasa ends here" if major == 0 else "Rasa passes over it in silence"
+            message = f"{finding.message.rstrip('.')}; {does}."
+            folder.findings[number] = replace(finding, code="data-format-unknown", severity="error", message=message)

@@ -131,7 +131,7 @@ def _read_project(
         root=folder.root,
         name=shown_path(folder.root.resolve().name),
         domain=merged_domain(domain_read, parts),
-        nlu=merged_nlu(parts),
+        nlu=_sorted_patterns(merged_nlu(parts)) if major < NEWEST else merged_nlu(parts),
         stories=tuple(story for story in stories if story.kind == "story"),
         rules=tuple(story for story in stories if story.kind == "rule"),
         config=config_read,
@@ -153,10 +153,16 @@ def _data_of_version(folder: ProjectFolder, data: list[DataFile], rasa: RasaVers
     """Leave out the files that this Rasa does not read; of an older one say what it refuses."""
     if rasa is None or not rasa.is_older:
         return without_older_formats(folder, data)
-    from turncheck.project.older_rules import refused_in_data  # most projects are of Rasa 3
+    from turncheck.project.older_rules import refused_in_data, unknown_json  # most projects are of Rasa 3
 
-    folder.findings += refused_in_data(rasa.major, data)
+    folder.findings += refused_in_data(rasa.major, folder, data)
+    unknown_json(rasa.major, folder)
     return data
+
+
+def _sorted_patterns(nlu: NluData) -> NluData:
+    """Put the patterns in the order in which Rasa 1 and 2 keep them."""
+    return replace(nlu, regexes=tuple(sorted(nlu.regexes, key=lambda one: f"{one.name}+{one.pattern}")))
 
 
 def _config(folder: ProjectFolder, file: ProjectFile | None, major: int) -> tuple[Config, Sequence[Finding]]:

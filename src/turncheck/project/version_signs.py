@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from turncheck.project.project_file import ProjectFile
     from turncheck.yaml_tree.tree import YamlNode
 
-_GONE_POLICIES: Final = frozenset({"KerasPolicy", "EmbeddingPolicy", "SklearnPolicy"})
+_GONE_POLICIES: Final = {"KerasPolicy": 1, "EmbeddingPolicy": 1, "SklearnPolicy": 2}
+"""Policies that learned, and are gone, with the last version that had them."""
 _REPLACED_POLICIES: Final = frozenset({"FormPolicy", "MappingPolicy", "FallbackPolicy", "TwoStageFallbackPolicy"})
 _OLD_TEMPLATES: Final = re.compile(r"supervised_embeddings|pretrained_embeddings_\w+|keyword")
 _OLDEST_TEMPLATES: Final = re.compile(r"tensorflow_embedding|spacy_sklearn|mitie(?:_sklearn)?")
@@ -26,7 +27,14 @@ _OLDEST_NAMES: Final = re.compile(
     r"(?:nlp|tokenizer|intent_featurizer|intent_entity_featurizer|ner|intent_classifier)_\w+"
 )
 """Components of Rasa NLU 0.x, which 1.x still took with a warning."""
-_OLD_COMPONENTS: Final = {"EmbeddingIntentClassifier": 1, "ConveRTTokenizer": 2, "HFTransformersNLP": 2}
+_OLD_COMPONENTS: Final = {
+    "EmbeddingIntentClassifier": 1,
+    "NGramFeaturizer": 0,
+    "DucklingHTTPExtractor": 1,
+    "ConveRTTokenizer": 2,
+    "HFTransformersNLP": 2,
+    "LanguageModelTokenizer": 2,
+}
 """Components that are gone, with the last version that had them."""
 _OLDEST_FILES: Final = ("policies.yml", "nlu_config.yml")
 
@@ -192,7 +200,7 @@ def _pipeline_signs(root: YamlMapping) -> Iterator[Sign]:
 def _policy_signs(root: YamlMapping) -> Iterator[Sign]:
     for name, place in _named(root.items.get("policies")):
         if name in _GONE_POLICIES:
-            yield Sign(f"the policy '{name}' was replaced by TEDPolicy", place, last=1, typical=1)
+            yield Sign(f"the policy '{name}' was replaced by TEDPolicy", place, last=_GONE_POLICIES[name], typical=1)
             return
         if name in _REPLACED_POLICIES:
             yield Sign(f"the policy '{name}' was replaced by RulePolicy", place, last=2, typical=1)

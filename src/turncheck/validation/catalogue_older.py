@@ -51,6 +51,25 @@ OLDER_CHECKS = (
         matters_always=True,
     ),
     _check(
+        "data-format-unknown",
+        "error",
+        "A JSON file of an older project is of no known format",
+        "Its keys are not those of Rasa, LUIS, Wit.ai or Dialogflow. Rasa 0 ends at it, Rasa 1 and 2 pass over the whole"
+        " file in silence. Export it anew, correct its keys, or move it out of the data folder.",
+        '{"sentences": [{"text": "hello", "intent": "greet"}]}',
+        '{"rasa_nlu_data": {"common_examples": [{"text": "hello", "intent": "greet"}]}}',
+        matters_always=True,
+    ),
+    _check(
+        "markdown-of-form",
+        "info",
+        "A line of a story was written while a form was active",
+        "Interactive learning writes what was said and done within a form as `* form: …` and `- form: …`. Rasa skips"
+        " such lines; the form's own events count.",
+        '* form: inform{"drink": "tea"}',
+        '- form{"name": "order_form"}',
+    ),
+    _check(
         "entity-out-of-range",
         "warning",
         "An entity lies outside of its sentence",

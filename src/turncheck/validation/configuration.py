@@ -51,7 +51,7 @@ def check_names(facts: Facts) -> Iterator[Finding]:
     if calm or recipe == "graph.v1":
         return
     for code, what, listed, known in (
-        ("component-unknown", "pipeline component", config.pipeline, COMPONENTS),
+        ("component-unknown", "pipeline component", config.pipeline, _components(facts)),
         ("policy-unknown", "policy", config.policies, POLICIES),
     ):
         for component in listed or ():
@@ -59,6 +59,14 @@ def check_names(facts: Facts) -> Iterator[Finding]:
             if name not in known and not is_custom(name):
                 message = f"The {what} '{component.name}' is not known."
                 yield found(code, message, component.location, _near(name, known))
+
+
+def _components(facts: Facts) -> frozenset[str]:
+    if facts.project.older is None:
+        return COMPONENTS
+    from turncheck.project.older_config import GONE  # most projects are of Rasa 3
+
+    return COMPONENTS | GONE
 
 
 def _near(name: str, known: frozenset[str]) -> str:

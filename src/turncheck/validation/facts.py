@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from turncheck.dialogue.defaults import (
+    ACTION_DEACTIVATE_FORM,
     ACTION_QUERY_KNOWLEDGE_BASE,
     DEFAULT_ACTIONS,
     DEFAULT_INTENTS,
@@ -23,6 +24,7 @@ from turncheck.project.model import (
     SlotWasSetStep,
     UserStep,
 )
+from turncheck.project.rasa_version import NEWEST
 from turncheck.validation.incomplete import missing_parts
 from turncheck.validation.project_tests import ProjectTests
 from turncheck.validation.training_dialogues import Dialogues
@@ -178,7 +180,9 @@ def gather(
     # Where NLU data are missing, a response to a retrieval intent tells of the intent.
     answered = domain.responses if "nlu" in project.unreadable else ()
     told_of = {name.partition("/")[0].removeprefix(UTTER) for name in answered if "/" in name}
-    named = (*domain.actions, *(UTTER + intent for intent in retrieval))
+    named = [*domain.actions, *(UTTER + intent for intent in retrieval)]
+    if domain.rasa < NEWEST:
+        named.append(ACTION_DEACTIVATE_FORM)
     return Facts(
         project=project,
         blocks=blocks,

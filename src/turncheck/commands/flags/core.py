@@ -104,7 +104,7 @@ def add_test_core_flags(parser: argparse.ArgumentParser) -> None:
 def add_story_flags(parser: argparse.ArgumentParser) -> None:
     """Add which test stories are judged, and how."""
     judge = parser.add_argument_group("test stories")
-    add_paths(judge, "-s", "--stories", words="test stories (default: test_*.yml below tests)")
+    add_paths(judge, "-s", "--stories", words="test stories (default: test_*.yml below tests; of Rasa 0 and 1: data)")
     judge.add_argument("--url", metavar="URL", help="fetch the test stories from here (https)")
     judge.add_argument("--endpoints", type=Path, metavar="PATH", help="read with the project; nothing of it is called")
     judge.add_argument("--max-stories", type=at_least_one, metavar="N", help="judge only so many stories")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.project.conversion.result import comments_at_top, document
+from turncheck.project.older_config import GONE
 
 if TYPE_CHECKING:
     from turncheck.project.conversion.result import Converted
@@ -17,10 +18,10 @@ _LEARNED: Final = frozenset({"KerasPolicy", "EmbeddingPolicy", "SklearnPolicy", 
 _RULED: Final = frozenset({"MappingPolicy", "FormPolicy", "FallbackPolicy", "TwoStageFallbackPolicy", "RulePolicy"})
 _TWO_STAGE: Final = "TwoStageFallbackPolicy"
 _FALLBACKS: Final = frozenset({"FallbackPolicy", _TWO_STAGE})
-_GONE: Final = frozenset({"ConveRTTokenizer", "HFTransformersNLP", "NGramFeaturizer"})
 _KEYWORDS: Final = "KeywordIntentClassifier"
 _DEFAULT_ACTION: Final = "action_default_fallback"
-_HISTORY_OF_RASA_1: Final = 5
+_HISTORY: Final = 5
+"""How far a memoization looks back where it does not say, until Rasa 2; since then it looks at all."""
 
 
 def convert_config(file: ProjectFile, config: Config, converted: Converted, *, major: int, assistant: str) -> None:
@@ -40,8 +41,7 @@ def convert_config(file: ProjectFile, config: Config, converted: Converted, *, m
         name = policy.name.rpartition(".")[2]
         parameters = dict(policy.parameters)
         if name in _MEMOIZATIONS:
-            history = {} if major >= 2 else {"max_history": _HISTORY_OF_RASA_1}
-            policies.append({"name": name, **history, **parameters})
+            policies.append({"name": name, "max_history": _HISTORY, **parameters})
         elif name in _LEARNED:
             policies.append(_learned(policy, name, parameters, converted))
         elif name in _RULED:
@@ -63,7 +63,7 @@ def convert_config(file: ProjectFile, config: Config, converted: Converted, *, m
 
 
 def _component(component: Component, converted: Converted) -> dict[str, Any]:
-    if component.name in _GONE:
+    if component.name in GONE:
         what = f"The component '{component.name}' is gone in Rasa 3."
         converted.note(what, component.location, "Replace it, for example by LanguageModelFeaturizer.")
     return {"name": component.name, **component.parameters}

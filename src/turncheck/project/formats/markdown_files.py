@@ -29,7 +29,7 @@ def kinds_of(source: Source) -> frozenset[str]:
     text = source.file_text
     if any(marker in text for marker in MARKERS):
         return frozenset({"nlu"})
-    if is_responses_file(text):
+    if is_responses_file(text.replace("\r", "\n") if "\r" in text else text):
         return frozenset({"responses"})
     return frozenset({"stories"}) if _HEADER.search(text) else frozenset()
 

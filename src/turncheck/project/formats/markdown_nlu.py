@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
-from turncheck.project.formats.markdown_text import Notes, Uncommented, item_of, shown
+from turncheck.project.formats.json_checks import lookup_file_missing
+from turncheck.project.formats.markdown_text import BULLETS, Notes, Uncommented, item_of, shown
 from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class _Reading:
     tables: list[_Table] = field(default_factory=list)
     is_skipping: bool = False
     """Within a section that Rasa refuses."""
+    too_deep: Location | None = None
+    """The header of an intent with more than one slash, which Rasa refuses at its first example."""
 
 
 def read_markdown_nlu(folder: ProjectFolder, source: Source) -> tuple[NluData, list[Finding]]:
@@ -83,7 +86,6 @@ def read_markdown_nlu(folder: ProjectFolder, source: Source) -> tuple[NluData, l
         elif line.text:
             _read_other(reading, line)
     lookups = [_lookup(folder, reading.notes, table) for table in reading.tables]
-    reading.regexes.sort(key=lambda regex: regex.name)
     data = NluData(tuple(reading.examples), tuple(reading.synonyms), tuple(reading.regexes), tuple(lookups))
     return data, reading.notes.findings
 
@@ -120,11 +122,10 @@ def _begin_section(reading: _Reading, line: Line, section: str, title: str) -> N
         reading.notes.refused(what, place, f"Write `## intent:NAME`, without a blank before the colon. {_REMEDY}")
         reading.is_skipping = True
         return
-    reading.is_skipping = False
+    reading.is_skipping, reading.too_deep = False, None
     reading.section, reading.title = section, title.strip()
     if section == "intent" and title.count("/") > 1:
-        what = f"The intent '{reading.title}' in '{path}' has more than one '/'; Rasa ends here."
-        reading.notes.refused(what, place, "Write it as INTENT/KEY. In YAML it is `- intent: INTENT/KEY`.")
+        reading.too_deep = place
     elif section != "intent" and title != title.strip():
         what = f"The blanks around the name of the {section} '{title}' belong to it in Rasa 1; they are left out."
         reading.notes.otherwise(what, place, f"Write `## {section}:{title.strip()}`; in YAML `- {section}: NAME`.")
@@ -150,6 +151,11 @@ def _read_item(reading: _Reading, line: Line, item: str, origin: _Places) -> Non
 
 def _read_example(reading: _Reading, item: str, start: int, origin: _Places) -> None:
     place = reading.text.location(start)
+    if reading.too_deep is not None:
+        what = f"The intent '{reading.title}' in '{place.path}' has more than one '/'; Rasa ends here."
+        hint = "Write it as INTENT/KEY. In YAML it is `- intent: INTENT/KEY`."
+        reading.notes.refused(what, reading.too_deep, hint)
+        reading.too_deep = None
     try:
         text, entities = parse_annotations(item, lists=False)
     except AnnotationError as error:
@@ -178,7 +184,7 @@ def _read_other(reading: _Reading, line: Line) -> None:
     if reading.is_skipping:
         return
     place = reading.text.location(line.start)
-    if reading.section == "lookup" and not line.text.startswith("#"):
+    if reading.section == "lookup" and line.text[0] not in BULLETS:
         reading.tables.append(_Table(reading.title, place, path=line.text))
         return
     what = f"'{shown(line.text)}' in '{place.path}' is neither a header nor an item; it is ignored."
@@ -190,7 +196,7 @@ def _read_other(reading: _Reading, line: Line) -> None:
 
 
 def _read_element(reading: _Reading, item: str, place: Location) -> None:
-    table = next((table for table in reversed(reading.tables) if table.name == reading.title), None)
+    table = next((table for table in reading.tables if table.name == reading.title), None)
     if table is None:
         table = _Table(reading.title, place)
         reading.tables.append(table)
@@ -206,10 +212,7 @@ def _lookup(folder: ProjectFolder, notes: Notes, table: _Table) -> Lookup:
         return Lookup(table.name, tuple(table.items), table.location)
     path = folder.named_file(table.path)
     if path is None:
-        what = f"The file '{shown(table.path)}' of the lookup table '{table.name}' does not exist; training fails."
-        notes.note(
-            "lookup-file-missing", "error", what, table.location, "Correct the path; it counts from the project."
-        )
+        notes.findings.append(lookup_file_missing(table.name, table.path, table.location))
         return Lookup(table.name, (), table.location, table.path)
     source = folder.read(path)
     lines = source.file_text.splitlines() if source is not None else []

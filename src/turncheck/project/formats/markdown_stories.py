@@ -2,8 +2,9 @@
 
 A story begins with ``## name``; ``* intent{…}`` is what the user says, ``- action`` what the bot does, ``> name`` a
 checkpoint. In an end-to-end story the user's line is ``* intent: text``. Findings made here: ``markdown-refused`` where
-Rasa ends, ``markdown-ignored`` what it skips, ``markdown-read-otherwise`` what it takes for something else than one
-thinks, ``annotation-…`` in texts, and ``story-without-steps``.
+Rasa ends, ``markdown-ignored`` what it skips (``markdown-of-form``: what interactive learning wrote),
+``markdown-read-otherwise`` what it takes for something else than one thinks, ``annotation-…`` in texts, and
+``story-without-steps``.
 """
 
 from __future__ import annotations
@@ -139,7 +140,7 @@ def _read_line(reading: _Reading, line: str, place: Location) -> None:
         _checkpoint(reading, line[1:].strip(), place)
     elif _FORM_LINE.match(line):
         what = f"'{shown(line)}' in '{reading.source.path}' was written by interactive learning; Rasa skips it."
-        reading.notes.note("markdown-ignored", "info", what, place, "Nothing is lost: the form's own events count.")
+        reading.notes.note("markdown-of-form", "info", what, place, "Nothing is lost: the form's own events count.")
     elif line.startswith("-"):
         _event(reading, line[1:], place)
     elif line.startswith("*"):

@@ -170,14 +170,14 @@ def _entity(node: YamlMapping, sentence: YamlScalar, findings: list[Finding]) ->
 
 def _lookup(folder: ProjectFolder, node: YamlMapping, name: str, elements: list[str]) -> Lookup:
     """Make a lookup table; a text in place of the list is the path of a file of the project, one element per line."""
-    if not isinstance(node.items["elements"], YamlSequence):
-        path = folder.named_file(elements[0])
-        if path is not None:
-            source = folder.read(path)
-            if source is not None:
-                lines = tuple(stripped for line in source.text.splitlines() if (stripped := line.strip()))
-                return Lookup(name, lines, node.location, folder.name(path))
-    return Lookup(name, tuple(elements), node.location)
+    if isinstance(node.items["elements"], YamlSequence):
+        return Lookup(name, tuple(elements), node.location)
+    path = folder.named_file(elements[0])
+    if path is None:
+        return Lookup(name, tuple(elements), node.location, elements[0])
+    source = folder.read(path)
+    lines = source.text.splitlines() if source is not None else []
+    return Lookup(name, tuple(filter(None, map(str.strip, lines))), node.location, folder.name(path))
 
 
 def _plain(node: YamlMapping, key: str) -> Any:

@@ -25,6 +25,7 @@ _DEFAULT_ACTIONS: dict[str, Action] = {
     names.ACTION_SESSION_START: defaults.start_session,
     names.ACTION_DEFAULT_FALLBACK: defaults.fall_back,
     names.ACTION_DEACTIVATE_LOOP: defaults.deactivate_loop,
+    names.ACTION_DEACTIVATE_FORM: defaults.deactivate_loop,
     names.ACTION_REVERT_FALLBACK_EVENTS: defaults.do_nothing,
     names.ACTION_DEFAULT_ASK_AFFIRMATION: defaults.ask_affirmation,
     names.ACTION_DEFAULT_ASK_REPHRASE: defaults.ask_to_rephrase,

@@ -21,6 +21,7 @@ from turncheck.engines.embedded.stored_domain import (
     domain_from_json,
     domain_to_json,
 )
+from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -83,7 +84,7 @@ def _substitutions(shapes: Sequence[Mapping[str, Any]]) -> tuple[Substitution, .
 
 def _policy(component: Component, shape: Mapping[str, Any], domain: DialogueDomain) -> Policy:
     name = class_name(component)
-    history = older.HISTORY if domain.domain.rasa < 2 else 0
+    history = older.HISTORY if domain.domain.rasa < NEWEST else 0
     match name:
         case "RulePolicy":
             return RulePolicy.from_json(shape, domain, RuleSettings.of(component.parameters))

@@ -11,6 +11,7 @@ from turncheck.dialogue.policy_states import RuleOnly
 from turncheck.engines.decision import Decision
 from turncheck.engines.embedded.policies.older import FormPolicy, pick_older
 from turncheck.engines.embedded.policies.rule import RulePolicy
+from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +72,7 @@ class Ensemble:
             rejected = None
         if rejected is not None:
             predictions = [prediction.without(rejected) for prediction in predictions]
-        best = pick_older(predictions) if self.domain.is_older else pick(predictions)
+        best = pick_older(predictions) if self.domain.domain.rasa < NEWEST else pick(predictions)
         events: list[Event] = [event for prediction in predictions for event in prediction.events]
         events.extend(best.optional_events)
         if tracker.latest_action_name == ACTION_LISTEN:

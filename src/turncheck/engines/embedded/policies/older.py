@@ -30,7 +30,7 @@ FORM: Final = "FormPolicy"
 FALLBACK: Final = "FallbackPolicy"
 TWO_STAGE: Final = "TwoStageFallbackPolicy"
 HISTORY: Final = 5
-"""How many states a memoization of Rasa 1 looks back at where it does not say."""
+"""How many states a memoization of Rasa 1 and 2 looks back at where it does not say."""
 
 _PRIORITY: Final = {MAPPING: 2, FALLBACK: 4, TWO_STAGE: 4, FORM: 5}
 _BY_THEMSELVES: Final = {"restart": "action_restart", "back": "action_back", "session_start": "action_session_start"}
@@ -225,22 +225,31 @@ def _number(parameters: Mapping[str, Any], key: str, default: float) -> float:
 
 
 def pick_older(predictions: Sequence[Prediction]) -> Prediction:
-    """Return the prediction that counts in Rasa 1: the surest, then that of the highest priority, then the first.
+    """Return the prediction that counts in Rasa 1 and 2: the surest, then that of the highest priority, then the first.
 
-    A form is above all but a mapping that is itself above the rest.
+    A form is above all but a mapping that is itself above the rest, and predicts anything. In Rasa 2 predictions that
+    ignore the user, then those from the text, leave the others out, as in Rasa 3.
     """
+    ignores = any(prediction.ignores_user for prediction in predictions)
+    is_from_text = not ignores and any(prediction.uses_text for prediction in predictions)
     best: Prediction | None = None
     form: Prediction | None = None
     for prediction in predictions:
+        if prediction.ignores_user != ignores or (not ignores and prediction.uses_text != is_from_text):
+            continue
         if prediction.policy == FORM:
             form = prediction
         elif best is None or _rank(prediction) > _rank(best):
             best = prediction
-    if form is not None and (best is None or (best.policy != MAPPING and _rank(form) > _rank(best))):
+    if form is not None and (best is None or (not _is_mapped(best) and _rank(form) > _rank(best))):
         best = form
     if best is None:
         raise ValueError("an ensemble needs at least one policy")
     return best
+
+
+def _is_mapped(prediction: Prediction) -> bool:
+    return prediction.policy == MAPPING and prediction.confidence > 0
 
 
 def _rank(prediction: Prediction) -> tuple[float, int]:

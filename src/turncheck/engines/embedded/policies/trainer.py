@@ -133,6 +133,13 @@ def _refuse_as_older(components: Sequence[Component], domain: DialogueDomain, pr
             location=next(iter(domain.domain.forms.values())).location,
             remedy="Add FormPolicy to 'policies', or remove the forms.",
         )
+    triggering = next((one for one in domain.domain.intents.values() if one.triggers), None)
+    if triggering is not None and older.MAPPING not in names:
+        raise TrainingRefusedError(
+            f"The intent '{triggering.name}' triggers an action, and no MappingPolicy is configured",
+            location=triggering.location,
+            remedy="Add MappingPolicy to 'policies', or remove the triggers.",
+        )
     two_stage = names.get(older.TWO_STAGE)
     if two_stage is not None:
         deny = str(two_stage.parameters.get("deny_suggestion_intent_name", "out_of_scope"))
@@ -156,7 +163,7 @@ def _trained(
 ) -> tuple[Policy | None, Substitution | None]:
     name = class_name(component)
     parameters = component.parameters
-    history = older.HISTORY if domain.domain.rasa < 2 else 0
+    history = older.HISTORY if domain.domain.rasa < NEWEST else 0
     match name:
         case "RulePolicy":
             return RulePolicy(learn_rules(trackers.all, domain, RuleSettings.of(parameters))), None
