@@ -1,7 +1,7 @@
 """A Bitbucket that remembers: comments of pull requests, Code Insights reports with their annotations.
 
-It takes and answers what the reference of its API documents ("Pullrequests", "Reports": the fields and their values in
-the examples there), refuses fields and values beyond that, and has its limits.
+It takes and answers what the description of its API has, which ``test_bitbucket.py`` holds it against, refuses fields
+and values beyond that, and has its limits.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ BOT_TOKEN = "ATCTT-repository"
 NARROW_TOKEN = "ATCTT-narrow"
 AUTHORS = {TOKEN: "{alice}", BOT_TOKEN: "{bot}", NARROW_TOKEN: "{alice}"}
 REPOSITORY = "/2.0/repositories/acme/bots"
+NOTHING = {"Content-Type": "text/plain"}
+"""Its clients look for it, also where there is no content."""
 LONGEST_COMMENT = 32_768
 REPORT = {
     "title": str,
@@ -29,7 +31,6 @@ REPORT = {
 }
 ANNOTATION = {
     "external_id": str,
-    "title": str,
     "annotation_type": {"VULNERABILITY", "CODE_SMELL", "BUG"},
     "summary": str,
     "details": str,
@@ -90,7 +91,7 @@ class FakeBitbucket(FakeHost):
         self.comments[self.next_id] = {
             "type": "pullrequest_comment",
             "id": self.next_id,
-            "content": {"type": "rendered", "raw": raw, "markup": "markdown", "html": "<p></p>"},
+            "content": {"raw": raw, "markup": "markdown", "html": "<p></p>"},
             "user": {"type": "user", "uuid": author, "display_name": author},
             "deleted": False,
             "created_on": "2026-11-21T09:00:00.000000+00:00",
@@ -163,7 +164,7 @@ class FakeBitbucket(FakeHost):
             return problem(403, "You may not change this comment")
         if seen.method == "DELETE":
             found["deleted"] = True
-            return Answer(204)
+            return Answer(204, headers=NOTHING)
         found["content"]["raw"] = seen.body["content"]["raw"]
         return Answer(200, found)
 
@@ -190,7 +191,7 @@ class FakeBitbucket(FakeHost):
             return Answer(200, seen.body)
         if seen.method == "DELETE":
             self.annotations.pop(name, None)
-            return Answer(204) if self.reports.pop(name, None) else problem(404, "Report not found")
+            return Answer(204, headers=NOTHING) if self.reports.pop(name, None) else problem(404, "Report not found")
         if told := fault(seen.body, REPORT, {"title", "details", "report_type"}):
             return problem(400, told)
         self.reports[name] = seen.body

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from fake_bitbucket import BOT_TOKEN, NARROW_TOKEN, TOKEN, FakeBitbucket
+from bitbucket_description import faults, kinds, package
+from fake_bitbucket import ANNOTATION, BOT_TOKEN, NARROW_TOKEN, REPORT, TOKEN, FakeBitbucket
 from fake_host import Answer, Seen, Trouble
 from hostile import HOSTILE
+from node_tools import node_folder
 from pull_request import LINKS, pull_request
 
 from turncheck.ci.bitbucket.api import BitbucketClient, BitbucketRepository
@@ -174,6 +177,46 @@ def test_a_whole_comment_has_no_html_and_its_first_line_comes_back() -> None:
     assert from_bitbucket(shown).partition("\n")[0] == with_stamp.partition("\n")[0]
     for summary in re.findall(r"<summary>(.*?)</summary>", comment):
         assert re.sub(r"</?\w+>|\*", "", summary).strip() in shown.replace("*", "")
+
+
+def test_the_client_made_from_the_description_reads_the_fake_and_sends_what_we_send(fake: FakeBitbucket) -> None:
+    program = Path(__file__).with_name("bitbucket_client.mjs")
+    command = [str(one) for one in (node_folder() / "bin/node", program, fake.url, package() / "lib" / "index.umd.js")]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=60, env={"PATH": os.environ["PATH"]}
+    )
+    assert done.returncode == 0, done.stderr
+    for line in done.stdout.splitlines():
+        kind, answer = json.loads(line)
+        assert faults(kind, answer) == [], kind
+
+    def sent() -> list[tuple[str, str, object]]:
+        asked = [seen for seen in fake.log if seen.method != "GET"]
+        return [(seen.method, re.sub(r"comments/\d+|turncheck-\w+", "…", seen.path), seen.body) for seen in asked]
+
+    theirs = sent()
+    fake.log.clear()
+    comments = repository(fake).comments(7)
+    written = comments.post("one")
+    comments.change(written, "two")
+    comments.delete(written)
+    repository(fake).report(check(Annotation("error", "a", "b", "data/nlu.yml", 3)))
+    ours = sent()
+    addresses = {(method, path) for method, path, _ in theirs}
+    assert {(method, path) for method, path, _ in ours} == addresses
+    assert ours[:3] == theirs[:3]
+    assert faults("Report", next(body for method, path, body in ours if method == "PUT" and "reports" in path)) == []
+    assert faults("ReportAnnotation[]", next(body for _, path, body in ours if path.endswith("annotations"))) == []
+
+
+def test_the_fake_takes_no_more_than_the_description_has() -> None:
+    for kind, taken in (("Report", REPORT), ("ReportAnnotation", ANNOTATION)):
+        for name, values in taken.items():
+            example = sorted(values) if isinstance(values, set) else [1 if values is int else "x"]
+            assert [told for one in example for told in faults(kind, {name: one})] == [], name
+    assert faults("Report", {"result": "GREEN"})
+    assert faults("Report", {"colour": "green"})
+    assert "type: string" in kinds()["Treeentry"][1]
 
 
 def check(*annotations: Annotation, key: str = "pizzeria", passed: bool = False) -> Check:

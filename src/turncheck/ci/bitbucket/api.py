@@ -76,12 +76,14 @@ class _Commit(_Answer, frozen=True, kw_only=True):
 class _Entry(_Answer, frozen=True, kw_only=True):
     type: str = ""
     path: str = ""
-    attributes: list[str] = []
+    attributes: list[str] | str = []
+    """The description of the API has one of them, its answers a list."""
 
     @property
     def is_file(self) -> bool:
         """Whether it is a file of the repository itself."""
-        return self.type == "commit_file" and not {"link", "subrepository"} & set(self.attributes)
+        attributes = {self.attributes} if isinstance(self.attributes, str) else set(self.attributes)
+        return self.type == "commit_file" and not {"link", "subrepository"} & attributes
 
 
 class _Branch(_Answer, frozen=True, kw_only=True):
@@ -229,7 +231,6 @@ def _annotation(identity: str, number: int, one: Annotation) -> dict[str, Any]:
     placed = {"path": one.path, **({"line": max(1, one.line)} if one.line is not None else {})} if one.path else {}
     return {
         "external_id": f"{identity}-{number}",
-        "title": one_line(one.title, _LONGEST_TITLE),
         "annotation_type": "BUG" if one.level == "error" else "CODE_SMELL",
         "summary": one_line(f"{one.title}: {one.message}", _LONGEST_SUMMARY),
         "details": one_line(one.message, _LONGEST_DETAILS),
