@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -26,6 +27,7 @@ from turncheck.cli import run_command_line
 from turncheck.process.secret import Secret
 from turncheck.render.annotations import Annotation
 from turncheck.render.markdown import render_comment
+from turncheck.render.sinks.markdown import block, code
 
 MARKER = "<!-- turncheck:report id=pizzeria -->"
 COMMENTS = "/pullrequests/7/comments"
@@ -177,6 +179,20 @@ def test_a_whole_comment_has_no_html_and_its_first_line_comes_back() -> None:
     assert from_bitbucket(shown).partition("\n")[0] == with_stamp.partition("\n")[0]
     for summary in re.findall(r"<summary>(.*?)</summary>", comment):
         assert re.sub(r"</?\w+>|\*", "", summary).strip() in shown.replace("*", "")
+
+
+@pytest.mark.parametrize("text", ["</details>", "a<br>b", "<!-- x -->", "<details><summary>x</summary>", "a`<b>`c"])
+def test_what_is_code_is_shown_letter_by_letter(text: str) -> None:
+    literal, several = code(text), block(f"{text}\n  {text}")
+    summary = f"<details><summary>More <code>{html.escape(text)}</code></summary>"
+    given = f"{MARKER}\n{summary}\n\n- {literal}<br>{literal}\n\n{several}\n\n</details>\n"
+
+    shown = to_bitbucket(given)
+
+    assert f"- {literal} · {literal}\n" in shown
+    assert several in shown
+    assert "<details>" not in shown.replace(text, "")
+    assert shown.count("**") == 2
 
 
 def test_the_client_made_from_the_description_reads_the_fake_and_sends_what_we_send(fake: FakeBitbucket) -> None:

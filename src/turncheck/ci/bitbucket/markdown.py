@@ -7,13 +7,20 @@ from __future__ import annotations
 
 import html
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from turncheck.render.sinks.markdown import code
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LITERAL: Final = (
+    r"(?P<literal>^ *(?P<fence>`{3,})\n.*?\n *(?P=fence)$|(?<!`)(?P<ticks>`+)(?!`)[^\n]*?(?<!`)(?P=ticks)(?!`))"
+)
+"""Blocks and spans of code: what stands in there is shown letter by letter."""
 _COMMENT: Final = re.compile(r"<!-- (.*?) -->")
 _HIDDEN: Final = re.compile(r"\[//\]: # \((.*?)\)")
-_SUMMARY: Final = re.compile(r"<details(?: open)?>\s*<summary>(.*?)</summary>", re.DOTALL)
+_SUMMARY: Final = re.compile(r"<details(?: open)?>\s*<summary>(?P<summary>.*?)</summary>", re.DOTALL)
 _BREAK: Final = re.compile(r"<br ?/?>")
 _TAG: Final = re.compile(r"</?(?:details|summary|sub|sup|b|strong|i|em|p|div|span|kbd)(?: [^<>]*)?>")
 _CODE: Final = re.compile(r"<code>(.*?)</code>")
@@ -26,9 +33,16 @@ def to_bitbucket(body: str) -> str:
     hidden = " ".join(_COMMENT.findall(head))
     if hidden:
         head = f"[//]: # ({hidden})\n"
-    rest = _SUMMARY.sub(lambda match: f"**{_plain(match[1])}**", rest)
-    rest = _BREAK.sub(" · ", _COMMENT.sub("", rest))
-    return f"{head}\n{_TAG.sub('', rest)}" if rest or hidden else body
+    rest = _outside_code(_SUMMARY, lambda match: f"**{_plain(match['summary'])}**", rest)
+    for pattern, shown in ((_COMMENT, ""), (_BREAK, " · "), (_TAG, "")):
+        rest = _outside_code(pattern, lambda _, shown=shown: shown, rest)  # type: ignore[misc]
+    return f"{head}\n{rest}" if rest or hidden else body
+
+
+def _outside_code(pattern: re.Pattern[str], shown: Callable[[re.Match[str]], str], text: str) -> str:
+    """Put something in the place of what a pattern finds, where it is no code."""
+    either = re.compile(f"{_LITERAL}|{pattern.pattern}", re.DOTALL | re.MULTILINE)
+    return either.sub(lambda match: match["literal"] or shown(match), text)
 
 
 def from_bitbucket(body: str) -> str:
