@@ -190,7 +190,7 @@ def _publish_run(
         below = folder if len(found.results) == 1 else folder / str(number + 1)
         words = result_of_any(result.outcome, below)
         write_all(below, words.files)
-        # Annotations by workflow command would stand at this run's commit, which is the default branch's.
+        # Annotations by workflow command would be at this run's commit, which is the default branch's.
         place = replace(
             Place.of_this_run(host, write), target=lambda: found.target, stamp=found.stamp, annotate=lambda _: None
         )

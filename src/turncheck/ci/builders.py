@@ -33,7 +33,7 @@ _MOST_PROPERTIES: Final = 4 * 1024 * 1024
 
 
 class Builder(JobHost):
-    """A host that builds changes of another one, which is told where its address is known and a token is there."""
+    """A host that builds changes of another one, which gets the results where address and token are known."""
 
     code: tuple[Host, int] | None = None
     """The host of the change, and its number there."""

@@ -242,7 +242,7 @@ class Checked:
 
 
 class Host:
-    """A CI host, asked from within one run of it; as it stands, the absence of one: git is asked, and nobody is told.
+    """A CI host, asked from within one run of it; by itself, the absence of one: git is asked, nothing is published.
 
     A host overrides what it can do. Sentences that are returned instead of a value are reasons, shown as they are;
     whatever asks the host raises :class:`HostError` where that fails.

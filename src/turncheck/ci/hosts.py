@@ -1,4 +1,4 @@
-"""The CI hosts that turncheck knows, a line each."""
+"""The CI hosts that turncheck knows, one per line."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def find_host(environment: Mapping[str, str], token: Secret | None = None) -> Ho
 
 
 def _code_of(change_url: str, environment: Mapping[str, str], token: Secret | None) -> tuple[Host, int] | None:
-    """Return the host of a change that is built elsewhere, and its number; ``None`` where that cannot be told."""
+    """Return the host of a change that is built elsewhere, and its number; ``None`` where that is not known."""
     for name, address in _CHANGES:
         variable, server = _SERVERS[name]
         here = origin_of(change_url) == origin_of(environment.get(variable) or server)

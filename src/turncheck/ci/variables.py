@@ -1,6 +1,6 @@
 """A CI host as far as the variables of its jobs show: which state this is and what it is to be merged into.
 
-Git is asked for the rest; such a host is told by files and the exit status, which every one reads.
+Git is asked for the rest; such a host gets files and the exit status, which every one reads.
 """
 
 from __future__ import annotations

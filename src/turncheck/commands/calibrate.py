@@ -67,7 +67,7 @@ def run_calibrate(flags: Mapping[str, Any], results: Path | None, screen: Screen
     calibration = calibration_of(ours, theirs, digest_of(read_given(settings).config))
     path = Path(settings.project) / CALIBRATION_FILE
     write_file(path, msgspec.json.format(json_of(calibration), indent=1) + b"\n")
-    sys.stdout.writelines(f"{line}\n" for line in _told(calibration, ours, theirs))
+    sys.stdout.writelines(f"{line}\n" for line in _lines(calibration, ours, theirs))
     sys.stdout.write(f"Written to {path}: commit it, and later runs read it.\n")
     return EXIT_OK
 
@@ -161,7 +161,7 @@ def _read(results: Path, settings: Settings) -> Report:
 # --- what is said of it ----------------------------------------------------------------------------------------------
 
 
-def _told(calibration: Calibration, ours: Report, theirs: Report) -> Iterator[str]:
+def _lines(calibration: Calibration, ours: Report, theirs: Report) -> Iterator[str]:
     found = calibration.agreements
     trust = Trust(path=CALIBRATION_FILE, date=calibration.date, engine=calibration.engine, agreements=found)
     yield f"The stand-in agrees with your Rasa on {trust_line(trust)} ({calibration.date})."

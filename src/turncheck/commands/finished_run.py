@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from turncheck.run.prepare import Prepared
 
 PUBLISHING: Final = ("comment", "check-run", "annotations", "artifact-name", "retention-days", "token")
-"""Settings that say how a host is told."""
+"""Settings that say what a host gets."""
 
 
 def finish_run(

@@ -44,7 +44,7 @@ def run_import_batch(
         raw: the reports were written with ``--raw-csv``.
 
     Raises:
-        UserError: one of them is not there, or is no such report.
+        UserError: one of them is not there, or is not such a report.
     """
     folder = ProjectFolder(project)
     bot = read_project(project)

@@ -58,7 +58,7 @@ def run_import(
 
     Args:
         folder: what ``rasa test --out`` named.
-        project: its test files say where a sentence or a story stands.
+        project: its test files say where a sentence or a story is.
         nlu: the test sentences, where they lie elsewhere.
         stories: the test stories, where they lie elsewhere.
         out: where to write.

@@ -113,7 +113,7 @@ def run_suite(platform: Platform, screen: Screen, name: str, *, wait: bool, csv:
 
 
 def print_status(platform: Platform, screen: Screen, name: str, run: str, *, csv: Path | None) -> Answered:
-    """Say how a run stands."""
+    """Say the state of a run."""
     state = platform.status(name, run)
     written = {"suite": name, "run": run, "status": state.status}
     if state.is_completed:

@@ -1,4 +1,4 @@
-"""The base's results of the tests that changed: what stands beside this side's where a reader asks what happened."""
+"""The base's results of the tests that changed: what is beside this side's where a reader asks what happened."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def newly_failing_tests(compared: Comparison) -> list[tuple[str, CaseChange]]:
 def tests_because_of(compared: Comparison) -> dict[Location, list[tuple[str, CaseChange]]]:
     """Return, by the place of a new error about a name that this change took away, who newly fails by it.
 
-    A test that rests on several of them is told under the one that its wrong step is nearest to.
+    A test that rests on several of them is listed under the one that its wrong step is nearest to.
     """
     places: dict[str, Location] = {}
     for finding in compared.new_findings:

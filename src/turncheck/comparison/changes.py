@@ -133,7 +133,7 @@ class ChangedCases(Part, frozen=True, kw_only=True):
 
     ``edited`` holds the pairs that were edited or renamed, whatever their results; ``added_failing`` the ones that fail
     and that the base did not judge (new ones, and those that it has but did not run); ``gone`` the tests that only the
-    base has (of sentences only their number is told); ``not_run`` those that the base judged and that are still there,
+    base has (of sentences only their number is known); ``not_run`` those that the base judged and that are still there,
     but were not run on this side. Worst first. The numbers count all cases, also those that nothing happened to: on
     both sides, thereof in another file, only now, only before.
     """

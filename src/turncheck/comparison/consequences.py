@@ -1,4 +1,4 @@
-"""Gates that fail only because of what another gate names already: told in one line, not as failures of their own."""
+"""Gates that fail only because of what another gate names already: said in one line, not as failures of their own."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _FAIL_ON: Final = ("errors", "test-failures", "new-failures", "gone-tests", "non
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A metric must stand on the right side of a limit."""
+    """A metric must be on the right side of a limit."""
 
     text: str
     name: str

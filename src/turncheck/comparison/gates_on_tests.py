@@ -27,7 +27,7 @@ WARN: Final = "misunderstood: warn"
 
 
 def judge_failed_tests(report: Report) -> GateResult:
-    """Stories, end-to-end cases and batch cases. Wrong NLU examples are no failed tests, since no model is perfect.
+    """Stories, end-to-end cases and batch cases. Wrong NLU examples are not failed tests, since no model is perfect.
 
     For the same reason a test that is only misunderstood is one only where the settings say so.
     """

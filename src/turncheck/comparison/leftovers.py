@@ -2,7 +2,7 @@
 
 What misses a name is a finding of its own, by kind and file, at the level that ``rasa data validate`` gives it: some
 are warnings, others notes. Against the base it is known that all of them are one slip of this change, which breaks what
-worked; so they are told as one.
+worked; so they are listed as one.
 """
 
 from __future__ import annotations

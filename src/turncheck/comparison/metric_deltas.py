@@ -55,7 +55,7 @@ def metric_deltas(
     """
     before, after = metrics_of(base), metrics_of(head)
     if base.strength and head.strength and base.strength.scope != head.strength.scope:
-        # The mutants of a change are no sample of all.
+        # The mutants of a change are not a sample of all.
         before = {name: metric for name, metric in before.items() if not name.startswith("strength.")}
     if base.robustness and head.robustness and base.robustness.mode != head.robustness.mode:
         before = {name: metric for name, metric in before.items() if not name.startswith("robustness")}
@@ -103,7 +103,7 @@ def _unless_untrusted(delta: MetricDelta, base: Trust | None, head: Trust | None
 
 
 def _unless_hidden(delta: MetricDelta) -> MetricDelta:
-    """Fewer findings are no gain where a file cannot be read: nobody looked for them there."""
+    """Fewer findings are not a gain where a file cannot be read: nobody looked for them there."""
     better = delta.name.startswith("validation.") and delta.judgement == "better"
     return msgspec.structs.replace(delta, judgement="not judged") if better else delta
 

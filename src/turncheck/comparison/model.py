@@ -150,7 +150,7 @@ class Comparison(Part, frozen=True, kw_only=True):
     lost: tuple[OneSided, ...] = ()
     """What the base judged and this side did not: an evaluation that did not run, held-out sentences that are gone."""
     unlisted: bool = False
-    """One side does not list all sentences that it judged: figures are compared as they stand."""
+    """One side does not list all sentences that it judged: figures are compared as they are."""
     other_mode: bool = False
     """One side judged held-out sentences, the other its training data: no sentence is the same on both."""
     intents: ChangedNames = ChangedNames()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.changed_cases import Matched
     from turncheck.report.model import Evaluation, Report
 
-_NOT_TOLD: Final = "its report does not say why"
+_NOT_SAID: Final = "its report does not say why"
 
 
 def has_results(report: Report, evaluation: Evaluation) -> bool:
@@ -43,7 +43,7 @@ def why_not_run(report: Report, evaluation: Evaluation) -> str:
     if entry := skipped_entry(report, evaluation):
         return entry.reason
     cases = report.e2e.cases if evaluation == "e2e" and report.e2e else ()
-    return next((case.reason for case in cases if case.reason), _NOT_TOLD)
+    return next((case.reason for case in cases if case.reason), _NOT_SAID)
 
 
 def still_there(matched: Matched, head: Report, evaluation: Evaluation) -> Matched:
@@ -55,7 +55,7 @@ def still_there(matched: Matched, head: Report, evaluation: Evaluation) -> Match
     part = next((one.reason for one in head.skipped if one.part and one.evaluation == evaluation), "")
     if head.stopped is None and not part and (ran or (entry is not None and entry.no_tests)):
         return matched
-    # The evaluation did not get to them: what is gone is told by the test files, as far as they could be read.
+    # The evaluation did not get to them: what is gone the test files say, as far as they could be read.
     gone = _gone_from_files(matched, head, evaluation)
     unseen = tuple(Pair(one, replace(one, actual=part, judged=False)) for one in matched.removed if one not in gone)
     return replace(matched, removed=tuple(gone), not_run=(*matched.not_run, *unseen))
@@ -89,7 +89,7 @@ def base_lacks(base: Report, head: Report, tests: dict[Evaluation, Matched]) -> 
         if not has_results(base, evaluation):
             found.append(OneSided(evaluation=evaluation, reason=why_not_run(base, evaluation)))
         elif evaluation in tests and (newly := tests[evaluation].newly_run):
-            reason = newly[0].base.actual or _NOT_TOLD
+            reason = newly[0].base.actual or _NOT_SAID
             found.append(OneSided(evaluation=evaluation, reason=reason, cases=len(newly)))
         elif base.stopped is not None and evaluation in tests and tests[evaluation].added:
             reason = f"its run ended before its end: {base.stopped.partition(chr(10))[0]}"

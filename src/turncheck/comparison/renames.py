@@ -48,7 +48,7 @@ def renamed_names(base: Report, head: Report) -> tuple[Renamed, ...]:
 
 
 def message_of(finding: Finding | FindingChange, renamed: Sequence[Renamed]) -> str:
-    """Return a finding's message; a name in it that this change replaced is told with the one that it has now."""
+    """Return a finding's message; a name in it that this change replaced is shown with the one that it has now."""
     now = [one for one in renamed if f"'{one.old}'" in finding.message and f"'{one.new}'" not in _bare(finding.message)]
     if not now:
         return finding.message

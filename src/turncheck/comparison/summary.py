@@ -27,7 +27,7 @@ _MOST: Final = 3
 """Clauses of the line."""
 _LONGEST: Final = 120
 _LONGEST_MESSAGE: Final = 100
-"""An only error in the data is told by its own words up to this length."""
+"""An only error in the data is shown in its own words up to this length."""
 _ORDER: Final = (
     *("completed", "could-be-run", "errors", "new-failures", "test-failures", GONE_TESTS, "something-was-tested"),
     "require",
@@ -352,7 +352,7 @@ def _misunderstood_of(tally: Tally, newly: int | None) -> str:
 
 
 def _left_open(report: Report, comparison: Comparison | None, gates: Sequence[GateResult], text: str) -> str:
-    """Tests that were not run, gates that could not be judged; those that fail the run are ``told`` already."""
+    """Tests that were not run, gates that could not be judged; those that fail the run are in ``text`` already."""
     open_ends = [
         tally.not_run_in_words
         for tally in tallies(report)
@@ -372,12 +372,12 @@ def _left_open(report: Report, comparison: Comparison | None, gates: Sequence[Ga
 def _not_judged(report: Report, gates: Sequence[GateResult]) -> list[GateResult]:
     """Gates that were not judged and fail nothing.
 
-    Those about tests were not for want of tests, which is told apart; those about the data of a report that was
+    Those about tests were not for want of tests, which is said elsewhere; those about the data of a report that was
     imported have none to judge.
     """
     without_data = any(one.evaluation == "validate" and one.no_tests for one in report.skipped)
-    told_apart = _TEST_GATES | ({GONE_TESTS} if report.stopped is not None else frozenset())
-    left_out = told_apart | ({"errors", "fail-on-warnings"} if without_data else frozenset())
+    said_elsewhere = _TEST_GATES | ({GONE_TESTS} if report.stopped is not None else frozenset())
+    left_out = said_elsewhere | ({"errors", "fail-on-warnings"} if without_data else frozenset())
     open_gates = (gate for gate in gates if gate.outcome == "not judged" and not gate.fails)
     return [gate for gate in open_gates if gate.name not in left_out]
 

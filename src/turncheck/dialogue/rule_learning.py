@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A rule or story by name, and where it is; a default or a loop stands nowhere."""
+    """A rule or story by name, and where it is; a default or a loop is nowhere."""
 
     name: str
     location: Location | None = None

@@ -1,6 +1,6 @@
 """Rules learnt from rule dialogues, and what they say comes next: Rasa's RulePolicy without anything to train.
 
-Rules are matched backwards from now; of several that fit, the longest wins. Beside them stand what holds without a
+Rules are matched backwards from now; of several that fit, the longest wins. Beside them are what holds without a
 rule: the default actions, a loop that goes on, and the way back from a detour out of a loop.
 """
 

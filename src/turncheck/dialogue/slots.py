@@ -94,7 +94,7 @@ def _categorical_features(values: tuple[Any, ...] | None, value: Any) -> Feature
 
 
 _Categories = tuple[dict[str, int], int]
-"""Where each category stands among the features, and how many features there are."""
+"""Where each category is among the features, and how many features there are."""
 
 _MOST_REMEMBERED: Final = 1024
 _KNOWN_CATEGORIES: dict[int, tuple[tuple[Any, ...], _Categories]] = {}

@@ -51,7 +51,7 @@ def topological_order(edges: Mapping[str, Iterable[str]]) -> tuple[list[str], li
     """Sort nodes so that each comes before those it leads to; edges that close a cycle are returned beside.
 
     Depth first from the last node backwards, as Rasa does: nodes that do not depend on each other stay in the order of
-    their ids as texts. Without recursion, so that long chains of checkpoints are no trouble.
+    their ids as texts. Without recursion, so that long chains of checkpoints do no harm.
     """
     open_, closed = 0, 1
     seen: dict[str, int] = {}

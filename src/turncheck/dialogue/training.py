@@ -30,7 +30,7 @@ MOST_WAYS: Final = 10_000
 class StoryTracker(Tracker):
     """The dialogue of a story or rule. ``location``: where its latest step begins.
 
-    Its states are those that were seen while it was told, one for each action, a loop's repeated runs included: this is
+    Its states are those that were seen while it was read, one for each action, a loop's repeated runs included: this is
     what Rasa's policies learn from, while at run time repeated runs are left out.
     """
 
@@ -80,7 +80,7 @@ class StoryTracker(Tracker):
         self._states.append(self.situation.state())
 
     def states(self) -> Sequence[State]:
-        """Return the state before each action that was told, and now."""
+        """Return the state before each action that was read, and now."""
         return self._states
 
     def states_of_set(self) -> list[State]:

@@ -81,7 +81,7 @@ def ask_all(ask: Callable[[Question], Answer], questions: Sequence[Question], at
     interrupt: KeyboardInterrupt | None = None
 
     def one(number: int, question: Question) -> None:
-        # What was asked before is finished first: which error is told does not depend on who is faster.
+        # What was asked before is finished first: which error is reported does not depend on who is faster.
         if stopped.is_set() or any(earlier < number for earlier in list(errors)):
             return
         try:

@@ -146,7 +146,7 @@ class Engines(ABC):
 
         Args:
             parts: what will be asked.
-            screen: is told what is done.
+            screen: shows what is done.
             ensure: called before anything is trained, raises a ``UserError`` where that cannot be.
         """
 

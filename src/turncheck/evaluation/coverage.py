@@ -227,7 +227,7 @@ def _digest(text: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON data, without the places it stands at."""
+    """The value as JSON data, without the places it is at."""
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value) if f.name not in _NOT_CONTENT}
     if isinstance(value, Mapping):

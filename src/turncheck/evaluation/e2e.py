@@ -77,7 +77,7 @@ def evaluate_cases(
 ) -> EndToEnd:
     """Run the cases; the results are in the cases' order, whatever the number of workers.
 
-    ``finished`` is told each result in that order, as soon as it is known; ``timed`` at the end the index and the
+    ``finished`` is called with each result in that order, once it is known; ``timed`` at the end the index and the
     seconds of each case that was run. A case is a unit of ``answers``; without an ``engine`` all of them are known, or
     asked elsewhere.
 

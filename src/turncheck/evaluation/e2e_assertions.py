@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     Events = Sequence[Mapping[str, Any]]
 
 NEEDS_FLOWS: Final = ("flow_started", "flow_completed", "flow_cancelled", "pattern_clarification_contains")
-UNTOLD: Final = "pattern_clarification_contains"
+CLARIFICATION_CONTAINS: Final = "pattern_clarification_contains"
 NEEDS_JUDGE: Final = ("generative_response_is_relevant", "generative_response_is_grounded")
 NO_FLOWS: Final = "it needs an assistant with flows, which this engine does not run"
-NOT_TOLD: Final = "what a clarification offers is not in the server's tracker"
+NOT_IN_TRACKER: Final = "what a clarification offers is not in the server's tracker"
 NO_JUDGE: Final = "it needs a language model as judge, and none is asked here"
 
 
@@ -72,7 +72,7 @@ def _why_not(kind: str, *, has_flows: bool) -> str | None:
         return NO_JUDGE
     if kind in NEEDS_FLOWS and not has_flows:
         return NO_FLOWS
-    return NOT_TOLD if kind == UNTOLD else None
+    return NOT_IN_TRACKER if kind == CLARIFICATION_CONTAINS else None
 
 
 def _not_run(assertion: Assertion, reason: str) -> Judged:

@@ -88,7 +88,7 @@ def evaluate_held_out(
         test_data: the sentences.
         pretrained: score the entities of pretrained extractors (spaCy, Duckling) too, which Rasa leaves out.
         trained: the sentences it was trained on, where that may have been another state of the project; the project's
-            examples that are not among them are no training sentences then.
+            examples that are not among them are not training sentences then.
         unknown_entities: why the engine cannot find these; their annotations are not judged.
         team_confidences: how sure the team's own model would be, by which the fallback's figures are counted.
         answers: a sentence is a unit, and so is what the report says of the engine.

@@ -78,10 +78,10 @@ def evaluate_stories(
             depend on it.
         shows: tells of which actions the user sees something; a story that comes to another one fails. ``None``:
             predictions alone are judged, as ``rasa test core`` does.
-        known: what messages can be understood as; a story with one that never can is no noise, and fails. ``None``:
+        known: what messages can be understood as; a story with one that never can is not noise, and fails. ``None``:
             anything.
-        progress: told after each story how many of how many are judged.
-        timed: told at the end, for each story that was judged, its index in the result and its seconds.
+        progress: called after each story with how many of how many are judged.
+        timed: called at the end, for each story that was judged, with its index in the result and its seconds.
         answers: a story is a unit; only the sentences of those that are asked are read.
 
     Stories that are the same for every policy are judged once and counted once, as in Rasa; the others are listed,

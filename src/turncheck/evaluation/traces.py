@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.conversation import Turn
 
-_UNTOLD: Final = frozenset({"user", "user_featurization"})
+_LEFT_OUT: Final = frozenset({"user", "user_featurization"})
 """Events of the message itself, which the report has elsewhere."""
 _MOST_OF_TURN: Final = 100
 _MOST_OF_ALL: Final = 20_000
@@ -23,13 +23,13 @@ _LONGEST: Final = 1_000
 
 def trace_of(turn: Turn) -> TurnTrace | None:
     """Return what happened in a turn and the state after it; ``None`` where the engine says nothing."""
-    told = [event for event in turn.events if event["event"] not in _UNTOLD]
+    shown = [event for event in turn.events if event["event"] not in _LEFT_OUT]
     slots = {name: _short(value) for name, value in turn.slots.items() if value is not None}
-    if not told and not slots:
+    if not shown and not slots:
         return None
     return TurnTrace(
-        events=tuple(_event(event) for event in told[:_MOST_OF_TURN]),
-        left_out=max(len(told) - _MOST_OF_TURN, 0),
+        events=tuple(_event(event) for event in shown[:_MOST_OF_TURN]),
+        left_out=max(len(shown) - _MOST_OF_TURN, 0),
         slots=dict(sorted(slots.items())),
         active_loop=turn.active_loop,
     )

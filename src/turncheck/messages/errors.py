@@ -27,7 +27,7 @@ class UserError(Exception):
         self.remedy = remedy
 
     def seen_from_above(self, project: str) -> str:
-        """The same text for somebody who does not stand in the project's folder: the path leads there from here."""
+        """The same text for somebody who is not in the project's folder: the path leads there from here."""
         if self.location is None:
             return str(self)
         return str(UserError(self.what, location=self.location.below(project), remedy=self.remedy))

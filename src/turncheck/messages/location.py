@@ -1,4 +1,4 @@
-"""Where something stands in a project's files. Below everything else: it imports nothing of ours."""
+"""Where something is in a project's files. Below everything else: it imports nothing of ours."""
 
 import os
 import posixpath
@@ -61,4 +61,4 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 NOWHERE = Location("")
-"""For what is made by a program (a test, a default) and stands in no file."""
+"""For what is made by a program (a test, a default) and is in no file."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _MINUTE = 60
 _LONG = 90
-"""Seconds that are told as minutes."""
+"""From so many seconds on minutes are shown."""
 _CLEAR_LINE = "\r\x1b[2K"
 
 

@@ -67,7 +67,7 @@ def clear_leftovers() -> None:
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Yield a file that becomes ``path`` in one step when the block ends well: nobody ever sees a half of it.
 
-    A device or a pipe that stands at ``path`` is written to, not replaced.
+    A device or a pipe that is at ``path`` is written to, not replaced.
 
     Raises:
         UserError: it cannot be written.

@@ -95,7 +95,7 @@ class ProjectFolder:
                 yield file, fence, file == path
 
     def is_passed_by(self, file: Path, fence: Path, *, is_given: bool) -> bool:
-        """Whether Rasa skips what stands among training data, since it is not a file, which is noted then.
+        """Whether Rasa skips what is among training data, since it is not a file, which is noted then.
 
         What is asked for is read.
         """

@@ -249,7 +249,7 @@ class CheckpointStep:
 
 @dataclass(frozen=True, slots=True)
 class OrStep:
-    """Alternatives; each is a user step, or a ``slot_was_set`` (several slots stand in one alternative)."""
+    """Alternatives; each is a user step, or a ``slot_was_set`` (several slots are in one alternative)."""
 
     alternatives: tuple[tuple[UserStep | SlotWasSetStep, ...], ...]
     location: Location
@@ -296,7 +296,7 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """``config.yml``. ``keys`` says where each top-level key stands; ``None`` for a section that is absent."""
+    """``config.yml``. ``keys`` says where each top-level key is; ``None`` for a section that is absent."""
 
     language: str | None = None
     recipe: str | None = None

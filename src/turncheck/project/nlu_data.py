@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Origin(Protocol):
-    """What can say, when asked, where the ``index``-th example of a block stands. Keeps reading fast."""
+    """What can say, when asked, where the ``index``-th example of a block is. Keeps reading fast."""
 
     def locate(self, index: int) -> Location:
         """Return the location of the example with this index."""
@@ -113,7 +113,7 @@ class Lookup:
 class NluData:
     """All NLU data of a project, in the order in which Rasa merges the files.
 
-    Rasa drops an example that equals an earlier one in text, intent, entities and metadata; such stand in
+    Rasa drops an example that equals an earlier one in text, intent, entities and metadata; such are in
     ``duplicates``. Synonyms are those of synonym blocks and those that annotations imply (a value that differs from the
     text); where one text has several values the last one counts. Lookups of one name are one table in each file.
     """

@@ -212,7 +212,7 @@ def read_nlu_files(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Fi
 
 
 def read_nlu_responses(paths: Iterable[Path], root: Path) -> Mapping[str, Response]:
-    """Read the responses that stand in NLU files (those of retrieval intents), by name."""
+    """Read the responses that are in NLU files (those of retrieval intents), by name."""
     folder = ProjectFolder(root)
     read = read_data(folder, existing(folder, paths), NLU_KEYS)
     return merged_domain(Domain(), [one.parts for one in read]).responses

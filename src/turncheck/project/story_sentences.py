@@ -52,7 +52,7 @@ def _example(step: UserStep) -> Example | None:
 
 
 class _Place:
-    """Where a step's sentence stands."""
+    """Where a step's sentence is."""
 
     def __init__(self, location: Location) -> None:
         self._location = location

@@ -91,7 +91,7 @@ def terminal_summary(outcome: Outcome, links: Links) -> str:
 
 
 def terminal_overview(assistants: Assistants) -> str:
-    """Return the outcomes of several assistants, a line each, the worst last: where a terminal stands then."""
+    """Return the outcomes of several assistants, one per line, the worst last, where a terminal ends."""
     parts = [(run.name, f"{run.verdict.in_words}: {run.verdict.summary}") for run in reversed(assistants.worst_first)]
     parts += [(one.name, f"not measured: {one.why}") for one in assistants.broken]
     lines = [f"  {one_line(name, 200)}: {one_line(text, 1000)}" for name, text in parts]

@@ -58,7 +58,7 @@ class RunReader:
         host: where the run was.
         artifact_name: what the artifacts' names begin with.
         gates: settings of gates that count instead of the reports' own.
-        say: is told of what cannot be used.
+        say: called with what cannot be used.
         flavour: of the junit.xml that is written again.
     """
 

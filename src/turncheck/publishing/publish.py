@@ -56,7 +56,7 @@ def publish_all(publishers: Iterable[Publisher], say: Callable[[str], None]) -> 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a result is told: on which host, on which pull request (or why on none), and as which run's.
+    """Where a result is published: on which host, on which pull request (or why on none), and as which run's.
 
     ``say`` takes a level (``notice``, ``warning``) and a text, ``annotate`` a line of the log.
     """
@@ -106,7 +106,7 @@ class Publishing:
     _kept: Kept | None = None
     _comment: Comment | None = None
     _said: Counter[Level] = field(default_factory=Counter)
-    """What the log has been told already: each takes the place of an annotation of its level."""
+    """What the log has had already: each takes the place of an annotation of its level."""
 
     def publish(self) -> list[str]:
         """Upload, comment, annotate, summarize, set the outputs: in this order, since each links to those before.
@@ -237,7 +237,7 @@ class Publishing:
             (self._note if expected else self._warn)(f"check run: {error}")
             in_check = False
         host, failed = self.place.host, self.result.failed_gates
-        if failed:  # one for all gates: few annotations of a level are shown, and what stands at a line helps more
+        if failed:  # one for all gates: few annotations of a level are shown, and what is at a line helps more
             self.place.annotate(host.log_line("error", "\n".join(failed)))
         if not in_check:
             self._said.update({"error": int(bool(failed)), "warning": _STILL_TO_COME})

@@ -18,7 +18,7 @@ _MOST_FAILURES: Final = 200
 
 
 def batch_text(batch: Batch, *, folder: str = "") -> str:
-    """Return all that is said of batch suites; ``folder`` is the project's path from where one stands."""
+    """Return all that is said of batch suites; ``folder`` is the project's path from the current folder."""
     lines = [line for suite in batch.suites for line in _suite(suite, folder)]
     if len(batch.suites) > 1:
         lines += [f"all {len(batch.suites)} suites", *_numbers(batch), ""]

@@ -71,7 +71,7 @@ def _subject(finding: Finding | FindingChange) -> Hashable:
 
 
 def _grouped(items: Iterable[_Item], cause: Callable[[_Item], Hashable | None]) -> list[tuple[_Item, ...]]:
-    """Items with equal causes, in the order of the first of them; one without a cause stands alone."""
+    """Items with equal causes, in the order of the first of them; one without a cause is alone."""
     groups: dict[Hashable, list[_Item]] = {}
     for place, item in enumerate(items):
         key = cause(item)

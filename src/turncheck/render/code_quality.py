@@ -32,7 +32,7 @@ _LONGEST: Final = 1_000
 
 
 def render_code_quality(report: Report, comparison: Comparison | None) -> Rendered:
-    """Render all that is to be said at lines, worst first; what belongs to no file stands at ``turncheck.yml``."""
+    """Render all that is to be said at lines, worst first; what belongs to no file is at ``turncheck.yml``."""
     return _rendered([(report, remark) for remark in find_remarks(report, comparison)])
 
 

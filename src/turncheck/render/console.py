@@ -48,7 +48,7 @@ def render_console(
     """Render the terminal summary.
 
     Args:
-        links: its ``folder`` is put before the paths, so that they open from where the terminal stands.
+        links: its ``folder`` is put before the paths, so that they open from the current folder.
         width: columns of the terminal, for colours and wrapped lines; ``None`` without one: plain lines.
     """
     out = StringIO()
@@ -123,7 +123,7 @@ class _Printer:
             self.console.print(f"{before}{self.writer.entry(entry)}")
 
     def table(self, name: str) -> None:
-        """Print rows of figures; what a difference is worth stands in a column of its own."""
+        """Print rows of figures; what a difference is worth is in a column of its own."""
         if name not in self.sections:
             return
         section = self.sections[name]

@@ -67,7 +67,7 @@ ORDER: Final = (
     "still_failing", "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found", "suites",
     "intents", "confusions", "covered", "gates", "skipped", "substituted", "method",
 )  # fmt: skip
-"""How a document shows the sections that stand below its figures."""
+"""How a document shows the sections that are below its figures."""
 
 _RULES_CHANGED: Final = "This change alters the rules it is judged by"
 _MISUNDERSTOOD: Final = ("misunderstood", "misunderstood_cases")
@@ -212,8 +212,8 @@ class _Sections:
     ) -> Iterable[NeutralSection]:
         """The sentences that alone keep tests from passing, and what that means for the run.
 
-        One that is understood alike in both kinds of tests is told once; of the others of end-to-end cases, what was
-        understood on the base is what is expected. ``told``: the title, where ``{}`` is followed by the kind of test.
+        One that is understood alike in both kinds of tests is listed once; of the others of end-to-end cases, what was
+        understood on the base is what is expected. ``text``: the title, where ``{}`` is followed by the kind of test.
         """
         both, only_in_cases = in_both(stories, cases)
         where = "" if any(other for _, other in both) else " in stories"
@@ -271,7 +271,7 @@ class _Sections:
         title = f"Newly right ({sum(weights)})"
         yield Section("right", title, tuple(right[:BUILT]), sum(weights), 0, weights=weights)
         kinds = (*_tests(compared), ("sentence", compared.examples))
-        # Those that broke stand above already.
+        # Those that broke are above already.
         reported = {id(case) for _, cases in kinds for case in (*cases.became_wrong, *cases.newly_misunderstood)}
         edited = [(kind, case) for kind, cases in kinds for case in cases.edited if id(case) not in reported]
         title = f"Edited or renamed ({number_of_tests(edited)})"
@@ -390,7 +390,7 @@ def _how_to_delete(compared: Comparison) -> Line:
 
 
 def _without(text: str, gate: GateResult) -> GateResult:
-    """The gate without a reason that the document has told already."""
+    """The gate without a reason that the document has said already."""
     if not text:
         return gate
     return msgspec.structs.replace(gate, reason=gate.reason.replace(f": {text}", "").replace(f" ({text})", ""))
@@ -430,7 +430,7 @@ def _parted(compared: Comparison) -> tuple[list[CaseChange], list[CaseChange]]:
 
 
 def _without_reasons(case: CaseChange) -> CaseChange:
-    """A sentence of two colliding intents: the reasons stand there, once for all of them."""
+    """A sentence of two colliding intents: the reasons are there, once for all of them."""
     return msgspec.structs.replace(case, because=())
 
 

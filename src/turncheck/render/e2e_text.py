@@ -40,7 +40,7 @@ def e2e_text(
 ) -> str:
     """Return all that is below the progress.
 
-    ``colour`` is for a terminal; ``folder`` is the project's path from where one stands.
+    ``colour`` is for a terminal; ``folder`` is the project's path from the current folder.
     """
     lines = [*_failures(result.cases, colour, folder), *_accuracy(result.cases)]
     unreached = list(not_reached(coverage or {}, "case", _COVERED_KINDS))[1:]

@@ -12,7 +12,7 @@ from turncheck.comparison.wording import count
 from turncheck.messages.finding import Finding
 from turncheck.render.case_keys import key_of_sentence, key_of_test, key_of_text
 from turncheck.render.phrases import also_misunderstood, expected_got, expected_intent, expected_understood, heard, sure
-from turncheck.render.robustness_text import variant_told
+from turncheck.render.robustness_text import variant_line
 from turncheck.render.spans import Code, Entry, Place, Prose, Said, line, listed
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def survivor(mutant: MutantResult) -> Entry:
 def under_noise(sentence: SentenceUnderNoise) -> Entry:
     """A sentence, and what became of its variants."""
     entry = line(Said(sentence.text), " (", Code(sentence.intent), ")")
-    below = tuple(Entry(variant_told(one, sentence.intent)) for one in sentence.failed)
+    below = tuple(Entry(variant_line(one, sentence.intent)) for one in sentence.failed)
     return Entry(entry, _at(sentence.location), below=below, case=key_of_sentence(sentence.text, sentence.intent))
 
 

@@ -1,4 +1,4 @@
-"""matplotlib as we draw with it: as it comes, whatever the machine or the folder one stands in say about it."""
+"""matplotlib as we draw with it: as it comes, whatever the machine or the current folder say about it."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def findings_text(
 
     Of those that are ``info``, ``some`` are shown in one line each, the first three of a code, and the others counted;
     ``all`` shows each as it shows the others, ``none`` counts them. ``source_line`` gives the line of a place, ``None``
-    where there is none; ``folder`` is the project's path from where one stands.
+    where there is none; ``folder`` is the project's path from the current folder.
     """
     lines: list[str] = []
     shown, left_out = _selected(findings, notes)

@@ -33,7 +33,7 @@ class Links:
 
     ``pages`` writes the addresses of the repository, ``commit`` is the measured state (on a pull request its head
     commit), ``base_commit`` the baseline's. All of them come from the context of the run, never from a report.
-    ``folder`` is the project's path from where a terminal stands, ``html_url`` the page that is written; on a
+    ``folder`` is the project's path from the current folder, ``html_url`` the page that is written; on a
     page of several assistants ``page_part`` is the one that is meant.
     """
 

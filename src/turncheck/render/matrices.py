@@ -1,7 +1,7 @@
 """Confusion matrices as pictures, drawn by Pillow: matplotlib takes longer to start than stories to test.
 
 Right is blue and wrong is vermilion (Okabe and Ito's palette, which colour-blind people can tell apart), and a wrong
-cell is never told by its colour alone: it stands off the diagonal and bears its number.
+cell is never recognised by its colour alone: it is off the diagonal and bears its number.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LARGEST_SIDE: Final = 12_000
 _DARK: Final = 0.75
 _LONGEST_LABEL: Final = 40
 _MANY_LABELS: Final = 40
-"""From here on the labels stand on all four sides, since nobody can follow a row that far."""
+"""From here on the labels are on all four sides, since nobody can follow a row that far."""
 
 
 @dataclass(frozen=True, slots=True)

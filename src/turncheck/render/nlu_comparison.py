@@ -43,7 +43,7 @@ def figures_json(figures: Mapping[str, Any]) -> Rendered:
 
 @dataclass(frozen=True, slots=True)
 class CurveTexts:
-    """What stands on a curve: the name of its files, and what its axes and title say."""
+    """What is on a curve: the name of its files, and what its axes and title say."""
 
     name: str = CURVE_NAME
     x: str = "training sentences"

@@ -23,7 +23,7 @@ _MOST_CONFUSED = 10
 def nlu_text(nlu: Nlu, engine: EngineInfo | None = None, folder: str = "") -> str:
     """Tell what was measured: main figures, with their spread over the folds, and where to look first.
 
-    ``folder``: the project's path from where one stands, for the places named.
+    ``folder``: the project's path from the current folder, for the places named.
     """
     return "\n".join([*_head(nlu, engine), *_figures(nlu), *_where_to_look(nlu, folder), ""])
 

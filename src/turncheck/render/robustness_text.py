@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MOST: Final = 20
 
 
-def variant_told(one: FailedVariant, intent: str) -> Line:
+def variant_line(one: FailedVariant, intent: str) -> Line:
     """Say what became of a variant: ``typo: 'ordwr a pizza': expected order, got inform (0.41)``."""
     head = line(f"{one.family}: ", Said(one.text), ": ")
     if one.intent_failed:
@@ -42,7 +42,7 @@ def _rate(one: NoiseGroup) -> str:
 
 
 def robustness_text(robustness: Robustness, folder: str = "") -> str:
-    """Tell the rates, by family and intent, and the worst sentences with their places from where one stands."""
+    """Tell the rates, by family and intent, and the worst sentences with their places from the current folder."""
     return "\n".join([*_figures(robustness), *_worst(robustness, folder), ""])
 
 
@@ -75,6 +75,6 @@ def _worst(robustness: Robustness, folder: str) -> Iterator[str]:
         yield "Sentences that noise makes misunderstood:"
     for sentence in robustness.worst[:_MOST]:
         yield f"  {place(sentence.location, folder)}: {text(sentence.text, 100)} ({text(sentence.intent)})"
-        yield from (f"    {text(plain(variant_told(one, sentence.intent)), 300)}" for one in sentence.failed)
+        yield from (f"    {text(plain(variant_line(one, sentence.intent)), 300)}" for one in sentence.failed)
     if len(robustness.worst) > _MOST:
         yield f"  … and {len(robustness.worst) - _MOST} more: they are in the report (--json)"

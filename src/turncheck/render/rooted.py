@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Rooted:
-    """Puts the project's path before the paths of a report, so that they open from where the reader stands.
+    """Puts the project's path before the paths of a report, so that they open from the current folder.
 
     Args:
         report: whose paths these are.

@@ -117,12 +117,12 @@ def findings_sarif(
     """Return a SARIF log with one run, of no more than GitHub accepts and shows.
 
     Args:
-        findings: in the order in which they shall stand.
+        findings: in the order in which they are written.
         rules: the text of each code; a code without one explains itself by its name.
         root: the project's path in its repository, "" at its top.
         version: turncheck's own.
         line_hash: the hash by which GitHub knows the line of a place again (:mod:`turncheck.render.line_hashes`).
-        say: is told what was left out.
+        say: called with what was left out.
     """
     most = min(len(findings), MOST_RESULTS)
     while True:

@@ -41,7 +41,7 @@ class Section(Generic[_Shown]):
 
     @property
     def folded_number(self) -> int:
-        """For how many things those entries stand that unfold."""
+        """How many things the entries that unfold stand for."""
         return self._stand_for(self.unfolded, len(self.entries))
 
     @property

@@ -1,6 +1,6 @@
 """What a line says, before any sink: pieces of it by what they are. A sink writes each in its own dress.
 
-Text of other people stands in :class:`Code`, :class:`Said` and :class:`Prose` only; a sink escapes every piece all the
+Text of other people is in :class:`Code`, :class:`Said` and :class:`Prose` only; a sink escapes every piece all the
 same.
 """
 
@@ -65,7 +65,7 @@ class Code:
     limit: int = NAME_LIMIT
 
     def quoted(self, shown: str) -> str:
-        """Return what is shown of it, as it stands between words that look the same."""
+        """Return what is shown of it, as it is between words that look the same."""
         return f"'{shown}'" if " " in shown else shown
 
 
@@ -128,7 +128,7 @@ Line = tuple[Span, ...]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing that is told: a line, and what belongs to it.
+    """One thing that is said: a line, and what belongs to it.
 
     ``label`` and ``outcome`` come first: the code of a finding; the name of a gate and what came of it, where that is
     not what one expects. Behind the line come the ``place`` and, as a sentence of its own, the ``hint``. Of the entries

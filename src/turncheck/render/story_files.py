@@ -141,7 +141,7 @@ class _Dumper(yaml.SafeDumper):
     }
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - every value is written in full
-        """Write each value in full, wherever else it stands."""
+        """Write each value in full, wherever else it is."""
         return True
 
 

@@ -26,7 +26,7 @@ def story_text(
 ) -> str:
     """Tell what was measured, where it went wrong, and what no test reaches.
 
-    ``folder``: the project's path from where one stands, for the places named.
+    ``folder``: the project's path from the current folder, for the places named.
     """
     return "\n".join([*_figures(core, engine), *_failed(core, folder), *not_reached(coverage or {}, "test story"), ""])
 

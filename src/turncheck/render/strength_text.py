@@ -36,7 +36,7 @@ def strength_note(report: Report) -> Line:
     """Say what was noticed by whom, and what does not count."""
     if report.strength is None:
         return ()
-    return line(" ".join(_told(report.strength)), *_to_write_next(report.strength.suggested))
+    return line(" ".join(_lines(report.strength)), *_to_write_next(report.strength.suggested))
 
 
 def _to_write_next(suggested: Sequence[SuggestedTest]) -> Iterator[Span | str]:
@@ -51,7 +51,7 @@ def _to_write_next(suggested: Sequence[SuggestedTest]) -> Iterator[Span | str]:
         yield "."
 
 
-def _told(strength: Strength) -> Iterator[str]:
+def _lines(strength: Strength) -> Iterator[str]:
     noticed = [f"{number:,} by {_KILLERS[name]}" for name, number in strength.killed_by.items() if number]
     yield f"Noticed: {', '.join(noticed) or 'none'}."
     if strength.equivalent:
@@ -63,7 +63,7 @@ def _told(strength: Strength) -> Iterator[str]:
 
 
 def strength_text(strength: Strength, folder: str = "") -> str:
-    """Tell the score, by kind and file, and the survivors with their places, counted from where one stands."""
+    """Tell the score, by kind and file, and the survivors with their places, counted from the current folder."""
     return "\n".join([*_figures(strength), *_survivors(strength, folder), ""])
 
 
@@ -75,7 +75,7 @@ def _figures(strength: Strength) -> Iterator[str]:
     else:
         noticed = f"{strength.killed} of {count(total, 'planted fault')} noticed"
         yield f"Strength of the tests: {strength.score:.2f} ({noticed})"
-    yield from (f"  {text(words, 400)}" for words in _told(strength))
+    yield from (f"  {text(words, 400)}" for words in _lines(strength))
     yield from _table("By kind", strength.by_kind)
     yield from _table("By file", strength.by_file)
 

@@ -114,7 +114,7 @@ class BatchOrder(Part, frozen=True, kw_only=True):
     actual: tuple[str, ...]
     """That of the engine; where it tells none, the given one and then the rest as written."""
     assumed: bool
-    """Whether the engine told none."""
+    """Whether the engine gave none."""
 
 
 class BatchCase(Part, frozen=True, kw_only=True):

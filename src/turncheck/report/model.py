@@ -1,6 +1,6 @@
 """The Report: the one typed, versioned document that holds all that was measured.
 
-Every output is made from it alone. Totals are derived from the cases; where a total stands in the document (because
+Every output is made from it alone. Totals are derived from the cases; where a total is in the document (because
 others rely on the key), the codec checks on load that it agrees with the cases. Optional sections are ``None`` when the
 evaluation did not run, and then :attr:`Report.skipped` says why.
 """

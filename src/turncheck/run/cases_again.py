@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class JudgesAgain(Protocol):
-    """Whoever can hold cases once more with their messages understood as they are told."""
+    """Whoever can hold cases once more with their messages understood as they are given."""
 
     def passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:
         """Judge the cases with these indices, each message understood as ``before`` says.
@@ -92,7 +92,7 @@ def held_against_base(report: Report, base: Report, project: Project, judge: Jud
         report: what was measured.
         base: what it is compared with.
         project: names the training sentences that drew messages away.
-        judge: holds cases again; ``None`` where the engine is told no understanding: then the cases stay failures.
+        judge: holds cases again; ``None`` where the engine takes none: then the cases stay failures.
     """
     suspects = understood_differently(report, base)
     if report.e2e is None or not suspects:

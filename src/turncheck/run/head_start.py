@@ -26,7 +26,7 @@ class HeadStart:
 
     ``parts``: what stood in for what in the parts of the engine that were trained elsewhere. ``refused``: why an
     evaluation could not be trained there. ``engines``: makes those of a project where what the settings name cannot be
-    had here. ``ensure``: told what was read, raises a ``UserError`` where it is not what was answered about.
+    had here. ``ensure``: called with what was read, raises a ``UserError`` where it is not what was answered about.
     """
 
     answers: Answers = ASKED_HERE

@@ -21,7 +21,7 @@ class Inputs:
     """All that decides what is measured.
 
     ``root`` is the project's path in its repository, ``name`` what it is called where its folder's name says nothing;
-    ``ignored`` the codes to leave out and where they are; ``rules`` where the gates' lines stand; ``hosts`` the hosts
+    ``ignored`` the codes to leave out and where they are; ``rules`` where the gates' lines are; ``hosts`` the hosts
     that addresses in the project's files may name beside loopback (``None``: any); ``environment`` what
     ``endpoints.yml`` may refer to and child processes get; ``settings_file`` the ``turncheck.yml`` that was read;
     ``changed`` tells which lines a change touches; ``cache`` is where trainings are kept, if they are.

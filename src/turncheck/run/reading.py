@@ -126,7 +126,7 @@ def read_checked_nlu(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[
 
 
 def without_faulty(stories: Sequence[Story], findings: Iterable[Finding]) -> tuple[Story, ...]:
-    """Leave out the stories that an error stands in: without the step that cannot be read, each is another story."""
+    """Leave out the stories that an error is in: without the step that cannot be read, each is another story."""
     faulty = [one.location for one in findings if one.severity == "error" and one.location.line is not None]
     starts: dict[str, list[int]] = {}
     for story in stories:

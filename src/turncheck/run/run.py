@@ -1,4 +1,4 @@
-"""The main job, told top to bottom."""
+"""A run from top to bottom."""
 
 from __future__ import annotations
 

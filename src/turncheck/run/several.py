@@ -43,7 +43,7 @@ _OF_ALL: Final = (
 _OF_ONE: Final = ("model", "rasa_url", "kore_bot_id", "kore_bot_name")
 """Settings that name something of one assistant."""
 _REPORT: Final = "report.json"
-_MOST_TOLD: Final = 5
+_MOST_SHOWN: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def choose(given: Mapping[str, Any]) -> Chosen | None:
 
 
 def _folders(words: Sequence[str]) -> tuple[dict[str, Path], tuple[str, ...]]:
-    """The folders that these words and patterns name, each once, and what is no assistant of what they match."""
+    """The folders that these words and patterns name, each once, and what they match that is not an assistant."""
     folders: dict[str, Path] = {}
     skipped: list[str] = []
     seen: set[str] = set()
@@ -113,7 +113,7 @@ def _folders(words: Sequence[str]) -> tuple[dict[str, Path], tuple[str, ...]]:
             seen.add(real)
             folders[_folder_of_results(path, folders)] = path
     if not folders:
-        text = ", ".join(skipped[:_MOST_TOLD]) or "nothing is named"
+        text = ", ".join(skipped[:_MOST_SHOWN]) or "nothing is named"
         raise UserError(
             f"there is no assistant here: {text}",
             remedy="An assistant has a domain.yml beside its config.yml or its folder data/, or an export of Kore.ai.",
@@ -157,7 +157,7 @@ class SeveralRuns:
         given: the settings from flags or inputs, which hold for each.
         environment: the variables of the process.
         screen: where progress is shown.
-        tell: is told the name of each and what it made, as soon as that is known.
+        tell: called with the name of each and what it made, as soon as that is known.
         in_action: as for :func:`turncheck.run.prepare.prepare`.
     """
 

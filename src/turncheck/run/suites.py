@@ -54,7 +54,7 @@ class SuitesOfRun:
         return (*self.read.findings, *unknown_names(self.read, self._known))
 
     def refused(self) -> Skipped | None:
-        """Return why suites are not run: one has an error, which is told here too, or there are no cases."""
+        """Return why suites are not run: one has an error, which is reported here too, or there are no cases."""
         if errors := self.read.errors:
             first, more = errors[0], f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
             reason = f"the batch suites are faulty: {first.location}: {first.message}{more}"

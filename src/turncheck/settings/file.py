@@ -22,7 +22,7 @@ _PATHS: Final = ("projects", "config", "domain", "data", "nlu", "stories", "e2e"
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
-    """The settings of a ``turncheck.yml``, and where its codes to ignore and the rules of its gates stand.
+    """The settings of a ``turncheck.yml``, and where its codes to ignore and the rules of its gates are.
 
     What is wrong with those shows later: a code that nothing was found for, an intent that there is not. ``path`` is
     the file itself, ``None`` where there is none.
@@ -33,7 +33,7 @@ class SettingsFile:
     rules: dict[str, Location] = field(default_factory=dict)
     path: Path | None = None
     gates: dict[str, Location] = field(default_factory=dict)
-    """Where the settings of gates stand, by their names."""
+    """Where the settings of gates are, by their names."""
 
 
 def _real(path: Path) -> Path:
@@ -100,7 +100,7 @@ def _below(folder: Path, value: Any) -> Any:
 
 
 def _rules(root: YamlMapping) -> dict[str, Location]:
-    """Where each line of the gates stands, by its text as the settings have it."""
+    """Where each line of the gates is, by its text as the settings have it."""
     places: dict[str, Location] = {}
     for name in _RULES:
         node = root.at(name)

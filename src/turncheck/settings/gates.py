@@ -18,11 +18,11 @@ GATES = (
     "misunderstood",
     "strict",
 )
-"""Settings that judge, and stand in the report."""
+"""Settings that judge, and are in the report."""
 
 
 def gate_settings(settings: Settings) -> GateSettings:
-    """What of the settings judges or chooses what is judged, and stands in the report."""
+    """What of the settings judges or chooses what is judged, and is in the report."""
     return GateSettings(
         fail_on=settings.fail_on,
         fail_on_warnings=settings.fail_on_warnings,

@@ -45,7 +45,7 @@ def check_annotation_slips(facts: Facts) -> Iterator[Finding]:
     project, tests = facts.project, facts.tests
     names = known_entities(project.domain, (*project.nlu.examples, *tests.examples))
     places = Places(project)
-    plain = {file.path for file in project.files if not file.has_annotations}  # entities are told by their borders
+    plain = {file.path for file in project.files if not file.has_annotations}  # entities are given by their borders
     for example in (*project.nlu.examples, *tests.examples):
         if _BRACKETS.isdisjoint(example.text) and not example.entities:
             continue

@@ -128,7 +128,7 @@ READING = (
         "domain-file-unread",
         "load",
         "One of the files in the domain's folder cannot be read",
-        "It is not YAML or not UTF-8. Rasa passes it by, and the assistant is trained without what it defines. Correct it.",
+        "It is not YAML or not UTF-8. Rasa skips it, and the assistant is trained without what it defines. Correct it.",
     ),
     warning_check(
         "version-invalid",

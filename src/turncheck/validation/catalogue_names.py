@@ -195,7 +195,7 @@ UNDEFINED = (
         "warning",
         "The payload of a button cannot be read",
         'A payload that begins with a slash is `/intent` or `/intent{"entity": "value"}` with valid JSON. This one is'
-        " taken for plain text, or its entities are dropped.",
+        " treated as plain text, or its entities are dropped.",
         'payload: \'/inform{"size": "large"\'',
         'payload: \'/inform{"size": "large"}\'',
         matters_always=True,
@@ -326,7 +326,7 @@ UNUSED = (
         "file-without-data",
         "info",
         "A file of the data folder holds nothing that Rasa reads",
-        "Rasa looks for a line that begins with `nlu:`, `responses:`, `stories:` or `rules:`, and passes it by in silence.",
+        "Rasa looks for a line that begins with `nlu:`, `responses:`, `stories:` or `rules:`, and skips the file silently.",
         "notes:\n- ask about the greeting",
         "nlu:\n- intent: greet",
     ),
@@ -374,7 +374,7 @@ UNUSED = (
         "file-not-regular",
         "warning",
         "What is named like a file of training data is none",
-        "It is a symbolic link that leads nowhere or to itself, or a pipe. Rasa passes it by in silence. Put a file there,"
+        "It is a symbolic link that leads nowhere or to itself, or a pipe. Rasa skips it silently. Put a file there,"
         " or remove it.",
         "data/more.yml -> ../gone.yml",
         "data/more.yml -> nlu.yml",

@@ -90,7 +90,7 @@ SUITE_CHECKS: Final = (
         "suite-extra-field",
         "error",
         "A row of CSV has more fields than columns",
-        "Mostly a field that holds the delimiter and is not quoted. Empty fields at the end of a row are no fault.",
+        "Mostly a field that holds the delimiter and is not quoted. Empty fields at the end of a row are not a fault.",
         "input,intent\nstop, at once,Cancel Order",
         'input,intent\n"stop, at once",Cancel Order',
     ),

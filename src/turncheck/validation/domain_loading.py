@@ -74,7 +74,7 @@ def _empty_sections(root: YamlMapping) -> Iterator[Finding]:
 
 
 def _names_of_other_types(root: YamlMapping) -> Iterator[Finding]:
-    """Names that Rasa cannot compare with others, since they are no text; those that its schema lets pass."""
+    """Names that Rasa cannot compare with others, since they are not strings; those that its schema lets pass."""
     for section in ("intents", "entities", "forms", "responses"):
         node = root.items.get(section)
         for mapping in node.items if isinstance(node, YamlSequence) else (node,):

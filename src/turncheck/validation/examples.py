@@ -27,7 +27,7 @@ _FEW: Final = 10
 _MUCH_LARGER: Final = 4
 _OVERLAP: Final = 0.5
 _BARE_LIMIT: Final = 3
-"""A value that stands bare more often than this many times as often as annotated is a common word."""
+"""A value that is bare more often than this many times as often as annotated is a common word."""
 _LONGEST_VALUE: Final = 20
 """Words; what is annotated over more of them is a sentence, and is not looked for elsewhere."""
 _TELLING: Final = 10
@@ -285,7 +285,7 @@ def check_synonyms(facts: Facts) -> Iterator[Finding]:
 
 
 def check_lookups(facts: Facts) -> Iterator[Finding]:
-    """Lookup entries that stand in no example, one finding a table."""
+    """Lookup entries that occur in no example, one finding per table."""
     project = facts.project
     if not project.nlu.lookups:
         return
@@ -300,7 +300,7 @@ def check_lookups(facts: Facts) -> Iterator[Finding]:
         if unseen:
             yield found(
                 "lookup-entry-unseen",
-                f"{len(unseen)} of {len(table.elements)} entries of the lookup '{table.name}' stand in no example:"
+                f"{len(unseen)} of {len(table.elements)} entries of the lookup '{table.name}' occur in no example:"
                 f" {', '.join(unseen[:3])}{' …' if len(unseen) > 3 else ''}.",
                 table.location,
             )

@@ -61,7 +61,7 @@ class Facts:
     """A project seen by name, and what it is checked with.
 
     ``blocks`` are all stories and rules as Rasa meets them: file by file, the stories of a file before its rules.
-    ``steps`` are their steps with the block they stand in; conditions come first, alternatives are opened.
+    ``steps`` are their steps with the block they are in; conditions come first, alternatives are opened.
     ``intents``, ``actions`` and ``utterances`` are what Rasa counts as known: with the default ones, and with what
     retrieval intents imply; ``entities``, ``slots``, ``responses`` and ``forms`` are what the domain names.
     ``labelled`` are all sentences with an intent: the NLU examples, and user steps of stories that have both a text and
@@ -98,7 +98,7 @@ class Facts:
 
     @cached_property
     def dialogues(self) -> Dialogues | None:
-        """What stories and rules make, if they and the domain that they are told in could be read."""
+        """What stories and rules make, if they and the domain that they are read in could be read."""
         if "domain" in self.missing or not self.blocks:
             return None
         return Dialogues.of(self.project)

@@ -9,7 +9,7 @@ from turncheck.validation.registry import CHECKS
 
 
 class Placed(Protocol):
-    """What stands somewhere."""
+    """What has a place."""
 
     @property
     def location(self) -> Location:

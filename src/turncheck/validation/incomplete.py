@@ -1,6 +1,6 @@
 """What can be said of a project of which a part could not be read.
 
-A fault between two things that could be read stands. What rests on something being absent ("used nowhere", "defined
+A fault between two things that could be read is kept. What rests on something being absent ("used nowhere", "defined
 nowhere") may be false: the missing part may hold it.
 """
 

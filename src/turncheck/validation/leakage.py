@@ -1,4 +1,4 @@
-"""Test data beside training data: what is learnt by heart, and what nothing can produce."""
+"""Test data beside training data: what is memorised, and what nothing can produce."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check_test_stories(facts: Facts) -> Iterator[Finding]:
 
 
 def check_test_sentences(facts: Facts) -> Iterator[Finding]:
-    """Test sentences that are training sentences too, wherever they stand, letter for letter or word for word.
+    """Test sentences that are training sentences too, wherever they are, letter for letter or word for word.
 
     Answers of one word in test stories and cases ("yes", "large") are none of them: there is no other way to say them.
     """

@@ -1,4 +1,4 @@
-"""Where exactly the subject of a finding stands, where the typed project knows only the thing around it."""
+"""Where exactly the subject of a finding is, where the typed project knows only the thing around it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Places:
         self._written: WrittenSentence | None = None
 
     def of_entry(self, entry: Any, around: Location, *path: str | int) -> Location:
-        """Where ``entry`` stands in the file of ``around``, below ``path``: as a value, in a list, or as a key.
+        """Where ``entry`` is in the file of ``around``, below ``path``: as a value, in a list, or as a key.
 
         A name in ``path`` leads into a mapping, or into the item of a list that has it as a key. What cannot be found
         (it came from another file, or was written in an older way) is at ``around``.
@@ -51,7 +51,7 @@ class Places:
         return node
 
     def of_story_entity(self, name: str, step: Location) -> Location:
-        """Where a user step lists an entity, else where the step stands (it is annotated in the step's text)."""
+        """Where a user step lists an entity, else where the step is (it is annotated in the step's text)."""
         if step.path not in self._entity_lists:
             document = self._documents.get(step.path)
             root = document.root if document is not None else None
@@ -60,7 +60,7 @@ class Places:
         return _named_in(listed, name) or step
 
     def of_intent(self, name: str, example: Location) -> Location:
-        """Where the file of an example first names its intent (without a response key), else where the example stands.
+        """Where the file of an example first names its intent (without a response key), else where the example is.
 
         A sentence of a story, or of NLU data in JSON, has no such place.
         """
@@ -75,7 +75,7 @@ class Places:
         return self._intents[example.path].get(name, example)
 
     def in_example(self, example: Example, offset: int) -> Location:
-        """Where a character of the plain text stands in the file; the sentence's place if it is not written plainly."""
+        """Where a character of the plain text is in the file; the sentence's place if it is not written plainly."""
         place = example.location
         if self._example != place:
             self._example, self._written = place, self._as_written(example)

@@ -23,7 +23,7 @@ class ProjectTests:
 
     @property
     def files(self) -> list[str]:
-        """The paths of the files they stand in, sorted."""
+        """The paths of the files they are in, sorted."""
         places = [test.location for tests in (self.stories, self.examples) for test in tests]
         places += [case.location for case in self.cases]
         return sorted({place.path for place in places})

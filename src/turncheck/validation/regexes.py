@@ -157,7 +157,7 @@ def backtracks(pattern: str, flags: int = 0) -> bool:
 
 
 def _cost(pattern: str, flags: int) -> str | None:
-    """What matching can cost, in words, or ``None`` if it is no matter."""
+    """What matching can cost, in words, or ``None`` if it does not matter."""
     tree = _parsed(pattern, flags)
     if is_exponential(tree):
         return "take exponential time"

@@ -45,7 +45,7 @@ class Keys:
     """A mapping. ``others``: what other keys may hold; ``True`` anything, ``False`` there may be none.
 
     ``others_named``: a pattern that other keys must match somewhere. ``keys`` is ``None`` for a rule that says nothing
-    about the keys, and then lets pass whatever list it stands in.
+    about the keys, and then lets pass whatever list it is in.
     """
 
     keys: Mapping[str, Rule] | None
@@ -62,7 +62,7 @@ Rule = Scalar | ListOf | Keys
 class Fault:
     """What is wrong, the path of it in the file (``/slots/size/type``), and where it is.
 
-    ``wanted``: the types that a value might have had. ``keys``: those that might stand here. ``advice``: what to do,
+    ``wanted``: the types that a value might have had. ``keys``: those that might be here. ``advice``: what to do,
     where neither of them says it. ``unknown``: the key that is not known, if that is the fault.
     """
 

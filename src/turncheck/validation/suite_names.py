@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def unknown_names(suites: Suites, known: KnownNames) -> list[Finding]:
     """Return a finding for each intent, parent, trait and entity that the project lacks or has disabled.
 
-    It stands at the first place of the name.
+    It is at the first place of the name.
 
-    A project's intent `None` is told too: what a suite means by that is none.
+    A project's intent `None` is reported too: what a suite means by that is none.
 
     Of a project without intents, or without entities, nothing is said about those.
     """

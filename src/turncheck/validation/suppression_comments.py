@@ -47,7 +47,7 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Where the blocks of text of a file stand, which no comment can stand in, by the line that opens each."""
+    """Where the blocks of text of a file are, which no comment can be in, by the line that opens each."""
 
     starts: tuple[int, ...] = ()
     ends: tuple[int, ...] = ()

@@ -1,10 +1,10 @@
 """Leaving findings out on purpose: a comment beside them, or a list of codes for the whole project.
 
-A comment stands at any place of a finding: of two stories that disagree, beside either.
+A comment may be at any place of a finding: of two stories that disagree, beside either.
 
 ``# turncheck: ignore CODE`` (several codes with commas) counts for its own line, or, where it is on a line of its
 own, for the next line that is not a comment. Where that line opens a block of text (``examples: |``), it counts for the
-whole block, in which no comment can stand. In a Markdown file, of which nothing is read, ``<!-- turncheck: ignore CODE
+whole block, in which no comment can be. In a Markdown file, of which nothing is read, ``<!-- turncheck: ignore CODE
 -->`` counts for the file. What is suppressed does not change the exit code; a suppression that
 suppresses nothing is reported itself, where all checks have run that could have found something for it.
 """

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Dialogues:
-    """The training dialogues of a project, nothing glued together, and the domain they were told in.
+    """The training dialogues of a project, nothing glued together, and the domain they were read in.
 
-    ``refused``: why there are none, where they are too many to be told.
+    ``refused``: why there are none, where they are too many to be listed.
     """
 
     domain: DialogueDomain

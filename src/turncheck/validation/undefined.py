@@ -77,7 +77,7 @@ def _payload(facts: Facts, response: str, payload: str, place: Location) -> Iter
     left = _SLOT.search(match["entities"] or "")
     if left is not None:
         advice = "Double the braces of the JSON: '/intent{{…}}'."
-        yield found("button-payload-invalid", f"{where} is said with '{left[0]}' as it stands.", place, advice)
+        yield found("button-payload-invalid", f"{where} is said with '{left[0]}' as is.", place, advice)
     intent = match["intent"].strip()
     if intent.partition("/")[0] not in facts.intents:
         yield found(

@@ -41,7 +41,7 @@ class JsonError(ValueError):
 
 
 class JsonFile:
-    """A JSON file: ``data`` as Python has it, and where its parts stand.
+    """A JSON file: ``data`` as Python has it, and where its parts are.
 
     A path names a part by keys and indices: ``("sentences", 3, "sentence")``. Of a key that an object has twice the
     last one counts, as in :mod:`json`. A place that is asked for by a path which leads nowhere is that of the last part
@@ -79,7 +79,7 @@ class JsonFile:
         return self.location(*path) if at is None else self.source.location(self._shown(at))
 
     def character_location(self, index: int, *path: Step) -> Location:
-        """Return where a character (by its index, code points) of the string at this path stands."""
+        """Return where a character (by its index, code points) of the string at this path is."""
         position = self._shown(self._offset(path))
         for _ in range(index):
             escape = _ESCAPE.match(self._text, position)

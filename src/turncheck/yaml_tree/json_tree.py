@@ -183,7 +183,7 @@ class _Reader:
             if all(one.is_mapping != is_mapping for one in self._stack):
                 self._end(f"'{closer}' closes nothing", self._position, "Remove it.")
             while self._stack[-1].is_mapping != is_mapping:
-                self._unclosed(self._stack[-1], f"where '{closer}' stands")
+                self._unclosed(self._stack[-1], f"where '{closer}' is")
                 self._finish()
         self._position += 1
         self._finish()

@@ -1,4 +1,4 @@
-"""Where the characters of a scalar's value stand in the file: in blocks, in folded and in quoted texts."""
+"""Where the characters of a scalar's value are in the file: in blocks, in folded and in quoted texts."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _STRIPPED: Final = "\n\r "
 
 
 class ScalarLines:
-    """Says where the lines of a scalar stand, as Rasa splits a block of examples (``str.splitlines``).
+    """Says where the lines of a scalar are, as Rasa splits a block of examples (``str.splitlines``).
 
-    Exact in literal blocks (``|``). In the other styles it follows the characters that are no white space, which none
+    Exact in literal blocks (``|``). In the other styles it follows the characters that are not white space, which none
     of them changes.
     """
 
@@ -53,7 +53,7 @@ class ScalarLines:
 
 
 class ListedTexts:
-    """Says where the sentences of a list stand, each a scalar of its own; the list may still grow."""
+    """Says where the sentences of a list are, each a scalar of its own; the list may still grow."""
 
     __slots__ = ("_texts",)
 
@@ -88,7 +88,7 @@ def character_offsets(scalar: YamlScalar) -> list[int]:
 
 
 def _is_plain_literal(scalar: YamlScalar) -> bool:
-    """Whether the scalar's lines stand in the file as they are, one for one, but for their indentation."""
+    """Whether the scalar's lines are in the file as they are, one for one, but for their indentation."""
     if scalar.style != "|" or scalar.source.has_escapes:
         return False
     return _RARE_BREAK.search(scalar.source.text, scalar.start, scalar.end) is None

@@ -40,7 +40,7 @@ def pattern_problem(pattern: str) -> str | None:
 
 
 def is_found(pattern: str, text: str) -> bool:
-    """Whether the text holds the pattern; as it stands, or as a regular expression.
+    """Whether the text holds the pattern; as it is, or as a regular expression.
 
     Raises:
         EndlessSearchError: that could not be said in :data:`SEARCH_SECONDS`.

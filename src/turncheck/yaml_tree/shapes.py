@@ -78,7 +78,7 @@ class Anything:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """A list. ``or_one``: one item may stand there without a list; ``or_nothing``: nothing may stand there, or no item.
+    """A list. ``or_one``: one item may be there without a list; ``or_nothing``: nothing may be there, or no item.
 
     ``may_be_empty``: it may have no item.
     """

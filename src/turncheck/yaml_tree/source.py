@@ -1,4 +1,4 @@
-"""The text of a file, as it is and as the YAML parser sees it, and where each character of it stands in the file."""
+"""The text of a file, as it is and as the YAML parser sees it, and where each character of it is in the file."""
 
 import re
 from bisect import bisect_right
@@ -15,7 +15,7 @@ _NEAR: Final = 500
 
 
 class EscapeError(ValueError):
-    """A ``\\u`` escape that names no character; ``offset`` is where it stands in the file's text."""
+    """A ``\\u`` escape that names no character; ``offset`` is where it is in the file's text."""
 
     def __init__(self, offset: int) -> None:
         super().__init__(f"invalid escape at {offset}")
@@ -73,7 +73,7 @@ class Source:
         return self._file_text[starts[number - 1] : end].rstrip("\r\n")
 
     def location(self, offset: int) -> Location:
-        """Say where the character at ``offset`` of ``text`` stands."""
+        """Say where the character at ``offset`` of ``text`` is."""
         offset = self._in_file(offset)
         if self._line_starts is None and offset < _NEAR:  # the first keys of a file: not worth a look at all its lines
             starts = [0, *(match.end() for match in _LINE_BREAK.finditer(self._file_text, 0, offset))]

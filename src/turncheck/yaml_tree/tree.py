@@ -10,7 +10,7 @@
 
 Every node has ``location`` (computed when asked), ``data`` (plain Python data, as ruamel.yaml's safe loader would give
 it) and ``at(*path)``, which descends by keys and indices and returns the node or ``None``. A mapping's
-``key_location(key)`` is where the key stands. Merge keys (``<<``) are resolved; aliases share one node.
+``key_location(key)`` is where the key is. Merge keys (``<<``) are resolved; aliases share one node.
 
 PyYAML's C parser makes the events; what they mean is decided here (YAML 1.2 scalars, duplicate keys, limits), because
 PyYAML's own loaders read YAML 1.1, let a second key win silently and recurse without a limit.
@@ -132,7 +132,7 @@ class YamlMapping(YamlNode):
         return keys
 
     def key_location(self, key: Any) -> Location:
-        """Where this key stands; raises ``KeyError`` for a key that is not there."""
+        """Where this key is; raises ``KeyError`` for a key that is not there."""
         return self.keys[key].location
 
 
@@ -166,7 +166,7 @@ def parse_yaml(source: YamlSource) -> YamlDocument:
 
 
 def _tab_between_tokens(source: YamlSource, root: YamlNode) -> Finding | None:
-    """Return the finding that a tab stands where only spaces may: LibYAML lets it pass, Rasa's parser does not.
+    """Return the finding that a tab is where only spaces may be: LibYAML lets it pass, Rasa's parser does not.
 
     PyYAML's own scanner is as strict as Rasa's (ruamel.yaml is descended from it). It is slow, so it is asked only
     about files that have a tab outside of block scalars, where tabs are text.

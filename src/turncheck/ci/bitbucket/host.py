@@ -32,7 +32,7 @@ _PROXY: Final = "http://localhost:29418"
 """Of a pipeline's step: it signs requests for Code Insights, which go to it as plain http."""
 _PATIENCE: Final = 300.0
 _PATIENCE_WITH_PROXY: Final = 10.0
-"""It stands beside the step; where nobody answers, there is none."""
+"""It is beside the step; where nobody answers, there is none."""
 _HOW: Final = "set the secured variable `BITBUCKET_TOKEN` to an access token with the scope `pullrequest:write`"
 
 

@@ -1,6 +1,6 @@
 """Markdown as Bitbucket takes it: without any HTML, which it shows as text.
 
-A hidden line is the definition of a link that nothing refers to; what GitHub folds stands under a bold line.
+A hidden line is the definition of a link that nothing refers to; what GitHub folds is under a bold line.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""GitHub: what a job there is told, and how it is told what was found."""
+"""GitHub: what a job there knows, and how what was found gets there."""

@@ -92,7 +92,7 @@ class _Answer:
 
 @dataclass(slots=True)
 class ResultsService:
-    """The service as one job may use it: its host, its token, and the two ids that stand in the token."""
+    """The service as one job may use it: its host, its token, and the two ids that are in the token."""
 
     origin: str
     token: Secret

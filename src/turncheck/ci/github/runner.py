@@ -27,7 +27,7 @@ class Runner(Host):
     """What GitHub's runner itself takes, whatever is known of the repository.
 
     Args:
-        variables: the job's; empty where nothing is to be told to its runner.
+        variables: the job's; empty where its runner is to hear nothing.
     """
 
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -40,7 +40,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     waits.add_argument("--no-wait", dest="wait", action="store_false", help="print the run's id and do not wait")
     run.add_argument("--csv", type=Path, metavar="FILE", help="write the platform's CSV of the run")
 
-    status = _add(kinds, "status", "say how a run stands", _status)
+    status = _add(kinds, "status", "say the state of a run", _status)
     status.add_argument("name", metavar="NAME", help="the suite")
     status.add_argument("run", metavar="RUN", help="the run's id")
     status.add_argument("--csv", type=Path, metavar="FILE", help="write the platform's CSV of the run, if it has ended")
@@ -74,7 +74,7 @@ def _add(kinds: Any, name: str, words: str, task: Callable[[argparse.Namespace],
     words = "write the result as JSON to this file (.json); without one to standard output, instead of text"
     output.add_argument("--json", nargs="?", const="-", metavar="FILE", help=words)
     add_verbosity(output)
-    for word in ("name", "run"):  # whatever is behind --json and is no file's name
+    for word in ("name", "run"):  # whatever is behind --json and is not a file's name
         parser.recognise(word, lambda given: not given.lower().endswith(".json"))
     parser.set_defaults(handler=partial(_handle, task))
     return parser

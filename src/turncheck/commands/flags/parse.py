@@ -42,7 +42,10 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     add_vectors_flag(parser)
     add_custom_code_flag(parser)
     parser.add_argument(
-        "--format", choices=("text", "jsonl"), default="text", help="jsonl: a line each, as Rasa's /model/parse answers"
+        "--format",
+        choices=("text", "jsonl"),
+        default="text",
+        help="jsonl: one line each, as Rasa's /model/parse answers",
     )
     add_engine_flags(parser, *(name for name in FLAGS if name != "kore-way"))
     add_verbosity(parser)

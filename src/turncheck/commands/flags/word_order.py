@@ -1,4 +1,4 @@
-"""A command's own words (its project, its kind) that stand behind a flag which takes several values.
+"""A command's own words (its project, its kind) that are behind a flag which takes several values.
 
 Rasa's flags take several values in one go (``--config a b``), so argparse gives such a flag every word up to the next
 flag: of ``run --fail-on errors bots/x`` the project, too. Here the last of these words are told apart by what they can

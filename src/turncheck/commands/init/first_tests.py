@@ -63,7 +63,7 @@ def first_tests(project: Project) -> dict[str, str]:
 
 
 def dialogues_of(project: Project) -> list[Dialogue]:
-    """Return the rules and stories that can be told in sentences of the training data, in their order."""
+    """Return the rules and stories that can be written in sentences of the training data, in their order."""
     sentences: dict[str, str] = {}
     for one in project.nlu.examples:
         text = one.text.strip()

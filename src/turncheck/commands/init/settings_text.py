@@ -10,7 +10,7 @@ from turncheck.settings.options import default_of, options
 
 _WIDTH: Final = 100
 _SAID: Final = ("fail-on", "not-judged")
-"""Keys that stand there with their defaults, since teams decide them first."""
+"""Keys that are there with their defaults, since teams decide them first."""
 
 _ELSEWHERE: Final = ("project", "projects")
 """Keys of a file that is not in the assistant's own folder."""

@@ -36,7 +36,7 @@ def running_action_server(
     """Start ``command`` (no shell reads it) in ``folder``, wait until ``/health`` answers, and yield the server.
 
     ``environment`` is all that the process gets. It is stopped at the end, with the processes it started. Where it has
-    ended by itself until then, ``say`` is told so, with the end of its log.
+    ended by itself until then, ``say`` is called with that, and with the end of its log.
 
     Raises:
         UserError: it cannot be started, ends by itself, or does not answer in time; its log's last lines are shown.

@@ -35,7 +35,7 @@ _MOST_REDIRECTS: Final = 10
 _LOGIN: Final = "authorization"
 _JSON_TYPE: Final = re.compile(r"application/([\w.+-]+?\+)?json", re.IGNORECASE)
 """What the type of an answer begins with, for Rasa's client to read it."""
-_MOST_TOLD: Final = 500
+_MOST_SHOWN: Final = 500
 """Characters of a server's own words."""
 
 
@@ -109,8 +109,8 @@ class HttpActionServer:
     ) -> Reply:
         """Send a call of this action and return what comes back, whatever it is.
 
-        Each call has a connection of its own, as Rasa's: an action is never run twice. ``query`` and ``headers`` stand
-        for the endpoint's own.
+        Each call has a connection of its own, as Rasa's: an action is never run twice. ``query`` and ``headers``
+        replace the endpoint's own.
 
         Raises:
             CallFailedError: nothing came back.
@@ -317,5 +317,5 @@ def _parsed(text: str | bytes) -> Any:
 
 def _clipped(answer: Any) -> str:
     """Return what a server tells, cut to what somebody would read."""
-    shown = redact(str(answer)[:_MOST_TOLD])  # it may tell what opens it
+    shown = redact(str(answer)[:_MOST_SHOWN])  # it may tell what opens it
     return shown.encode("utf-8", "replace").decode()

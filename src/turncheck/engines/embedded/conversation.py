@@ -222,8 +222,8 @@ class EmbeddedConversation:
                 self._timed_out = True
                 return
             runs += 1
-            # Rasa does not count while the latest action that stands is that of listening, as after a rewind. Where one
-            # action after the other is taken back that would never end.
+            # Rasa does not count while the latest action that still counts is that of listening, as after a rewind.
+            # Where one action after the other is taken back that would never end.
             is_taken_back = self._tracker.latest_action_name in {ACTION_LISTEN, ACTION_SESSION_START}
             is_over = self._actions_since_listening() >= ACTION_LIMIT and (was_taken_back or not is_taken_back)
             was_taken_back = is_taken_back

@@ -113,7 +113,7 @@ class _OneAtATime:
 
 
 class _AsGiven:
-    """An NLU engine that is told how to understand some texts."""
+    """An NLU engine that is given how to understand some texts."""
 
     def __init__(self, nlu: NluEngine | None, understood: Mapping[str, Parse]) -> None:
         self._nlu = nlu
@@ -136,7 +136,7 @@ class _AsGiven:
         return self._nlu
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
-        """Understand each text, as told where that is given."""
+        """Understand each text, as given where it is."""
         return [self._understood.get(text) or self._other(text) for text in texts]
 
     def _other(self, text: str) -> Parse:

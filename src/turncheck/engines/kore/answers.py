@@ -110,7 +110,7 @@ class SuitePage:
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """How a run stands: the platform's word, how far it is, and in the end what came of it.
+    """The state of a run: the platform's word, how far it is, and in the end what came of it.
 
     ``message``: what it says of a failure. ``report``: where the CSV lies, a signed link that is never shown.
     """
@@ -141,7 +141,7 @@ class RunState:
 
 @dataclass(frozen=True, slots=True)
 class ExportState:
-    """How the export of an assistant stands. ``link``: where the zip lies, signed, never shown."""
+    """The state of the export of an assistant. ``link``: where the zip lies, signed, never shown."""
 
     id: str
     status: str
@@ -300,7 +300,7 @@ def read_accepted(answer: Json) -> str:
 
 
 def read_state(given: Json) -> RunState:
-    """Read how a run stands.
+    """Read the state of a run.
 
     Raises:
         UnreadableError: it is another answer, or the run is completed and has no figures.
@@ -367,7 +367,7 @@ def read_message(answer: Json) -> str:
 
 
 def read_export(given: Json) -> ExportState:
-    """Read how the export of the assistant stands.
+    """Read the state of the export.
 
     Raises:
         UnreadableError: it is another answer.

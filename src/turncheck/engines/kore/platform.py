@@ -31,7 +31,7 @@ _FIND_SECONDS: Final = 30.0
 _PAGE: Final = 50
 _MOST_PAGES: Final = 1000
 _LEAST_PAUSE, _MOST_PAUSE = 1.0, 10.0
-"""Seconds between two questions of how something stands: the longer it takes, the less often."""
+"""Seconds between two questions of a state: the longer it takes, the less often."""
 _EXPORTED: Final[dict[str, list[str]]] = {
     "settings": ["botSettings"],
     "tasks": ["botTask", "knowledgeGraph", "smallTalk"],
@@ -130,9 +130,9 @@ class Platform:
         return self.client.ask(Question("POST", path, what, body, is_repeatable=False), answers.read_accepted)
 
     def status(self, suite: str, run: str) -> RunState:
-        """Return how a run stands."""
+        """Return the state of a run."""
         path = f"{self._suite(suite)}/{_in_path(run, 'run')}/status"
-        what = f"tell how the run '{run}' of the suite '{suite}' stands"
+        what = f"say the state of the run '{run}' of the suite '{suite}'"
         return self.client.ask(Question("GET", path, what, pace=f"status {run}"), answers.read_state)
 
     def completed(self, suite: str, run: str, tell: Callable[[str], None]) -> CompletedRun:
@@ -218,7 +218,7 @@ class Platform:
         }
         question = Question("POST", f"{self.bot}/export", "export the assistant", body)
         begun = self.client.ask(question, answers.read_export)
-        look = Question("GET", f"{self.bot}/export/status", "tell how the export stands", pace="export")
+        look = Question("GET", f"{self.bot}/export/status", "say the state of the export", pace="export")
         tell("The platform exports the assistant.")
         pause = self._pauses("the export of the assistant")
         while _is_unfinished(state := self.client.ask(look, answers.read_export), begun):

@@ -24,7 +24,7 @@ class Progress:
     client: KoreClient
     screen: Screen
     _done: int = field(default=0, init=False)
-    _told: float = field(default=0.0, init=False)
+    _shown_at: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
         """Say how long it may take."""
@@ -33,13 +33,13 @@ class Progress:
             f"{count(self.total, 'utterance')} by Find Intent: up to about {seconds}"
             " (the platform takes 60 calls a minute, and 1,800 an hour)."
         )
-        self._told = self.client.clock.now()
+        self._shown_at = self.client.clock.now()
 
     def step(self) -> None:
         """One more is done."""
         self._done += 1
         now = self.client.clock.now()
-        if self._done < self.total and now - self._told >= EVERY:
-            self._told = now
+        if self._done < self.total and now - self._shown_at >= EVERY:
+            self._shown_at = now
             left = duration(self.client.pace().seconds_for(self.total - self._done))
             self.screen.progress(f"{self._done:,} of {self.total:,} utterances, up to about {left} left")

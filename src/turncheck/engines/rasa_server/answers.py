@@ -2,7 +2,7 @@
 
 The shapes are those of Rasa 3.6.21 (https://rasa.com/docs/rasa/http-api; answers recorded in ``tests/oracle/http``).
 Only what is needed is asked for, and more may be there: a server of Rasa Pro, or with components of the team's own,
-says more. What is there must have its type: a login page, an empty object, a text where a number belongs are no answer.
+says more. What is there must have its type: a login page, an empty object, a string for a number are not answers.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def read_parse(body: bytes, text: str) -> Parse:
         responses={
             name: _selected(name, _shaped(chosen, _Selected, f".response_selector.{name}"))
             for name, chosen in (answer.response_selector or {}).items()
-            if isinstance(chosen, dict) and "response" in chosen  # beside the selectors stands the list of intents
+            if isinstance(chosen, dict) and "response" in chosen  # beside the selectors is the list of intents
         },
         tokens=None if answer.text_tokens is None else tuple(answer.text_tokens),
     )

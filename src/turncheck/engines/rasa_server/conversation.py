@@ -130,7 +130,7 @@ class RasaConversation:
         return Turn(text, (), {}, None, (), stopped=over, timed_out=True)
 
     def _turn(self, text: str | None, said: tuple[Mapping[str, Any], ...] | None, until: Deadline | None) -> Turn:
-        """Read what is new in the conversation; what is said unasked stands in its events alone."""
+        """Read what is new in the conversation; what is said unasked is in its events alone."""
         tracker = self._client.tracker(self._sender, until=until)
         events = tracker.events or []
         count = _count_of_seen(self._seen, events)
@@ -155,7 +155,7 @@ class RasaConversation:
 def _session_start(found: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the events of a session's start so that the server takes them for one: ``session_started`` comes second.
 
-    Messages of a custom ``action_session_start`` stand before it; what else does is undone by it. Without a start there
+    Messages of a custom ``action_session_start`` come before it; what else does is undone by it. Without a start there
     is nothing to return.
     """
     names = [(event.get("event"), event.get("name")) for event in found]

@@ -255,7 +255,7 @@ def _model(settings: Settings, models: Models | None, environment: Mapping[str, 
 def _stub_server(
     endpoint: Mapping[str, object], project: Project, environment: Mapping[str, str], hosts: tuple[str, ...] | None
 ) -> StubServer:
-    """Return what stands before the action server of this endpoint; all but the address stays as Rasa has it."""
+    """Return what is before the action server of this endpoint; all but the address stays as Rasa has it."""
     named = project.endpoints.get("action_endpoint")
     place = named.location if named else None
     own = {key: expand(str(endpoint[key]), environment, place) for key in ("url", "cafile") if endpoint.get(key)}

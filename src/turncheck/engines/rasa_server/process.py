@@ -65,7 +65,7 @@ class RasaProcess:
         self.training_seconds: float | None = None
         self._words = split_command("Rasa", command)
         self.files = files
-        # What Rasa keeps between trainings belongs in no project, and nobody is told of these trainings.
+        # What Rasa keeps between trainings belongs in no project, and these trainings are not reported.
         self._environment = {
             "RASA_TELEMETRY_ENABLED": "false",
             "RASA_CACHE_DIRECTORY": str(folder / "cache"),

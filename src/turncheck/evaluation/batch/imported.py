@@ -38,7 +38,7 @@ def import_batch_csv(path: str, text: str, known: KnownNames | None = None, *, r
     Args:
         path: the file, as places name it.
         text: what it holds.
-        known: the project's names, by which kinds are told.
+        known: the project's names, by which kinds are known.
         raw: as :func:`turncheck.project.batch.run_report.read_run_report`.
 
     Raises:

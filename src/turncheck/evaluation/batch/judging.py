@@ -26,7 +26,7 @@ def judged_case(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> 
     Args:
         case: what is expected.
         answer: how it was understood, or why not.
-        names: those of the project, by which kinds are told.
+        names: those of the project, by which kinds are known.
     """
     is_trait = case.is_trait or (answer.result is None and _means_traits(case, names))
     given = answer.traits if is_trait else answer.matched

@@ -1,6 +1,6 @@
 """Entity values: what an engine gives → one string, and whether that is what a suite expects.
 
-Kore.ai's manual says in which order the keys of each type of entity are joined. Which type a value is of is told by its
+Kore.ai's manual says in which order the keys of each type of entity are joined. The type of a value is known by its
 keys, which are another set for each type.
 """
 

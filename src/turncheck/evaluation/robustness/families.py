@@ -199,7 +199,7 @@ class Noise:
         for one in entities:
             said = sentence.text[one.start : one.end]
             known = self.values.get((one.entity, one.role, one.group, sentence.intent), {})
-            # What a synonym stands for fits where it is: "pick up" is no noun, its value is.
+            # What a synonym stands for fits where it is: "pick up" is not a noun, its value is.
             others = [
                 text for text, other in known.items() if other.value == text and text.casefold() != said.casefold()
             ]

@@ -39,7 +39,7 @@ _WORTH_WORKERS = 8
 
 @dataclass(frozen=True, slots=True)
 class StrengthRun:
-    """How mutants are tried. ``budget`` in seconds and ``most`` mutants: 0 is no limit; ``changed``: lines by file.
+    """How mutants are tried. ``budget`` in seconds and ``most`` mutants: 0 means no limit; ``changed``: lines by file.
 
     ``workers``: processes, 0 for one per processor. The result does not depend on it, but that more are tried within
     the budget. ``suggest``: tests are looked for that would notice what no test notices.
@@ -82,7 +82,7 @@ def evaluate_strength(
         tests: the project's own; those that fail already are left out.
         run: which mutants, and how long.
         server: runs custom actions of end-to-end cases; ``None``: nobody does.
-        progress: told after each mutant how many of how many are done.
+        progress: called after each mutant with how many of how many are done.
 
     Raises:
         UserError: the project itself cannot be trained.

@@ -65,8 +65,8 @@ def training_text(groups: Sequence[TrainingSentences]) -> str:
     ]
     for group in groups:
         lines.append(f"- intent: {_yaml(group.sentences[0].intent).splitlines()[0]}")
-        told = f"misunderstood variants: {group.before} now, {group.after} with all of these sentences"
-        lines += [f"  # {group.family}: {told}", "  examples: |"]
+        variants = f"misunderstood variants: {group.before} now, {group.after} with all of these sentences"
+        lines += [f"  # {group.family}: {variants}", "  examples: |"]
         lines += [f"    - {annotated(one)}" for one in group.sentences]
     return "\n".join(lines) + "\n"
 

@@ -194,13 +194,13 @@ def _single(project: Project) -> Iterator[Message]:
     for story in (*project.stories, *project.rules):
         for step in story.steps:
             yield from filter(None, (_message(one) for one in _users(step)))
-    told: set[str] = set()
+    covered: set[str] = set()
     for example in project.nlu.examples:
-        if example.intent and (example.entities or example.intent not in told):
-            told.add(example.intent)
+        if example.intent and (example.entities or example.intent not in covered):
+            covered.add(example.intent)
             yield _of_example(example)
     for name in project.domain.intents:
-        if name not in told and not any(intent.startswith(f"{name}/") for intent in told):
+        if name not in covered and not any(intent.startswith(f"{name}/") for intent in covered):
             yield Message(name, name)
 
 

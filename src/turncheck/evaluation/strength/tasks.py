@@ -55,7 +55,7 @@ def sentence_tasks(project: Project, held_out: Sequence[Example], strength: Stre
             alike[key] = max(like, alike.get(key, 0.0))
         near = sorted(alike, key=lambda key: (-alike[key], key))[:_CONFUSABLE]
         places = {(example.location.path, example.location.line) for example in examples}
-        faults = [what for place, told in lost.items() if place in places for what in told]
+        faults = [what for place, what_is_lost in lost.items() if place in places for what in what_is_lost]
         task = SentenceTask(intent, tuple(near), tuple(faults[:_FAULTS]))
         tasks.append((-len(faults), -alike[near[0]] if near else 0.0, intent, task))
     return tuple(task for *_, task in sorted(tasks, key=lambda one: one[:3]))

@@ -155,7 +155,7 @@ class Walks:
     def recorded(
         self, texts: Sequence[str], slots: Mapping[str, Any], filled_in: Mapping[str, Any] | None = None
     ) -> Steps | None:
-        """Hold the conversation, and return the steps of a case that expects what is said; ``None``: it is no test.
+        """Hold the conversation, and return the steps of a case that expects what is said; ``None``: it is not a test.
 
         ``filled_in``: the form that is active in the end is answered to its end, with these values for these slots.
         """

@@ -38,7 +38,7 @@ def is_column(name: str) -> bool:
 
 
 def read_csv_suite(source: Source, rules: Rules) -> tuple[SuiteCase, ...]:
-    """Return the cases; what is wrong stands in ``rules.findings``."""
+    """Return the cases; what is wrong is in ``rules.findings``."""
     records = read_csv(source, lambda name: is_column(name) or bool(meant_key(name)))
     header = next(records, None)
     if header is None:
@@ -169,7 +169,7 @@ def _has_right_fields(record: Record, header: Record, rules: Rules) -> bool:
         return False
     stray = next((field for field in record.fields if field.stray), None)
     if stray is not None and stray.stray is not None:
-        message = f"A quote inside a field that is not quoted: '{shortened(stray.text)}'. It is read as it stands."
+        message = f"A quote inside a field that is not quoted: '{shortened(stray.text)}'. It is read as is."
         hint = 'If it belongs there, quote the field and double it: "the 3"" box".'
         rules.warn("suite-stray-quote", message, stray.stray, hint)
     return True

@@ -17,7 +17,7 @@ _BLANKS: Final = " \t\u00a0"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field, trimmed; ``is_quoted``: it stood in straight quotes. ``stray``: where a quote in it opens nothing."""
+    """A field, trimmed; ``is_quoted``: it was in straight quotes. ``stray``: where a quote in it opens nothing."""
 
     text: str
     location: Location
@@ -38,7 +38,7 @@ class Record:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing stands in any field."""
+        """Whether nothing is in any field."""
         return not any(field.text for field in self.fields)
 
 

@@ -32,7 +32,7 @@ TEST_CASES: Final = "testCases"
 
 
 def read_json_suite(source: Source, rules: Rules) -> tuple[SuiteCase, ...]:
-    """Return the cases; what is wrong stands in ``rules.findings``."""
+    """Return the cases; what is wrong is in ``rules.findings``."""
     document = parse_json(source)
     for fault in document.faults:
         rules.error(*_as_finding(source, fault))

@@ -63,7 +63,7 @@ def document(content: Mapping[str, Any], comments: str = "") -> str:
 
 
 def with_comments(converted: str, markdown: str) -> str:
-    """Return a converted file with the comments of the Markdown file that it was, each above what it stands in.
+    """Return a converted file with the comments of the Markdown file that it was, each above what it belongs to.
 
     That is the section or story that follows at once, else the one around it; before the first one, or where that was
     left out, they are at the top of the file.
@@ -105,7 +105,7 @@ def _converted_headings(heading: str) -> list[str]:
 
 
 def comments_at_top(file: ProjectFile) -> str:
-    """Return the comments before the first key; the others have lost what they stood at."""
+    """Return the comments before the first key; the others have lost their place."""
     text = file.source.file_text if file.source is not None else ""
     lines = []
     for line in text.splitlines():

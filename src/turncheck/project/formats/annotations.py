@@ -32,7 +32,7 @@ _OBJECT: Final = re.compile(r"\{([^}]+)\}")
 class AnnotationError(ValueError):
     """An annotation that Rasa refuses. ``code`` is ``annotation-not-json`` or ``annotation-invalid``.
 
-    ``offset`` is where the annotation stands in the sentence as written.
+    ``offset`` is where the annotation is in the sentence as written.
     """
 
     def __init__(self, code: str, message: str, offset: int) -> None:
@@ -70,7 +70,7 @@ def parse_annotations(example: str, *, lists: bool = True) -> tuple[str, tuple[E
 
 
 class WrittenSentence:
-    """A sentence with its marks: where the characters of the plain text stand in it."""
+    """A sentence with its marks: where the characters of the plain text are in it."""
 
     def __init__(self, example: str) -> None:
         self._starts: list[int] = []
@@ -83,7 +83,7 @@ class WrittenSentence:
             done, length = mark.end(), start + len(text)
 
     def offset(self, plain: int) -> int:
-        """Return where a character of the sentence without marks stands in the one with marks."""
+        """Return where a character of the sentence without marks is in the one with marks."""
         number = bisect_right(self._starts, plain) - 1
         if number < 0:
             return plain

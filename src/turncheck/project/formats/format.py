@@ -1,6 +1,6 @@
 """What a file format is: a module that recognises files, and reads each into parts of a project.
 
-Adding one: its module with a :class:`Format`, and one line in :mod:`turncheck.project.formats.registry`. What stands
+Adding one: its module with a :class:`Format`, and one line in :mod:`turncheck.project.formats.registry`. What is
 below the data paths, and test sentences and stories, come through here. ``domain.yml``, ``config.yml`` and
 ``endpoints.yml`` are not recognised but looked for by their names: they belong to Rasa's formats alone.
 """
@@ -57,7 +57,7 @@ class Parts:
 
     ``belongs``: ``False`` where a closer look shows that nothing in the file belongs to a project. ``kinds``: what it
     shows the file to hold, ``None`` where the first look was right. ``document``: of YAML, against which schemas are
-    held, and in whose comments suppressions stand. ``bot``: what a Kore.ai assistant's export tells of it.
+    held, and in whose comments suppressions are. ``bot``: what a Kore.ai assistant's export tells of it.
     """
 
     nlu: NluData = field(default_factory=NluData)

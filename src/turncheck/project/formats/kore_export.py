@@ -1,6 +1,6 @@
 """The export of a Kore.ai assistant: ``botDefinition.json``, ``appDefinition.json``, or the platform's ``.zip`` of one.
 
-Findings made here: ``kore-not-an-export``. What else is wrong with the assistant stands in ``Project.kore.findings``,
+Findings made here: ``kore-not-an-export``. What else is wrong with the assistant is in ``Project.kore.findings``,
 since it keeps nothing from being trained.
 """
 

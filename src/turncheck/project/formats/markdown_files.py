@@ -85,6 +85,6 @@ def _lost_stories(source: Source) -> tuple[Finding, ...]:
 
 
 def first_header(source: Source) -> Location:
-    """Say where the first header of a file stands."""
+    """Say where the first header of a file is."""
     header = source.text.find("##")
     return source.location(max(header, 0))

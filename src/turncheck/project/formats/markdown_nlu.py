@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 SECTIONS: Final = ("intent", "synonym", "regex", "lookup")
 MARKERS: Final = tuple(f"## {section}:" for section in SECTIONS)
-"""What makes a file NLU data, wherever it stands."""
+"""What makes a file NLU data, wherever it is."""
 _EXAMPLES: Final = "`- intent: NAME` with `examples: |` and a line `- text` for each"
 _REMEDY: Final = f"In YAML it is {_EXAMPLES}; `turncheck data convert nlu` writes that."
 _STORY_LINE: Final = "* "
 
 
 class _Places:
-    """Where the examples of a file stand."""
+    """Where the examples of a file are."""
 
     def __init__(self, text: Uncommented, starts: list[int]) -> None:
         self._text = text

@@ -34,7 +34,7 @@ def is_responses_file(text: str) -> bool:
 
 
 def _slashes_above_items(text: str) -> list[int]:
-    """Return where the first slash stands of each line that has one and is followed by an item."""
+    """Return where the first slash is of each line that has one and is followed by an item."""
     found = []
     end, is_above_item = len(text), False
     for line in reversed(text.split("\n")):

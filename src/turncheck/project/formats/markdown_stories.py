@@ -209,7 +209,7 @@ def _event(reading: _Reading, written: str, place: Location) -> None:
 
 
 def _name_and_parameters(written: str) -> tuple[str, dict[str, Any]]:
-    """Split ``name{json}``; what stands there must be an object."""
+    """Split ``name{json}``; what is there must be an object."""
     written = written.strip()
     brace = written.find("{")
     if brace < 0:

@@ -1,4 +1,4 @@
-"""Markdown of Rasa 0.x to 2.x as text: its comments, its lines, and where each of them stands in the file."""
+"""Markdown of Rasa 0.x to 2.x as text: its comments, its lines, and where each of them is in the file."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Uncommented:
         self.open_comment = self.text.find(COMMENT)
 
     def location(self, offset: int) -> Location:
-        """Say where the character at an offset of the text without comments stands."""
+        """Say where the character at an offset of the text without comments is."""
         number = bisect_right(self._ends, offset) - 1
         return self.source.location(offset + (self._shifts[number] if number >= 0 else 0))
 

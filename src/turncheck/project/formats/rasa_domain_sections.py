@@ -163,7 +163,7 @@ def text_of(schema: SchemaFindings, node: YamlNode | None, what: str) -> str | N
 
 
 def texts_of(schema: SchemaFindings, node: YamlNode | None, what: str) -> tuple[str, ...]:
-    """Return the texts of a list, or the one text that stands in place of a list."""
+    """Return the texts of a list, or the one text that is in place of a list."""
     if isinstance(node, YamlScalar):
         text = text_of(schema, node, what)
         return () if text is None else (text,)

@@ -100,7 +100,7 @@ def _keys_beside(root: YamlMapping) -> Iterator[Finding]:
     """Any other key at the top level ends the reading."""
     for key in root.items:
         if key not in {TOP_KEY, "version"}:
-            what = f"In '{root.source.path}' the key '{key}' stands beside '{TOP_KEY}', which Rasa refuses."
+            what = f"In '{root.source.path}' the key '{key}' is beside '{TOP_KEY}', which Rasa refuses."
             yield Finding("schema-violation", "error", what, root.key_location(key), "Remove the key.")
             return
 

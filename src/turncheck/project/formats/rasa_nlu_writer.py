@@ -29,7 +29,7 @@ _RESERVED: Final = frozenset(("true", "false", "null", "yes", "no", "on", "off",
 _UNICODE_ESCAPE: Final = re.compile(r"\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}")
 
 _NOT_FOR_BLOCKS: Final = re.compile("[^\t -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-"""What may not stand in a literal block: line breaks of any script, control characters, the byte order mark."""
+"""What may not be in a literal block: line breaks of any script, control characters, the byte order mark."""
 
 
 def write_nlu_yaml(data: NluData) -> str:
@@ -183,7 +183,7 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def _block(value: Mapping[str, Any] | Sequence[Any], indent: str) -> Iterator[str]:
-    """Yield the lines of a mapping or a list; lists stand as deep as the key they belong to, as Rasa writes them."""
+    """Yield the lines of a mapping or a list; lists are as deep as the key they belong to, as Rasa writes them."""
     entries = (
         [(f"{_scalar(key)}:", one) for key, one in value.items()]
         if isinstance(value, dict)

@@ -1,4 +1,4 @@
-"""Where parts of an export stand; looked for when somebody asks."""
+"""Where parts of an export are; looked for when somebody asks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something stands in an export; looked for when somebody asks."""
+    """Where something is in an export; looked for when somebody asks."""
 
     file: JsonFile | None = field(default=None, repr=False, compare=False)
     path: tuple[Step, ...] = ()
@@ -29,7 +29,7 @@ NO_PLACE: Final = Place()
 
 
 class Texts:
-    """Says where the texts of examples stand (see :class:`turncheck.project.model.Origin`)."""
+    """Says where the texts of examples are (see :class:`turncheck.project.model.Origin`)."""
 
     __slots__ = ("_file", "_paths")
 

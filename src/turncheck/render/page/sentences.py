@@ -173,7 +173,7 @@ def _score(figures: Mapping[str, Any], name: str) -> float | None:
 
 
 def confusions(nlu: Nlu | None, labels: Labels) -> list[tuple[int, int, int]]:
-    """Return who was taken for whom, and how often."""
+    """Return which intents were misclassified as which, and how often."""
     scores = nlu.intents if nlu else None
     return [
         (labels.number(one.expected), labels.number(one.predicted), one.count)

@@ -26,7 +26,7 @@ def trace_in_words(trace: TurnTrace | None) -> list[tuple[str, str]]:
 
 
 def slots_in_words(slots: Mapping[str, object]) -> str:
-    """Return slots, one a line."""
+    """Return slots, one per line."""
     return "\n".join(f"{name}: {as_text(value)}" for name, value in slots.items())
 
 

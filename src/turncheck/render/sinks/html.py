@@ -25,7 +25,7 @@ _WEB: Final = re.compile(r"https?://[^\s\"'<>]+")
 
 
 class Html(Markup):
-    """Text that is safe to print into a page as it stands: Jinja's autoescape leaves it alone."""
+    """Text that is safe to print into a page as it is: Jinja's autoescape leaves it alone."""
 
     __slots__ = ()
 

@@ -1,6 +1,6 @@
 """Logging commands of Azure Pipelines.
 
-The agent reads ``##vso[area.action key=value;…]message`` wherever it stands in a line of output. It reads ``%0D``,
+The agent reads ``##vso[area.action key=value;…]message`` wherever it is in a line of output. It reads ``%0D``,
 ``%0A``, ``%3B`` and ``%5D`` as what they stand for; ``%AZP25`` as a percent sign only where ``DECODE_PERCENTS`` is set,
 so a percent sign that would begin one of them is parted from it instead.
 

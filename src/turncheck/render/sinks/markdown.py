@@ -41,7 +41,7 @@ _STARTS_BLOCK: Final = re.compile(r"^(\d{0,9})([-+=.)!])")
 
 
 class Markdown(str):
-    """Text that is safe to print into a Markdown document as it stands."""
+    """Text that is safe to print into a Markdown document as it is."""
 
     __slots__ = ()
 
@@ -67,7 +67,7 @@ def together(pieces: Iterable[Markdown]) -> Markdown:
 
 
 def prose(text: str, limit: int = PROSE_LIMIT) -> Markdown:
-    """Escape ``text`` to stand within a sentence or a table cell; an empty one is a dash."""
+    """Escape ``text`` for use within a sentence or a table cell; an empty one is a dash."""
     return Markdown(_STARTS_BLOCK.sub(r"\1\\\2", _ACTS.sub(_disarm, one_line(text, limit) or "–")))
 
 

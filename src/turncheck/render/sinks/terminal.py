@@ -24,5 +24,5 @@ def place(location: Location, folder: str = "") -> str:
 
 
 def aligned(value: str, limit: int = 160) -> str:
-    """Return ``value`` as :func:`text` does, with every blank kept: lines that are compared stand below each other."""
+    """Return ``value`` as :func:`text` does, with every blank kept: lines that are compared are aligned."""
     return log_line(with_blanks(value, limit))

@@ -1,4 +1,4 @@
-"""Spans and entries for a terminal or a log: places first, as compilers write them, and from where one stands."""
+"""Spans and entries for a terminal or a log: places first, as compilers write them, and from the current folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SIGNS: Final[dict[Sign, str]] = {"caution": "Warning: "}
 
 @dataclass(frozen=True, slots=True)
 class TerminalWriter:
-    """Knows the project's path from where the terminal stands, and the commit of the base."""
+    """Knows the project's path from the current folder, and the commit of the base."""
 
     folder: str
     rooted: Rooted

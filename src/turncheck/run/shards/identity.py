@@ -61,14 +61,14 @@ def settings_given(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[st
     for name, value in shared_settings(own).items():
         if name not in {*GATES, "project"} and value != shared.get(name):
             raise UserError(
-                f"`{name.replace('_', '-')}` is {_told(value)} here and was {_told(shared.get(name))} for the shards",
+                f"`{name.replace('_', '-')}` is {_shown(value)} here and was {_shown(shared.get(name))} for the shards",
                 remedy="Omit it, or give all shards and their merging the same.",
             )
     restored = {name: tuple(value) if isinstance(value, list) else value for name, value in shared.items()}
     return {**restored, **own}
 
 
-def _told(value: Any) -> str:
+def _shown(value: Any) -> str:
     return "not given" if value is None else repr(value)
 
 

@@ -35,7 +35,7 @@ _AGAIN = "Measure all shards of one commit with the same settings and the same v
 
 
 class MissingAnswerError(Exception):
-    """No shard has the answer to a unit. Never told as something that the project has done wrong."""
+    """No shard has the answer to a unit. Never reported as something that the project has done wrong."""
 
 
 @dataclass(frozen=True, slots=True)

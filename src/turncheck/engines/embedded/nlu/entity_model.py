@@ -30,7 +30,7 @@ _ITERATIONS: Final = 3
 """Measured on SNIPS: ten give 0.1 points more and take three times as long."""
 
 _SMALL: Final = 2000
-"""Below so many sentences time is no matter."""
+"""Below so many sentences time does not matter."""
 
 _CACHED_WORDS: Final = 200_000
 _REPEATED: Final = re.compile(r"(.)\1+")

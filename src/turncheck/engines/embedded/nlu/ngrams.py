@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 _WORD: Final = re.compile(r"\w+")
 _CACHED_WORDS: Final = 200_000
 _MIN_DOCUMENTS: Final = 2
-"""In so many sentences a character 3-gram must stand to count, unless there are few sentences."""
+"""A character 3-gram must occur in so many sentences to count, unless there are few sentences."""
 
 _LONGEST: Final = 4
 
 _FEW: Final = 700
-"""Up to here every 3-gram counts: what stands once in them is half of what they say."""
+"""Up to here every 3-gram counts: what occurs once in them is half of what they say."""
 
 
 @dataclass(frozen=True, slots=True)

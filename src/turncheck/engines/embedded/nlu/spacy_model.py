@@ -53,7 +53,7 @@ class SpacyModel:
         return _document(self.name, text if self.case_sensitive else text.lower())
 
     def original(self, text: str) -> Any:
-        """Return spaCy's document of the text as it stands: names are recognised by their case."""
+        """Return spaCy's document of the text as it is: names are recognised by their case."""
         return _document(self.name, text)
 
 

@@ -34,7 +34,7 @@ HISTORY: Final = 5
 
 _PRIORITY: Final = {MAPPING: 2, FALLBACK: 4, TWO_STAGE: 4, FORM: 5}
 _BY_THEMSELVES: Final = {"restart": "action_restart", "back": "action_back", "session_start": "action_session_start"}
-"""What these intents are mapped to without being told."""
+"""What these intents are mapped to where nothing says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class FallbackPolicy:
 
     @classmethod
     def of(cls, name: str, parameters: Mapping[str, Any]) -> FallbackPolicy:
-        """Read the parameters as they stand in ``config.yml``."""
+        """Read the parameters as they are in ``config.yml``."""
         action = str(parameters.get("fallback_action_name", "action_default_fallback"))
         return cls(
             name,
@@ -185,7 +185,7 @@ class TwoStageFallbackPolicy(FallbackPolicy):
 
     @classmethod
     def of(cls, name: str, parameters: Mapping[str, Any]) -> TwoStageFallbackPolicy:
-        """Read the parameters as they stand in ``config.yml``."""
+        """Read the parameters as they are in ``config.yml``."""
         fallback = "action_default_fallback"
         return cls(
             name,
