@@ -64,7 +64,7 @@ def variants(text: str, family: str, *, language: str = "en", intent: str = "ord
         ("abbreviation", "thank you", "en", {"ty", "thank u"}),
         ("abbreviation", "por favor ayuda", "es", {"xfa ayuda"}),
         ("abbreviation", "você vem hoje", "pt", {"vc vem hoje", "você vem hj"}),
-        ("diacritics", "où est le café", "fr", {"ou est le cafe"}),
+        ("diacritics", "où est le café", "fr", {"où est le cafe"}),
         ("diacritics", "fünf Öfen", "de", {"fuenf Oefen"}),
         ("diacritics", "el año", "es", set()),
         ("politeness", "hello you", "en", set()),
@@ -93,6 +93,43 @@ def test_a_typo_leaves_alone_what_would_mean_something_else() -> None:
         assert first != "kindly"
         # "forget" is a word of another intent alone; the others are short, a number or an entity
         assert rest == ["forget", "25", "x4pizza", "ab", "funghi"]
+
+
+@pytest.mark.parametrize(
+    ("family", "language", "text", "wrong"),
+    [
+        ("contraction", "de", "Was kostet das", {"Etwas kostet das"}),
+        ("contraction", "de", "ne, danke", {"eine, danke"}),
+        ("contraction", "pt", "não é aqui", {"né aqui"}),
+        ("contraction", "fr", "il y a du pain", {"il il y a du pain"}),
+        ("contraction", "en", "let us know", {"let's know"}),
+        ("contraction", "en", "I'd better go", {"I would better go"}),
+        ("contraction", "en", "can't I pay", {"cannot I pay"}),
+        ("abbreviation", "de", "das will ich nicht", {"das will ich nich"}),
+        ("typo", "en", "be there", {"be three"}),
+        ("typo", "en", "I cannot", None),
+        ("typo", "de", "das geht nicht", None),
+        ("typo", "es", "a las ocho o nueve", None),
+        ("typo", "fr", "jamais", None),
+        ("diacritics", "pt", "é aqui", None),
+        ("diacritics", "fr", "pâte ou pâté", None),
+        ("casing", "en", "Ask the IT team", {"ask the it team"}),
+        ("punctuation", "en", "room 1, 2", {"room 1 2"}),
+    ],
+)
+def test_what_would_mean_something_else_is_no_variant(
+    family: str, language: str, text: str, wrong: set[str] | None
+) -> None:
+    made = variants(text, family, language=language)
+
+    assert not made if wrong is None else not made & wrong
+
+
+def test_words_of_another_intent_are_not_abbreviated() -> None:
+    training = (*TRAINING, Example("my address please", "address"))
+    made = [noise(training=training).variant("abbreviation", Sentence("the address", "order"), random.Random(1))]
+
+    assert made == [None]
 
 
 def test_no_typo_makes_a_word_of_the_training_data() -> None:

@@ -27,6 +27,8 @@ _SHORTEST: Final = 5
 _FEWEST_WORDS: Final = 3
 """Shorter sentences get no polite words: nobody says "excuse me, hello"."""
 _GERMAN: Final = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
+_ONE_LETTER_MORE: Final = 2
+"""Words as short as this keep their accents: é and e, à and a are different words."""
 _KEPT: Final = "ñÑ"
 """Letters of their own: without their sign they make other words (año, ano)."""
 _PRONOUN: Final = re.compile(r"\s+(?:I|you|we|they|he|she|it)\b", re.IGNORECASE)
@@ -91,7 +93,9 @@ class Noise:
     def casing(self, sentence: Sentence, chance: random.Random) -> Sentence | None:
         """All in lower case, all in capitals, or the first letter the other way."""
         first = sentence.text[:1]
-        ways = [str.lower, str.upper, lambda text: text]
+        # "IT" is no "it"; who writes everything in capitals has no such words.
+        lower = str.lower if sentence.text.isupper() else _lower_but_acronyms
+        ways = [lower, str.upper, str]
         chance.shuffle(ways)
         for way in ways:
             made = _outside(sentence, way)
@@ -117,7 +121,7 @@ class Noise:
         if gaps:
             place = chance.choice(gaps)
             ways.append(sentence.edited(place, place, " "))
-        commas = [match.start() for match in re.finditer(r"(?<=\w),(?= )", sentence.text)]
+        commas = [match.start() for match in re.finditer(r"(?<=[^\W\d]),(?= \D)", sentence.text)]
         if commas and sentence.is_free(commas[0], commas[0] + 1):
             ways.append(sentence.edited(commas[0], commas[0] + 1, ""))
         return chance.choice(ways) if ways else None
@@ -125,9 +129,8 @@ class Noise:
     def contraction(self, sentence: Sentence, chance: random.Random) -> Sentence | None:
         """Contracted, written out, or without the apostrophe."""
         pairs = [*self.words.contractions.items()]
-        ways = [
-            made for one, other in pairs for pair in ((one, other), (other, one)) for made in _replaced(sentence, *pair)
-        ]
+        pairs += [*((other, one) for one, other in pairs), *self.words.shortened.items()]
+        ways = [made for pair in pairs for made in self._replaced(sentence, *pair)]
         for start, end, word in sentence.words():
             bare = re.sub(r"['’]", "", word)
             # Without it some are other words (we'll, well): those that anybody writes are left alone.
@@ -139,7 +142,10 @@ class Noise:
         """One word with a neighbouring key, a doubled, a dropped or two swapped letters; never its first letter."""
         words = [
             one for one in sentence.words()
-            if len(one[2]) >= _SHORTEST and one[2].isalpha() and not self.is_anothers(one[2], sentence.intent)
+            if len(one[2]) >= _SHORTEST
+            and one[2].isalpha()
+            and one[2].casefold() not in self.words.kept
+            and not self.is_anothers(one[2], sentence.intent)
         ]  # fmt: skip
         chance.shuffle(words)
         for start, end, word in words:
@@ -149,7 +155,7 @@ class Noise:
             ways += [word[:place] + key + word[place + 1 :] for key in neighbours_of(word[place], self.language)[:1]]
             chance.shuffle(ways)
             for made in ways:
-                if made != word and made.casefold() not in self.all_words:
+                if made != word and made.casefold() not in self.all_words | self.words.others | self.words.kept:
                     return sentence.edited(start, end, made)
         return None
 
@@ -158,21 +164,25 @@ class Noise:
         del chance  # there is one way
 
         def plain(text: str) -> str:
-            text = "".join(_GERMAN.get(letter, letter) for letter in text) if self.language == "de" else text
-            return "".join(map(_without_accent, text))
+            if self.language == "de":
+                text = "".join(_GERMAN.get(letter, letter) for letter in text)
+            return re.sub(r"\w+", lambda match: _without_accents(match[0]), text)
 
         made = _outside(sentence, plain)
-        changed = words_of([made.text]) - words_of([sentence.text])
-        return (
-            None
-            if any(word in self.all_words and self.is_anothers(word, sentence.intent) for word in changed)
-            else made
-        )
+        before, now = words_of([sentence.text]), words_of([made.text])
+        is_one_less = len(now) < len(before)  # "pâte ou pâté": two words have become one
+        return None if is_one_less or any(self.is_anothers(word, sentence.intent) for word in now - before) else made
 
     def abbreviation(self, sentence: Sentence, chance: random.Random) -> Sentence | None:
         """One word as chats abbreviate it."""
-        ways = [made for one, other in self.words.abbreviations.items() for made in _replaced(sentence, one, other)]
+        pairs = self.words.abbreviations.items()
+        ways = [made for one, other in pairs for made in self._replaced(sentence, one, other)]
         return chance.choice(ways) if ways else None
+
+    def _replaced(self, sentence: Sentence, one: str, other: str) -> list[Sentence]:
+        """Return the sentence with a phrase replaced, unless one of the phrases is what only other intents say."""
+        is_of_others = self._is_of_others(one, sentence.intent) or self._is_of_others(other, sentence.intent)
+        return [] if is_of_others else _replaced(sentence, one, other)
 
     def politeness(self, sentence: Sentence, chance: random.Random) -> Sentence | None:
         """With a polite word before or behind it."""
@@ -246,10 +256,18 @@ def _replaced(sentence: Sentence, one: str, other: str) -> list[Sentence]:
     found = re.search(rf"(?<![\w'’]){re.escape(one)}(?![\w'’])", sentence.text, re.IGNORECASE)
     if found is None or not sentence.is_free(*found.span()):
         return []
-    if other.endswith(" not") and _PRONOUN.match(sentence.text, found.end()):
+    if other.endswith("not") and _PRONOUN.match(sentence.text, found.end()):
         return []  # "aren't you" is not "are not you"
     new = other[:1].upper() + other[1:] if found[0][:1].isupper() and found.start() == 0 else other
     return [sentence.edited(*found.span(), new)]
+
+
+def _lower_but_acronyms(text: str) -> str:
+    return re.sub(r"\w+", lambda match: match[0] if match[0].isupper() and match[0][1:] else match[0].lower(), text)
+
+
+def _without_accents(word: str) -> str:
+    return word if len(word) <= _ONE_LETTER_MORE else "".join(map(_without_accent, word))
 
 
 def _without_accent(letter: str) -> str:

@@ -25,12 +25,19 @@ FILE: Final = "tests/noise.yml"
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of a language. Contractions go both ways, abbreviations one."""
+    """The words of a language. Contractions go both ways, abbreviations and ``shortened`` one.
+
+    ``kept``: negations and numbers, which nobody mistypes without saying something else. ``others``: words that a typo
+    may happen to make.
+    """
 
     contractions: Mapping[str, str] = field(default_factory=dict)
     abbreviations: Mapping[str, str] = field(default_factory=dict)
     prefixes: tuple[str, ...] = ()
     suffixes: tuple[str, ...] = ()
+    shortened: Mapping[str, str] = field(default_factory=dict)
+    kept: frozenset[str] = frozenset()
+    others: frozenset[str] = frozenset()
 
     def with_more(self, other: Words) -> Words:
         """Return what both have; where they differ the other counts."""
@@ -39,18 +46,25 @@ class Words:
             {**self.abbreviations, **other.abbreviations},
             (*self.prefixes, *other.prefixes),
             (*self.suffixes, *other.suffixes),
+            self.shortened,
+            self.kept,
+            self.others,
         )
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
 LANGUAGES: Final[Mapping[str, Words]] = {
     "en": Words(
         {
-            "I am": "I'm", "I would": "I'd", "I will": "I'll", "you are": "you're", "it is": "it's",
+            "I am": "I'm", "I will": "I'll", "you are": "you're", "it is": "it's",
             "that is": "that's", "what is": "what's", "where is": "where's", "who is": "who's", "how is": "how's",
             "there is": "there's", "we are": "we're", "they are": "they're", "we will": "we'll", "do not": "don't",
             "does not": "doesn't", "did not": "didn't", "is not": "isn't", "are not": "aren't", "was not": "wasn't",
             "cannot": "can't", "could not": "couldn't", "would not": "wouldn't", "will not": "won't",
-            "should not": "shouldn't", "have not": "haven't", "has not": "hasn't", "let us": "let's",
+            "should not": "shouldn't", "have not": "haven't", "has not": "hasn't",
             "want to": "wanna", "going to": "gonna", "got to": "gotta", "give me": "gimme", "kind of": "kinda",
         },
         {
@@ -60,33 +74,73 @@ LANGUAGES: Final[Mapping[str, Words]] = {
             "information": "info", "appointment": "appt", "address": "addr", "minutes": "mins", "hours": "hrs",
         },
         ("excuse me, ",), (", please",),
+        {"I would": "I'd", "let's": "let us"},
+        _words(
+            "cannot never nothing nobody nowhere without neither hardly except three seven eight eleven twelve "
+            "thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty "
+            "seventy eighty ninety hundred thousand million first second third fourth fifth sixth seventh eighth "
+            "ninth tenth dozen double"
+        ),
+        _words(
+            "three there their where were here those these quiet quite trail trial angel angle diary dairy desert "
+            "dessert bread beard board field filed tired tried unite untie fires fries minuet minute booing "
+            "booking hose moth cost sore back pace pane plan fight bead clam clan cash band last best meat pint "
+            "pant fond cart sort shot shit sent send sand sill spot star stat tack tuck tied fiend bought though "
+            "word wore curse lose loose chose choose heard heart heat hear hurt house horse course coarse later "
+            "latter dinner diner bear beer bill ball bell sale sole sate state stare store stone phone prone "
+            "price prince prize pride mouth month south sound pound round found count court coat cost cast case "
+            "care core cord card cold told hold food foot fool feel fuel full fill file fine find fund line like "
+            "lake late rate date data gate game name"
+        ),
     ),
     "de": Words(
         {
             "habe ich": "hab ich", "ich habe": "ich hab", "geht es": "geht's", "gibt es": "gibt's", "ist es": "ist's",
             "für das": "fürs", "auf das": "aufs", "wie geht es": "wie geht's", "haben wir": "ham wir",
-            "möchte ich": "möcht ich", "ich möchte": "ich möcht", "eine": "ne", "einen": "nen", "etwas": "was",
+            "möchte ich": "möcht ich", "ich möchte": "ich möcht",
         },
         {
-            "vielleicht": "vllt", "eigentlich": "eig", "danke": "thx", "bitte": "pls", "nicht": "nich", "und": "u",
+            "vielleicht": "vllt", "eigentlich": "eig", "danke": "thx", "bitte": "pls", "und": "u",
             "zum beispiel": "zb", "ungefähr": "ca", "gerade": "grad", "wahrscheinlich": "wahrsch", "nachricht": "nachr",
-            "straße": "str", "termin": "term", "telefonnummer": "telnr", "nummer": "nr",
+            "straße": "str", "telefonnummer": "telnr", "nummer": "nr",
         },
         ("entschuldigung, ",), (", bitte",),
+        {"eine": "ne", "einen": "nen"},
+        _words(
+            "nicht nichts keine keinen keiner keines keinem niemand niemals weder außer sieben zwölf zwanzig "
+            "dreißig vierzig fünfzig sechzig siebzig achtzig neunzig hundert tausend million erste ersten zweite "
+            "zweiten dritte dritten vierte fünfte sechste siebte halbe doppelt"
+        ),
+        _words(
+            "ofen wider wieder mieten mitten beten betten bitten bieten leben lieben reisen riesen wiesen weisen "
+            "leider lieder kosten konten karten garten lesen leihen liehen schieben scheiben schreiben wagen "
+            "seiten sitten masse kasse klasse gasse rasse messen essen hessen konnte könnte musste müsste wurde "
+            "würde hatte hätte"
+        ),
     ),
     "es": Words(
-        {"está": "ta", "estoy": "toy", "para": "pa", "para el": "pal", "nada": "na", "muy": "mu"},
+        {},
         {
             "que": "q", "por favor": "xfa", "porque": "xq", "por qué": "xq", "también": "tb", "gracias": "grax",
             "mucho": "mxo", "bien": "bn", "mensaje": "msj", "cuando": "cnd", "teléfono": "tlf", "hasta luego": "hl",
         },
         ("disculpe, ",), (", por favor",),
+        {"está": "ta", "estoy": "toy", "para el": "pal", "muy": "mu"},
+        _words(
+            "nunca ningún ninguno ninguna nadie tampoco jamás excepto cuatro cinco siete nueve quince veinte "
+            "treinta cuarenta cincuenta sesenta setenta ochenta noventa ciento cientos primero primera segundo "
+            "segunda tercero doble medio media"
+        ),
+        _words(
+            "caro carro pero perro cero cerro casa caza pagar pegar mesa masa cuneta trade cobrar comprar mano "
+            "mando puerto puesto sobre sobra cuento cuanto cunado cuando saver saber"
+        ),
     ),
     "fr": Words(
         {
-            "je suis": "j'suis", "tu as": "t'as", "tu es": "t'es", "il y a": "y a", "ce n'est pas": "c'est pas",
+            "je suis": "j'suis", "tu as": "t'as", "tu es": "t'es", "ce n'est pas": "c'est pas",
             "je ne sais pas": "je sais pas", "je ne veux pas": "je veux pas", "je ne peux pas": "je peux pas",
-            "est-ce que": "esk", "cela": "ça",
+            "est-ce que": "esk",
         },
         {
             "s'il vous plaît": "svp", "s'il te plaît": "stp", "bonjour": "bjr", "bonsoir": "bsr", "beaucoup": "bcp",
@@ -94,15 +148,30 @@ LANGUAGES: Final[Mapping[str, Words]] = {
             "maintenant": "mtn", "rendez-vous": "rdv", "message": "msg", "avec": "ac", "pour": "pr", "merci": "mrc",
         },
         ("excusez-moi, ",), (", s'il vous plaît",),
+        {"il y a": "y a", "cela": "ça"},
+        _words(
+            "jamais aucun aucune personne trois quatre quinze seize vingt trente quarante cinquante soixante "
+            "cents mille premier première deuxième troisième second seconde double demie"
+        ),
+        _words(
+            "poison poisson désert desert dessert livre lire vivre conte comte compte doit droit boire boite "
+            "rouge route poser passer penser payer vender vendre mange mangé magné"
+        ),
     ),
     "pt": Words(
-        {"está": "tá", "estou": "tô", "estava": "tava", "para": "pra", "para o": "pro", "você": "cê", "não é": "né"},
+        {"está": "tá", "estou": "tô", "estava": "tava", "você": "cê"},
         {
             "você": "vc", "vocês": "vcs", "porque": "pq", "por que": "pq", "também": "tb", "obrigado": "obg",
             "obrigada": "obg", "por favor": "pf", "que": "q", "hoje": "hj", "quando": "qdo", "muito": "mt",
-            "mensagem": "msg", "beleza": "blz", "não": "ñ", "com": "c/", "quanto": "qto", "depois": "dps",
+            "mensagem": "msg", "beleza": "blz", "com": "c/", "quanto": "qto", "depois": "dps",
         },
         ("com licença, ",), (", por favor",),
+        {"para": "pra", "para o": "pro"},
+        _words(
+            "nunca nenhum nenhuma ninguém jamais exceto quatro cinco quinze vinte trinta quarenta cinquenta "
+            "sessenta setenta oitenta noventa cento primeiro primeira segundo segunda terceiro dobro metade"
+        ),
+        _words("caro carro conta cota compra cobra carta certo perto preto porto ponto pouco trade tarde grade grande"),
     ),
 }  # fmt: skip
 
@@ -156,4 +225,6 @@ def _read(path: Path) -> Words:
             wanted = "a mapping of strings to strings" if known[key] is dict else "a list of strings"
             raise UserError(f"'{key}': expected {wanted}", location=place)
     lists = {key: tuple(content.get(key, ())) for key in ("prefixes", "suffixes")}
-    return Words(content.get("contractions", {}), content.get("abbreviations", {}), **lists)
+    return Words(
+        content.get("contractions", {}), content.get("abbreviations", {}), lists["prefixes"], lists["suffixes"]
+    )
