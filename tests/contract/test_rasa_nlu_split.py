@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from turncheck.commands.nlu import needed_responses
-from turncheck.evaluation.rasa_split import message_fingerprint, split_as_rasa
+from turncheck.evaluation.rasa_split import _Message, split_as_rasa
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml, write_responses_yaml
 from turncheck.project.reader import read_nlu, read_nlu_responses
 
@@ -78,7 +78,7 @@ def table() -> dict[str, Any]:
 
 def test_messages_have_the_fingerprints_that_rasa_gives_them() -> None:
     data = read(ORACLE / "table_split" / "project" / "data" / "nlu.yml")
-    ours = [(one.text, message_fingerprint(one, {})) for one in data.examples]
+    ours = [(one.text, _Message(one, None).fingerprint) for one in data.examples]
     assert ours == [(row["text"], row["fingerprint"]) for row in table()["messages"]]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,38 @@ from turncheck.messages.location import Location
 from turncheck.project.batch.known import KnownIntent, KnownNames
 from turncheck.project.batch.model import ExpectedEntity, SuiteCase, comparable
 from turncheck.report.batch import BatchCase, BatchNumbers
-from turncheck.report.batch_numbers import numbers_of, platform_numbers
+from turncheck.report.batch_numbers import harmonic, numbers_of
 
 SCORING: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "oracle" / "kore" / "scoring.json").read_text(encoding="utf-8")
 )
+
+
+def platform_numbers(numbers: BatchNumbers) -> dict[str, Any]:
+    """Return the numbers as the platform's API writes them: two decimals, half up, F1 from the rounded two."""
+    precision, recall = _rounded(numbers.precision), _rounded(numbers.recall)
+    counts, right = numbers.counts, numbers.counts.tp + numbers.counts.tn
+    return {
+        "precision": f"{precision:.2f}",
+        "recall": f"{recall:.2f}",
+        "f1_score": f"{_rounded(harmonic(precision, recall)):.2f}",
+        "results": {
+            "TP": counts.tp,
+            "TN": counts.tn,
+            "FP": counts.fp,
+            "FN": counts.fn,
+            "success": right,
+            "failure": counts.fp + counts.fn + numbers.not_evaluated,
+            "totalEntitiesCount": numbers.entities,
+            "matchedEntitiesCount": numbers.matched_entities,
+            "failedUtteranceCount": numbers.not_evaluated,
+        },
+    }
+
+
+def _rounded(value: float) -> float:
+    """As JavaScript's ``Math.round(x * 100) / 100``."""
+    return math.floor(value * 100 + 0.5) / 100
 
 
 def judged(assertion: dict[str, Any]) -> BatchCase:

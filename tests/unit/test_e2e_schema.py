@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.dialogue.event_reading import EVENT_KINDS, ShapeError
+from turncheck.dialogue.event_reading import _READERS, ShapeError
 from turncheck.engines.embedded.actions.answer import read_answer
 from turncheck.evaluation.e2e_assertions import NEEDS_FLOWS, NEEDS_JUDGE
 from turncheck.project.e2e.cases import read_cases
@@ -127,7 +127,7 @@ def test_reader_schema_and_action_agree_on_whatever_is_stubbed_as_a_message(
     agreed(folder, {"responses": [message]})
 
 
-@given(st.sampled_from([*EVENT_KINDS, "x"]), st.data())
+@given(st.sampled_from([*_READERS, "x"]), st.data())
 def test_reader_schema_and_action_agree_on_whatever_is_stubbed_as_an_event(
     folder: Path, kind: str, data: st.DataObject
 ) -> None:
@@ -152,7 +152,7 @@ def agreed(folder: Path, answer: dict[str, object]) -> None:
 
 
 def test_every_kind_of_event_may_be_stubbed() -> None:
-    assert set(EVENT_SHAPES) == set(EVENT_KINDS)
+    assert set(EVENT_SHAPES) == set(_READERS)
 
 
 @pytest.fixture(scope="module")

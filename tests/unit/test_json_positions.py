@@ -46,11 +46,6 @@ def test_places_are_those_of_values_and_keys() -> None:
     assert str(made.location()) == "bot.json:1:1"
 
 
-def test_a_character_stands_behind_the_escapes_before_it() -> None:
-    made = document('["a\\u00e9\\ud83d\\ude00\\n\N{GRINNING FACE}z"]')
-    assert str(made.character_location(5, 0)) == "bot.json:1:25"
-
-
 def test_of_a_key_that_appears_twice_the_last_counts() -> None:
     made = document('{"a": 1,\n "a": 2}')
     assert made.data == {"a": 2}

@@ -277,8 +277,6 @@ _READERS: Final[dict[str, Callable[[JsonObject, _When], Event]]] = {
     "cancel_reminder": _cancelled,
 }
 
-EVENT_KINDS: Final = tuple(_READERS)
-
 
 def from_json(shape: Any, place: str = "the event") -> Event:
     """Read one event from its JSON shape; ``place`` is where it is, for the error.

@@ -76,11 +76,6 @@ def fingerprint(value: Any) -> str:
     return _md5(str(value))
 
 
-def message_fingerprint(example: Example, responses: Mapping[str, Response]) -> str:
-    """Return the fingerprint of an example as Rasa holds it, its response's text included."""
-    return _Message(example, _response_text(example, responses)).fingerprint
-
-
 def _md5(text: str) -> str:
     return md5(text.encode(), usedforsecurity=False).hexdigest()
 

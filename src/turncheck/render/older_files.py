@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 FAILED: Final = "failed_stories.md"
 SUCCESSFUL: Final = "successful_stories.md"
 """Of Rasa 1 there was none; it is written where it is asked for."""
-STORY_MATRIX: Final = "story_confmat.pdf"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +10,7 @@ from turncheck.report.batch import BatchCounts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.report.batch import BatchCase, BatchNumbers
+    from turncheck.report.batch import BatchCase
 
 _RIGHT: Final = frozenset({"tp", "tn"})
 
@@ -42,28 +41,6 @@ def numbers_of(cases: Sequence[BatchCase]) -> dict[str, Any]:
     }
 
 
-def platform_numbers(numbers: BatchNumbers) -> dict[str, Any]:
-    """Return the numbers as the platform's API writes them: two decimals, half up, F1 from the rounded two."""
-    precision, recall = _rounded(numbers.precision), _rounded(numbers.recall)
-    counts, right = numbers.counts, numbers.counts.tp + numbers.counts.tn
-    return {
-        "precision": f"{precision:.2f}",
-        "recall": f"{recall:.2f}",
-        "f1_score": f"{_rounded(harmonic(precision, recall)):.2f}",
-        "results": {
-            "TP": counts.tp,
-            "TN": counts.tn,
-            "FP": counts.fp,
-            "FN": counts.fn,
-            "success": right,
-            "failure": counts.fp + counts.fn + numbers.not_evaluated,
-            "totalEntitiesCount": numbers.entities,
-            "matchedEntitiesCount": numbers.matched_entities,
-            "failedUtteranceCount": numbers.not_evaluated,
-        },
-    }
-
-
 def share(part: int, whole: int) -> float | None:
     """Return a share, ``None`` of nothing."""
     return part / whole if whole else None
@@ -72,8 +49,3 @@ def share(part: int, whole: int) -> float | None:
 def harmonic(precision: float, recall: float) -> float:
     """Return F1, 0 where both are."""
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-
-
-def _rounded(value: float) -> float:
-    """As JavaScript's ``Math.round(x * 100) / 100``."""
-    return math.floor(value * 100 + 0.5) / 100

@@ -78,14 +78,6 @@ class JsonFile:
         at = keys.get(path[-1]) if path else None
         return self.location(*path) if at is None else self.source.location(self._shown(at))
 
-    def character_location(self, index: int, *path: Step) -> Location:
-        """Return where a character (by its index, code points) of the string at this path is."""
-        position = self._shown(self._offset(path))
-        for _ in range(index):
-            escape = _ESCAPE.match(self._text, position)
-            position = position + 1 if escape is None else escape.end()
-        return self.source.location(position)
-
     def _shown(self, offset: int) -> int:
         return offset + 1 if self._text[offset : offset + 1] == '"' else offset
 

@@ -44,7 +44,6 @@ class _MergeRequest(_Answer, frozen=True, kw_only=True):
     iid: int
     target_branch: str
     sha: str | None = None
-    web_url: str = ""
 
 
 class _Commit(_Answer, frozen=True, kw_only=True):

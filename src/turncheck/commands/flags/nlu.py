@@ -17,11 +17,11 @@ from turncheck.commands.flags.shared import (
     add_rasa_files,
     add_seed,
     add_verbosity,
+    add_workers,
     folds,
     screen_of,
     share,
     whole_number,
-    workers,
 )
 from turncheck.settings.bounds import capped_workers
 
@@ -69,9 +69,7 @@ def add_nlu_flags(parser: argparse.ArgumentParser) -> None:
     )
     measure.add_argument("-f", "--folds", type=folds, metavar="N", help="how many (default: 5)")
     add_seed(measure, "folds and training")
-    measure.add_argument(
-        "--workers", type=workers, default=0, metavar="N", help="processes (default: 0, one per processor)"
-    )
+    add_workers(measure)
     add_vectors_flag(measure)
     add_custom_code_flag(measure)
     measure.add_argument("--pretrained", action="store_true", help="score spaCy's and Duckling's entities too")

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Any
 from turncheck.commands.flags.engine import add_engine_flags, settings_of
 from turncheck.commands.flags.run import add_custom_code_flag, add_vectors_flag
 from turncheck.commands.flags.shared import (
-    add_config,
-    add_domain,
     add_json,
-    add_paths,
     add_project,
     add_seed,
+    add_training_files,
     add_verbosity,
+    add_workers,
     folds,
     screen_of,
     share,
-    workers,
 )
 
 if TYPE_CHECKING:
@@ -33,14 +31,12 @@ def add_test_robustness(subparsers: argparse._SubParsersAction[Any]) -> None:
     )
     read = parser.add_argument_group("what is read")
     add_project(read)
-    add_domain(read)
-    add_config(read)
-    add_paths(read, "--data", words="training data, files or folders (default: data)")
+    add_training_files(read)
     words = "test sentences (default: below tests, else cross-validation)"
     read.add_argument("-u", "--nlu", metavar="PATH", help=words)
     add_seed(read, "the variants")
     read.add_argument("--folds", type=folds, default=5, metavar="N", help="of the cross-validation (default: 5)")
-    read.add_argument("--workers", type=workers, default=0, metavar="N", help="processes (default: one per processor)")
+    add_workers(read)
     add_vectors_flag(read)
     add_custom_code_flag(read)
     add_engine_flags(parser)

@@ -157,6 +157,19 @@ def add_seed(group: Group, of_what: str) -> None:
     group.add_argument("--seed", type=seed, default=42, metavar="N", help=f"of {of_what} (default: 42)")
 
 
+def add_training_files(group: Group) -> None:
+    """Add what an assistant is trained from."""
+    add_domain(group)
+    add_config(group)
+    add_paths(group, "--data", words="training data, files or folders (default: data)")
+
+
+def add_workers(group: Group) -> None:
+    """Add how many processes there are."""
+    words = "processes (default: 0, one per processor)"
+    group.add_argument("--workers", type=workers, default=0, metavar="N", help=words)
+
+
 def add_augmentation(group: Group) -> None:
     """Add how many stories are glued together."""
     words = "stories glued together (default: 50)"

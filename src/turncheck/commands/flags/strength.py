@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 from turncheck.commands.flags.engine import settings_of
 from turncheck.commands.flags.run import add_custom_code_flag, add_vectors_flag
 from turncheck.commands.flags.shared import (
-    add_config,
-    add_domain,
     add_json,
     add_paths,
     add_project,
     add_seed,
+    add_training_files,
     add_verbosity,
+    add_workers,
     at_least_one,
     not_negative,
     screen_of,
-    workers,
 )
 
 if TYPE_CHECKING:
@@ -51,16 +50,14 @@ def add_tested_flags(parser: argparse.ArgumentParser) -> None:
     """Add what is read: the project and its tests."""
     read = parser.add_argument_group("what is read")
     add_project(read)
-    add_domain(read)
-    add_config(read)
-    add_paths(read, "--data", words="training data, files or folders (default: data)")
+    add_training_files(read)
     add_paths(read, "-s", "--stories", words="test stories (default: test_*.yml below tests)")
     add_paths(read, "--e2e", words="end-to-end cases (default: tests/e2e_test_cases.yml)")
     read.add_argument("-u", "--nlu", metavar="PATH", help="test sentences, a file or folder (default: below tests)")
     read.add_argument("--base", metavar="REF", help="the state that --changed compares with")
     read.add_argument("--action-endpoint", metavar="URL", help="the action server of end-to-end cases")
     add_seed(read, "everything random")
-    read.add_argument("--workers", type=workers, default=0, metavar="N", help="processes (default: one per processor)")
+    add_workers(read)
     add_vectors_flag(read)
     add_custom_code_flag(read)
 

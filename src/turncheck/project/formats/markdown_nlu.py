@@ -28,7 +28,6 @@ MARKERS: Final = tuple(f"## {section}:" for section in SECTIONS)
 """What makes a file NLU data, wherever it is."""
 _EXAMPLES: Final = "`- intent: NAME` with `examples: |` and a line `- text` for each"
 _REMEDY: Final = f"In YAML it is {_EXAMPLES}; `turncheck data convert nlu` writes that."
-_STORY_LINE: Final = "* "
 
 
 class _Places:

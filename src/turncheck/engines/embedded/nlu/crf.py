@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-ItemFeatures = "Sequence[str] | Mapping[str, float]"
-
 
 def encodable(text: str) -> str:
     """CRFsuite takes UTF-8: lone surrogates, which JSON can spell, become question marks."""
