@@ -85,7 +85,7 @@ def svm() -> LinearSVC:
 def ours(root: Path, folds: int) -> float:
     """Read and cross-validate with turncheck, and encode the report; return the accuracy."""
     project = read_project(root)
-    measured = cross_validate(project, EmbeddedNluTrainer(SEED), folds=folds, seed=SEED, workers=1)
+    measured = cross_validate(project, EmbeddedNluTrainer(SEED), folds=folds, seed=SEED)
     tool = Tool(name="turncheck", version="benchmark")
     encode(Report(tool=tool, project=ProjectInfo(name="corpus"), seed=SEED, nlu=measured.section))
     return measured.section.intents.accuracy if measured.section.intents else 0.0

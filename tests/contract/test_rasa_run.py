@@ -345,6 +345,7 @@ def test_a_server_that_is_not_there_ends_the_run_with_2(bot: Path) -> None:
         (("--rasa-url", "http://localhost", "--model", "m.tar.gz"), "--model goes with --rasa-command"),
         (("--rasa-command", "rasa", "--rasa-token", "a"), "--rasa-token goes with --rasa-url"),
         (("--rasa-command", "rasa 'x"), "No closing quotation"),
+        (("--rasa-url", "http://localhost", "--rasa-servers", "2"), "--rasa-servers goes with --rasa-command"),
         (("--engine", "embedded", "--rasa-url", "http://localhost"), "--rasa-url is for the engine 'rasa'"),
     ],
 )
@@ -389,6 +390,32 @@ def test_rasa_is_trained_started_and_stopped(bot: Path) -> None:
     assert not {"INPUT_SECRET", "MY_TOKEN"} & set(served["environment"])
     assert not is_alive(served["pid"])
     assert {path.name for path in bot.iterdir()} == {*(name.split("/")[0] for name in FILES), "out", "calls.jsonl"}
+
+
+@pytest.mark.parametrize("fault", ["", "one"])
+def test_several_servers_are_started_with_one_model_and_one_that_dies_loses_nothing(bot: Path, fault: str) -> None:
+    flags = ("--rasa-command", COMMAND, "--rasa-servers", "3")
+    done, report = run(bot, *flags, CALLS=str(bot / "calls.jsonl"), FAULT=fault)
+
+    assert done.returncode == 1, done.stderr
+    assert shown(report) == EVERYTHING
+    words = [call["arguments"] for call in calls(bot)]
+    assert [of[0] for of in words] == ["train", "run", "run", "run"]
+    assert len({of[of.index("--port") + 1] for of in words[1:]}) == 3
+    assert len({of[of.index("--model") + 1] for of in words[1:]}) == 1
+    assert not any(is_alive(call["pid"]) for call in calls(bot))
+    assert ("has gone: the others do what it was asked" in done.stderr) == bool(fault)
+
+
+def test_folds_are_loaded_by_all_servers(bot: Path) -> None:
+    (bot / "tests" / "test_nlu.yml").unlink()
+    one = run(bot, "--rasa-command", COMMAND, "--folds", "3", out="one", CALLS=str(bot / "a"))[1]
+
+    several = run(bot, "--rasa-command", COMMAND, "--folds", "3", "--rasa-servers", "2", CALLS=str(bot / "b"))[1]
+
+    assert one.nlu is not None
+    assert several.nlu == one.nlu
+    assert shown(several) == shown(one)
 
 
 def test_a_model_that_is_named_is_not_trained_again(bot: Path) -> None:

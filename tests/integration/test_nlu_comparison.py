@@ -35,10 +35,10 @@ def judging(**settings: Any) -> NluTestOptions:
 
 
 def compare(out: Path, *, workers: int = 1, cluster: str | None = None, plots: bool = False, runs: int = 1) -> int:
-    options = judging(workers=workers)
+    options = judging(workers=workers, cluster=cluster)
     output = NluOutput(folder=out, plots=plots)
     screen = Screen(quiet=True)
-    return run_compare_nlu(options, CONFIGS, output, screen, runs=runs, percentages=(0, 50), cluster=cluster)
+    return run_compare_nlu(options, CONFIGS, output, screen, runs=runs, percentages=(0, 50))
 
 
 def tree(folder: Path) -> dict[str, bytes]:

@@ -13,6 +13,7 @@ from turncheck.messages.location import Location
 from turncheck.project.model import Component, Config
 from turncheck.project.nlu_data import Example, NluData
 from turncheck.report.model import Nlu
+from turncheck.work.workplace import Local
 
 NOWHERE = Location("")
 
@@ -60,8 +61,8 @@ def test_a_message_that_says_its_intent_itself_has_no_tokens_to_score() -> None:
 
 def test_the_result_does_not_depend_on_the_number_of_workers() -> None:
     project = project_of(greetings_and_orders())
-    one = cross_validate(project, WordTrainer(), folds=3, workers=1).section
-    assert one == cross_validate(project, WordTrainer(), folds=3, workers=2).section
+    one = cross_validate(project, WordTrainer(), folds=3).section
+    assert one == cross_validate(project, WordTrainer(), folds=3, work=Local(2)).section
 
 
 def test_progress_counts_the_engines() -> None:

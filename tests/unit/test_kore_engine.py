@@ -162,7 +162,7 @@ def test_annotations_that_the_platform_alone_finds_are_not_judged() -> None:
     engines = EmbeddedEngines(LIBRARY, seed=0)
     unknown = engines.capabilities.unknown_entities
     assert unknown == {"DueDate": "the platform finds it (date)"}
-    nlu = cross_validate(LIBRARY, engines.nlu_trainer, folds=3, seed=0, workers=1, unknown_entities=unknown).section
+    nlu = cross_validate(LIBRARY, engines.nlu_trainer, folds=3, seed=0, unknown_entities=unknown).section
     expected = {entity.entity for one in nlu.predictions for entity in one.expected.entities}
     assert expected == {"Title", "Branch", "CardNo"}
     assert "The entity DueDate is not evaluated: the platform finds it (date)." in nlu.remarks

@@ -20,6 +20,7 @@ from turncheck.project.reader import read_project, read_story_files
 from turncheck.report.codec import decode
 from turncheck.report.model import MutantResult, Strength
 from turncheck.validation.project_tests import ProjectTests
+from turncheck.work.workplace import HERE, Local, Workplace
 
 CONFIG = """
 recipe: default.v1
@@ -120,14 +121,12 @@ def small_bot(root: Path, **tests: str) -> Path:
     return root
 
 
-def strength_of(root: Path, **run: Any) -> Strength:
+def strength_of(root: Path, work: Workplace = HERE, **run: Any) -> Strength:
     stories = [root / "tests/test_stories.yml"] if (root / "tests/test_stories.yml").exists() else []
     cases = [str(path) for path in root.glob("tests/e2e*.yml")]
     tests = ProjectTests(read_story_files(stories, root)[0] if stories else (), (), read_cases(root, cases).cases)
-    options = {"workers": 1, **run}
-    return evaluate_strength(
-        read_project(root), EmbeddedWorkshop(EmbeddedNluTrainer(), 42), tests, StrengthRun(**options)
-    )
+    workshop = EmbeddedWorkshop(EmbeddedNluTrainer(), 42)
+    return evaluate_strength(read_project(root), workshop, tests, StrengthRun(**run), work=work)
 
 
 def the(strength: Strength, operator: str, words: str) -> MutantResult:
@@ -187,7 +186,7 @@ def test_fewer_tests_are_weaker(tested: Strength, tmp_path: Path) -> None:
 def test_workers_change_nothing(tested: Strength, tmp_path: Path) -> None:
     root = small_bot(tmp_path, test_stories=STORIES, e2e_test_cases=CASES)
 
-    assert strength_of(root, workers=2) == tested
+    assert strength_of(root, Local(2)) == tested
 
 
 def test_what_there_is_no_time_for_is_said(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from turncheck.project.reader import read_project, read_story_files
 from turncheck.report.model import Strength
 from turncheck.report.strength import SuggestedTest
 from turncheck.validation.project_tests import ProjectTests
+from turncheck.work.workplace import Local
 
 WORKSHOP = EmbeddedWorkshop(EmbeddedNluTrainer(), 42)
 
@@ -37,7 +38,7 @@ def the_tests(root: Path, *cases: str) -> ProjectTests:
 
 
 def measured(root: Path, tests: ProjectTests, **run: Any) -> Strength:
-    return evaluate_strength(read_project(root), WORKSHOP, tests, StrengthRun(workers=1, suggest=True, **run))
+    return evaluate_strength(read_project(root), WORKSHOP, tests, StrengthRun(suggest=True, **run))
 
 
 def noticed(project: Project, suggested: SuggestedTest, folder: Path) -> set[tuple[str, str, str]]:
@@ -104,7 +105,7 @@ def test_they_are_marked_and_say_what_they_would_notice(tmp_path: Path) -> None:
 def test_the_most_telling_come_first_whatever_the_number_of_workers(tmp_path: Path) -> None:
     root = small_bot(tmp_path, test_stories=STORIES)
     one = measured(root, the_tests(root))
-    two = evaluate_strength(read_project(root), WORKSHOP, the_tests(root), StrengthRun(workers=2, suggest=True))
+    two = evaluate_strength(read_project(root), WORKSHOP, the_tests(root), StrengthRun(suggest=True), work=Local(2))
 
     assert one == two
     numbers = [len(test.notices) for test in one.suggested]

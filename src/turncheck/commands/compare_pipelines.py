@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import sys
 from collections import defaultdict
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from math import fsum, sqrt
@@ -38,9 +37,10 @@ from turncheck.report.model import ProjectInfo
 from turncheck.run.reading import ensure_there
 from turncheck.run.report_of import report_of
 from turncheck.run.trainable import ensure_readable, read_assistant
+from turncheck.work.choice import workplace_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from turncheck.commands.nlu_output import NluOutput
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Screen
     from turncheck.project.model import Config, Project, Response
     from turncheck.settings.options import Settings
+    from turncheck.work.workplace import Workplace
 
 _DONE: Final = "done.json"
 
@@ -94,7 +95,6 @@ def run_compare_nlu(
     *,
     runs: int = 3,
     percentages: Sequence[int] = (0, 25, 50, 75),
-    cluster: str | None = None,
 ) -> int:
     """Compare pipelines, write Rasa's tree of files, end with advice. Returns 0 whatever the scores.
 
@@ -136,7 +136,8 @@ def run_compare_nlu(
         for percentage in steps
         for name, config in pipelines.items()
     ]
-    scores = _run_tasks(tasks, output.folder, screen, workers=settings.workers, cluster=cluster)
+    with workplace_of(settings, screen) as work:
+        scores = _run_tasks(tasks, output.folder, screen, work)
     advice = advise(plans, scores)
     _write_results(plans, scores, advice, output, screen)
     sys.stdout.write("\n".join([*_advice_text(advice), ""]))
@@ -213,17 +214,16 @@ def _task(
 # --- running ---------------------------------------------------------------------------------------------------------
 
 
-def _run_tasks(
-    tasks: Sequence[Task], folder: Path, screen: Screen, *, workers: int, cluster: str | None
-) -> list[Score]:
+def _run_tasks(tasks: Sequence[Task], folder: Path, screen: Screen, work: Workplace) -> list[Score]:
     """Run what is not done yet; the scores come back in the order of the tasks."""
     done = {task.key: score for task in tasks if (score := _finished(task, folder)) is not None}
     if done:
         screen.note(f"{len(done)} of {count(len(tasks), 'fit')} done already and kept.")
     missing = [task for task in tasks if task.key not in done]
     with screen.step("fits", f"Fitting {count(len(missing), 'engine')}"):
-        for task, outcome in _outcomes(missing, workers=workers, cluster=cluster):
-            score = outcome.score
+        # As they come, so that an interrupted comparison keeps what is finished.
+        for number, outcome in work.each(_fit, None, missing, total=len(missing), kind="fit"):
+            task, score = missing[number], outcome.score
             state = json.dumps(
                 {"key": task.key, "f1": score.f1, "correct": score.correct, "failed": score.failed}, indent=None
             )
@@ -248,42 +248,8 @@ def _finished(task: Task, folder: Path) -> Score | None:
         return None
 
 
-def _outcomes(tasks: Sequence[Task], *, workers: int, cluster: str | None) -> Iterator[tuple[Task, Outcome]]:
-    """Yield outcomes as they come, so that an interrupted comparison keeps what is finished."""
-    if not tasks:
-        return
-    if cluster is None and workers == 1:
-        for task in tasks:
-            yield task, fit_and_judge(task)
-        return
-    from joblib import Parallel, delayed  # only where processes are started
-
-    with _dask(cluster) if cluster else nullcontext():
-        pool = Parallel(n_jobs=-1 if cluster else workers or -1, return_as="generator_unordered")
-        yield from pool(delayed(_numbered)(task) for task in tasks)
-
-
-def _numbered(task: Task) -> tuple[Task, Outcome]:
-    return task, fit_and_judge(task)
-
-
-@contextmanager
-def _dask(address: str) -> Iterator[None]:
-    try:
-        from distributed import Client  # the optional extra
-    except ImportError:
-        raise UserError("--cluster needs the extra 'dask'", remedy="pip install 'turncheck[dask]'") from None
-    from joblib import parallel_config  # only where processes are started
-
-    try:
-        client = Client(address, timeout="10s")  # type: ignore[no-untyped-call]  # it has no types
-    except (OSError, ValueError, TimeoutError) as error:
-        raise UserError(
-            f"the Dask scheduler at '{address}' cannot be reached: {error}",
-            remedy="Give its address as --cluster tcp://host:port.",
-        ) from None
-    with client, parallel_config(backend="dask"):
-        yield
+def _fit(_: None, task: Task) -> Outcome:
+    return fit_and_judge(task)
 
 
 def fit_and_judge(task: Task) -> Outcome:

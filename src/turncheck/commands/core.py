@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import Engines, Models, NluEngine
     from turncheck.engines.capabilities import Part
-    from turncheck.evaluation.stories import Tokenize
+    from turncheck.evaluation.story_judge import Tokenize
     from turncheck.process.screen import Screen
     from turncheck.project.model import Project, Story
     from turncheck.project.nlu_data import Example

@@ -40,6 +40,8 @@ from turncheck.run.trainable import (
     read_answered_elsewhere,
     read_assistant,
 )
+from turncheck.work.choice import workplace_of
+from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -167,13 +169,14 @@ def _measurement(
     trainer, slow = engines.nlu_trainer, engines.capabilities.slow_training
     if note := engines.before_folds(settings.folds):
         screen.note(note)
-    with screen.step("nlu", f"Judging {count(len(data.examples), 'sentence')} in {count(settings.folds, 'fold')}"):
+    doing = f"Judging {count(len(data.examples), 'sentence')} in {count(settings.folds, 'fold')}"
+    with workplace_of(settings, screen) as work, screen.step("nlu", doing):
         return cross_validate(
             replace(project, nlu=data),
             trainer,
             folds=settings.folds,
             seed=settings.seed,
-            workers=1 if slow else settings.workers,
+            work=HERE if slow else work,
             pretrained=pretrained,
             progress=_estimated(screen) if slow else _counted(screen),
             unknown_entities=unknown,

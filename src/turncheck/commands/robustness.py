@@ -19,6 +19,7 @@ from turncheck.run.reading import read_tests
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.robustness import measure_robustness
 from turncheck.run.trainable import ensure_possible, ensure_readable, read_assistant
+from turncheck.work.choice import workplace_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,8 +51,8 @@ def run_test_robustness(options: RobustnessOptions, screen: Screen) -> int:
         raise UserError(reason)
     with chosen_engines(settings, project, os.environ) as engines:
         ensure_possible(engines, "robustness")
-        with screen.step("robustness", "Varying the test sentences"):
-            robustness = measure_robustness(engines, project, tests, settings)
+        with workplace_of(settings, screen) as work, screen.step("robustness", "Varying the test sentences"):
+            robustness = measure_robustness(engines, project, tests, settings, work)
         info = engines.info(conversations=False)
     report = report_of(project_info(project), settings.seed, engine=info, robustness=robustness, timings=screen.timings)
     if options.json is not None:

@@ -21,6 +21,7 @@ from turncheck.run.report_of import project_info, report_of
 from turncheck.run.strength import measure_strength
 from turncheck.run.trainable import ensure_possible, ensure_trainable, read_dialogue_assistant
 from turncheck.validation.project_tests import ProjectTests
+from turncheck.work.choice import workplace_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,11 +61,12 @@ def run_test_strength(options: StrengthOptions, screen: Screen) -> int:
         ensure_possible(engines, "strength")
         with (
             running_server(settings, project, os.environ, screen) as server,
+            workplace_of(settings, screen) as work,
             screen.step("strength", "Trying the tests on mutants"),
         ):
             by_file = None if lines is None else lines.by_file
             strength = measure_strength(
-                engines, project, tests, settings, changed=by_file, server=server, most=options.most,
+                engines, project, tests, settings, changed=by_file, server=server, work=work, most=options.most,
                 progress=lambda done, of: _tell(screen, done, of),
             )  # fmt: skip
         info = engines.info(conversations=False)

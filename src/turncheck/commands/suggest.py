@@ -22,6 +22,7 @@ from turncheck.run.reading import read_tests
 from turncheck.run.robustness import measure_training_sentences
 from turncheck.run.strength import measure_strength
 from turncheck.run.trainable import ensure_possible, ensure_trainable, read_dialogue_assistant
+from turncheck.work.choice import workplace_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,10 +72,19 @@ def run_suggest(options: SuggestOptions, screen: Screen) -> int:
         ensure_possible(engines, "strength")
         with (
             running_server(settings, project, os.environ, screen) as server,
+            workplace_of(settings, screen) as work,
             screen.step("strength", "Trying the tests on mutants"),
         ):
             strength = measure_strength(
-                engines, project, tests, settings, changed=None, server=server, most=options.most, suggest=True
+                engines,
+                project,
+                tests,
+                settings,
+                changed=None,
+                server=server,
+                work=work,
+                most=options.most,
+                suggest=True,
             )
         with screen.step("robustness", "Varying the test sentences"):
             training = measure_training_sentences(engines, project, read_tests(settings).nlu, settings)

@@ -32,3 +32,8 @@ class CutShortError(EngineError):
             super().__init__(cause.what, location=cause.location, remedy=cause.remedy)
         self.interrupted = isinstance(cause, KeyboardInterrupt) or getattr(cause, "interrupted", False)
         self.finished = finished
+
+    def __reduce__(self) -> Any:
+        """It comes back from other processes, too."""
+        cause = UserError(self.what, location=self.location, remedy=self.remedy)
+        return CutShortError, (KeyboardInterrupt() if self.interrupted else cause, self.finished)

@@ -92,7 +92,7 @@ def evaluate_cases(
     lost: dict[int, EngineError] = {}
     workers = Workers(run.workers)
     tasks = (
-        partial(_run_unless_lost, engine, case, run, lost, number) if known is None else partial(_as_known, known)
+        partial(run_unless_lost, engine, case, run, lost, number) if known is None else partial(_as_known, known)
         for number, (case, _, known) in enumerate(here)
     )
     futures = [workers.submit(task) for task in tasks]
@@ -108,7 +108,7 @@ def evaluate_cases(
     for index, outcome in enumerate(outcomes):
         if timed is not None and outcome.seconds is not None and outcome.result.outcome != "skipped":
             timed(index, outcome.seconds)
-    section = _section(outcomes, (NOT_FINISHED,) if interrupt is not None else ())
+    section = section_of(outcomes, (NOT_FINISHED,) if interrupt is not None else ())
     if interrupt is not None:
         raise CutShortError(interrupt, section)
     known = [number for number in sorted(lost) if outcomes[number].result.reason != NOT_RUN]
@@ -136,7 +136,7 @@ def _waited_for(
     except KeyboardInterrupt as interrupt:
         rest = list(zip(cases, futures, strict=True))[len(outcomes) :]
         outcomes += [
-            (future.done() and future.result()) or CaseOutcome(_skipped(case, NOT_FINISHED), Exercised())
+            (future.done() and future.result()) or CaseOutcome(skipped_case(case, NOT_FINISHED), Exercised())
             for case, future in rest
         ]
         return outcomes, interrupt
@@ -149,7 +149,7 @@ def _as_known(outcome: CaseOutcome) -> CaseOutcome:
 
 def none_run(cases: Sequence[E2ECase], reason: str) -> EndToEnd:
     """Return the section of cases none of which could be run."""
-    return _section([CaseOutcome(_skipped(case, reason), Exercised()) for case in cases], ())
+    return section_of([CaseOutcome(skipped_case(case, reason), Exercised()) for case in cases], ())
 
 
 def _outcome(
@@ -164,13 +164,13 @@ def _outcome(
     stopped = run.fail_fast and (has_failed or (before and before[-1].result.reason == NOT_RUN))
     if stopped:
         future.cancel()
-        return CaseOutcome(_skipped(case, NOT_RUN), Exercised())
+        return CaseOutcome(skipped_case(case, NOT_RUN), Exercised())
     outcome = Workers.result(future)
     # All before this one are done: the first that was lost speaks for all, however many run at a time.
-    return outcome or CaseOutcome(_skipped(case, f"not run: {lost[min(lost)].what}"), Exercised())
+    return outcome or CaseOutcome(skipped_case(case, f"not run: {lost[min(lost)].what}"), Exercised())
 
 
-def _section(outcomes: Sequence[CaseOutcome], remarks: tuple[str, ...]) -> EndToEnd:
+def section_of(outcomes: Sequence[CaseOutcome], remarks: tuple[str, ...]) -> EndToEnd:
     results = within_limits([outcome.result for outcome in outcomes])
     exercised = reduce(Exercised.with_all, (outcome.exercised for outcome in outcomes), Exercised())
     return EndToEnd(
@@ -183,7 +183,7 @@ def _section(outcomes: Sequence[CaseOutcome], remarks: tuple[str, ...]) -> EndTo
     )
 
 
-def _run_unless_lost(
+def run_unless_lost(
     engine: ConversationEngine | None, case: E2ECase, run: CaseRun, lost: dict[int, EngineError], number: int
 ) -> CaseOutcome | None:
     """Run the case, once more from its beginning where the engine failed in a way that may pass.
@@ -209,7 +209,7 @@ def _run_unless_lost(
 def _run_repeatedly(engine: ConversationEngine, case: E2ECase, run: CaseRun) -> CaseOutcome:
     """Run the case as often as asked; the first attempt that failed stands for all."""
     if case.expects_nothing:
-        return CaseOutcome(_skipped(case, EXPECTS_NOTHING), Exercised())
+        return CaseOutcome(skipped_case(case, EXPECTS_NOTHING), Exercised())
     outcomes = [run_case(engine, case, run, attempt) for attempt in range(run.repeat)]
     if run.repeat == 1:
         return outcomes[0]
@@ -416,7 +416,7 @@ def _how(action: CustomAction) -> str:
     return action.outcome if action.outcome in {"stubbed", "assumed"} else "real"
 
 
-def _skipped(case: E2ECase, reason: str) -> CaseResult:
+def skipped_case(case: E2ECase, reason: str) -> CaseResult:
     return CaseResult(
         name=case.name, location=case.location, passed=False, outcome="skipped", fixtures=case.fixtures, reason=reason
     )

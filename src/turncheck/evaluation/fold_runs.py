@@ -1,4 +1,4 @@
-"""Training and asking the engines of a cross-validation, one per fold, in as many processes as wanted."""
+"""Training and asking the engines of a cross-validation, one per fold, wherever the work is done."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.engines.errors import CutShortError, EngineError
 from turncheck.evaluation.answers import ASKED_HERE, answered
+from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from turncheck.evaluation.splits import Folds
     from turncheck.project.model import Project
     from turncheck.report.model import EngineInfo
+    from turncheck.work.workplace import Workplace
 
 _WORTH_WORKERS: Final = 4000
 """Below so many examples all folds are done before a second process has started (about two seconds)."""
@@ -37,11 +39,11 @@ def run_folds(
     trainer: NluTrainer,
     plan: Folds,
     *,
-    workers: int,
+    work: Workplace = HERE,
     progress: Callable[[int, int], None] | None = None,
     answers: Answers = ASKED_HERE,
 ) -> list[FoldRun]:
-    """Run all folds that judge something, in order; ``workers`` is as in ``evaluation.nlu.cross_validate``.
+    """Run all folds that judge something, in order; ``work`` is as in ``evaluation.nlu.cross_validate``.
 
     A fold is a unit of ``answers``: those that are known are not trained again.
 
@@ -55,7 +57,7 @@ def run_folds(
     def run(missing: Sequence[int]) -> list[FoldRun | None]:
         asked = [folds[index] for index in missing]
         try:
-            return list(_run_asked(project, trainer, plan, asked, workers=workers, progress=progress))
+            return list(_run_asked(project, trainer, plan, asked, work=work, progress=progress))
         except CutShortError as error:
             done = {one.fold: one for one in error.finished or ()}
             cause = KeyboardInterrupt() if error.interrupted else error
@@ -80,40 +82,26 @@ def _run_asked(
     plan: Folds,
     folds: Sequence[int],
     *,
-    workers: int,
+    work: Workplace,
     progress: Callable[[int, int], None] | None,
 ) -> list[FoldRun]:
-    if workers == 0:
-        workers = _processors() if len(project.nlu.examples) >= _WORTH_WORKERS else 1
-    workers = min(workers, len(folds))
     runs: list[FoldRun] = []
-    if workers == 1:
-        for fold in folds:
-            try:
-                runs.append(_run_fold(project, trainer, plan, fold))
-            except (EngineError, KeyboardInterrupt) as error:
-                raise CutShortError(error, runs or None) from error
-            if progress:
-                progress(len(runs), len(folds))
-        return runs
-
-    from joblib import Parallel, delayed  # only where processes are started
-
-    light = _for_workers(project)
-    pool = Parallel(n_jobs=workers, return_as="generator")
+    shared = (_for_workers(project), trainer, plan)
+    is_long = len(project.nlu.examples) >= _WORTH_WORKERS
     try:
-        for run in pool(delayed(_run_fold)(light, trainer, plan, fold) for fold in folds):
+        for _, run in work.each(_run_fold, shared, folds, total=len(folds), kind="fold", worth_processes=is_long):
             runs.append(run)
             if progress:
                 progress(len(runs), len(folds))
-    except KeyboardInterrupt as interrupt:
-        raise CutShortError(interrupt, runs or None) from interrupt
-    return runs
+    except (EngineError, KeyboardInterrupt) as error:
+        raise CutShortError(error, sorted(runs, key=lambda one: one.fold) or None) from error
+    return sorted(runs, key=lambda one: one.fold)
 
 
-def _run_fold(project: Project, trainer: NluTrainer, plan: Folds, fold: int) -> FoldRun:
+def _run_fold(shared: tuple[Project, NluTrainer, Folds], fold: int) -> FoldRun:
     from threadpoolctl import threadpool_limits  # comes with scikit-learn, which not every engine needs
 
+    project, trainer, plan = shared
     examples = project.nlu.examples
     trained, judged = plan.trained(fold), plan.judged(fold)
     share = replace(project, nlu=replace(project.nlu, examples=tuple(examples[index] for index in trained)))
@@ -130,9 +118,3 @@ def _for_workers(project: Project) -> Project:
     nlu = replace(project.nlu, examples=examples)
     light = replace(project, root=project.root.absolute(), nlu=nlu, stories=(), rules=(), findings=(), files=())
     return light if light.kore is None else replace(light, kore=light.kore.without_places())
-
-
-def _processors() -> int:
-    import joblib  # knows about containers and affinity
-
-    return int(joblib.cpu_count())

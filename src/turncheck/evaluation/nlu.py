@@ -24,6 +24,7 @@ from turncheck.evaluation.splits import Folds, stable_folds
 from turncheck.evaluation.understood import score_understood, with_fallbacks
 from turncheck.messages.plurals import count
 from turncheck.report.model import EntityScores, Nlu, SpanScores, TrainingSentence, Understood
+from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from turncheck.report.covered_intents import CoveredIntents
     from turncheck.report.model import EngineInfo, NluPrediction
     from turncheck.report.trust import ConfidenceMap
+    from turncheck.work.workplace import Workplace
 
 NOTHING: Final[Mapping[str, str]] = {}
 ENGINE_UNIT: Final = "engine"
@@ -143,7 +145,7 @@ def cross_validate(
     *,
     folds: int = 5,
     seed: int = 42,
-    workers: int = 1,
+    work: Workplace = HERE,
     pretrained: bool = False,
     progress: Callable[[int, int], None] | None = None,
     unknown_entities: Mapping[str, str] = NOTHING,
@@ -157,7 +159,7 @@ def cross_validate(
         trainer: makes the engines.
         folds: 2 or more.
         seed: of the folds.
-        workers: processes for the folds, 0 for one per processor. The result does not depend on it.
+        work: where the folds are trained. The result does not depend on it.
         pretrained: as in :func:`evaluate_held_out`.
         progress: is given how many of how many engines are done.
         unknown_entities, team_confidences: as in :func:`evaluate_held_out`.
@@ -176,7 +178,7 @@ def cross_validate(
     project = replace(project, nlu=replace(project.nlu, examples=examples))
     plan = stable_folds(examples, folds, seed)
     runs, stopped = finished_part(
-        lambda: run_folds(project, trainer, plan, workers=workers, progress=progress, answers=answers)
+        lambda: run_folds(project, trainer, plan, work=work, progress=progress, answers=answers)
     )
     judged = _in_order(examples, plan, runs)
     wrong = _wrong(judged)

@@ -2,46 +2,39 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from dataclasses import dataclass
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from turncheck.dialogue.events import UserUttered
 from turncheck.dialogue.training import trackers_of
-from turncheck.engines.at_once import ask_all
-from turncheck.engines.direct_message import read_direct_message
 from turncheck.engines.errors import CutShortError
-from turncheck.engines.parse import Parse, PredictedIntent
 from turncheck.evaluation.annotated import annotation
-from turncheck.evaluation.answers import ASKED_HERE, PoliciesToCome, answered, finished_part, units_of
+from turncheck.evaluation.answers import ASKED_HERE, NluToCome, PoliciesToCome, answered, finished_part, units_of
 from turncheck.evaluation.misunderstood import misunderstandings
 from turncheck.evaluation.policy_entities import score_policy_entities
 from turncheck.evaluation.scores import score_pairs
-from turncheck.evaluation.story_run import StoryRun, passes_as_written, run_story
+from turncheck.evaluation.story_judge import Count, StoryAnswer, StoryJudge, judged_elsewhere
 from turncheck.messages.plurals import count
 from turncheck.project.model import UserStep
 from turncheck.report.model import Core, StoriesAsWritten, StoryResult
+from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
-    from turncheck.dialogue.tracker import Tracker
     from turncheck.dialogue.training import StoryTracker
     from turncheck.engines.base import NluEngine, Policies
-    from turncheck.engines.decision import Decision
     from turncheck.evaluation.answers import Answers
     from turncheck.evaluation.policy_entities import AnnotatedText
-    from turncheck.evaluation.story_run import Entity, Shows
+    from turncheck.evaluation.story_judge import Tokenize
+    from turncheck.evaluation.story_run import Entity, Shows, StoryRun
     from turncheck.project.model import Story
     from turncheck.project.nlu_data import Example
     from turncheck.report.model import Misunderstanding
     from turncheck.report.tags import Tokens
     from turncheck.validation.learnable import Learnable
+    from turncheck.work.workplace import Workplace
 
-    Tokenize = Callable[[Sequence[str]], Sequence[Tokens]]
-    """Texts → the borders of the words of each."""
 
 NOT_RUN = "Custom actions and forms were not run: their events are those of the stories, as in rasa test core."
 
@@ -60,6 +53,7 @@ def evaluate_stories(
     known: Learnable | None = None,
     progress: Callable[[int, int], None] | None = None,
     timed: Callable[[int, float], None] | None = None,
+    work: Workplace = HERE,
     answers: Answers = ASKED_HERE,
 ) -> Core:
     """Judge the test stories.
@@ -82,6 +76,7 @@ def evaluate_stories(
             anything.
         progress: called after each story with how many of how many are judged.
         timed: called at the end, for each story that was judged, with its index in the result and its seconds.
+        work: where the stories are judged, but for those of a server.
         answers: a story is a unit; only the sentences of those that are asked are read.
 
     Stories that are the same for every policy are judged once and counted once, as in Rasa; the others are listed,
@@ -95,28 +90,17 @@ def evaluate_stories(
     trackers = trackers_of([story for story in stories if story.kind == "story"], ensemble.domain)
     everything = (*trackers.stories, *trackers.duplicates)[:max_stories]
     twice = set(map(id, trackers.duplicates))
-    done = _Count(len(everything), progress)
+    done = Count(len(everything), progress)
 
     def ask(missing: Sequence[int]) -> list[StoryAnswer]:
         asked = [everything[index] for index in missing]
-        try:
-            understood = _understood(asked, ensemble, nlu) if end_to_end else None
-            tokens = _tokens(asked, understood, tokenize)
-        except CutShortError as error:
-            raise CutShortError(error) from error  # some sentences were read, and no story was judged
         policies = ensemble.trained if isinstance(ensemble, PoliciesToCome) else ensemble
-        # What was heard may differ where the stories do not, and several at a time do not wait for each other.
-        repeated = [one for one in asked if id(one) in twice] if understood is None and at_once == 1 else []
-        judge = _Judge(
-            policies, understood, tokens, {one.fingerprint: [] for one in repeated}, shows, known, nlu is not None
-        )
-
-        def judge_next(tracker: StoryTracker) -> StoryAnswer:
-            answer = judge.answer(tracker)
-            done.one_more()
-            return answer
-
-        return ask_all(judge_next, asked, at_once)
+        if not work.size:
+            judge = StoryJudge(policies, nlu, tokenize, end_to_end, shows, known, at_once)
+            return judge.answers(asked, done.one_more)
+        trained = nlu.trained if isinstance(nlu, NluToCome) else nlu
+        judge = StoryJudge(policies, trained, tokenize, end_to_end, shows, known)
+        return judged_elsewhere(judge, asked, work, done)
 
     given: Sequence[StoryAnswer | None]
     given, stopped = finished_part(lambda: answered(answers, units_of("story", (one.name for one in everything)), ask))
@@ -130,54 +114,6 @@ def evaluate_stories(
         raise CutShortError(stopped, _core(judged, sentences, twice, *_left(len(everything), len(judged))))
     total = len(trackers.stories) + len(trackers.duplicates)
     return _core(judged, sentences, twice, *_left(total, len(judged), f"--max-stories {max_stories}"))
-
-
-@dataclass(frozen=True, slots=True)
-class _Judge:
-    """Judges a story by what the policies decide and, end to end, by how its messages are ``understood``.
-
-    ``decided``: what was decided in stories that are the same for every policy, by their fingerprints, as far as one
-    of them was judged. ``tokens``: of annotated texts. ``shows``, ``known``: see :func:`evaluate_stories`.
-    """
-
-    policies: Policies
-    understood: Mapping[str, Parse] | None
-    tokens: Mapping[str, Tokens]
-    decided: Mapping[tuple[str, ...], list[Decision]]
-    shows: Shows | None
-    known: Learnable | None
-    has_nlu: bool
-
-    def answer(self, tracker: StoryTracker) -> StoryAnswer:
-        """Hold the story's dialogue; where it fails with a misunderstood message, once more as it is written."""
-        begin = time.perf_counter()
-        decisions = self.decided.get(tracker.fingerprint)
-        policies = self.policies if decisions is None else _Remembering(self.policies, decisions)
-        run = run_story(tracker, policies, self.understood, self.shows)
-        as_written = run.passed or self._passes_as_written(tracker, run)
-        seconds = time.perf_counter() - begin
-        own = {text: self.tokens[text] for text in _annotated_texts([tracker]) if text in self.tokens}
-        return StoryAnswer(run, as_written, seconds, own)
-
-    def _passes_as_written(self, tracker: StoryTracker, run: StoryRun) -> bool:
-        if not self.has_nlu or self.understood is None or not run.misheard:
-            return False
-        if self.known is not None and not all(_can_be(one.event, self.known) for one in run.misheard):
-            return False
-        return passes_as_written(tracker, self.policies, self.understood, self.shows)
-
-
-@dataclass(frozen=True, slots=True)
-class StoryAnswer:
-    """What came of a story in how long, and whether its dialogue passes with intents and entities as written.
-
-    ``tokens``: the borders of the words of its annotated texts, as far as anybody says them.
-    """
-
-    run: StoryRun
-    as_written: bool
-    seconds: float
-    tokens: Mapping[str, Tokens]
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,67 +154,6 @@ def _core(
             tally.add(one.run)
         results.append(_result(one, sentences, is_duplicate=is_duplicate))
     return tally.core(results, *remarks)
-
-
-class _Remembering:
-    """Policies that are asked once about stories that are the same to them: ``decisions`` are those of such a story."""
-
-    def __init__(self, policies: Policies, decisions: list[Decision]) -> None:
-        self.domain = policies.domain
-        self._policies = policies
-        self._decisions = decisions
-        self._asked = 0
-
-    def next(self, tracker: Tracker) -> Decision:
-        """Return what was decided at this point before, else ask."""
-        self._asked += 1
-        if self._asked > len(self._decisions):
-            self._decisions.append(self._policies.next(tracker))
-        return self._decisions[self._asked - 1]
-
-
-class _Count:
-    """Tells how many stories are done, whichever of the threads did them."""
-
-    def __init__(self, total: int, progress: Callable[[int, int], None] | None) -> None:
-        self._total = total
-        self._progress = progress
-        self._done = 0
-        self._lock = Lock()
-
-    def one_more(self) -> None:
-        if self._progress is not None:
-            with self._lock:
-                self._done += 1
-                self._progress(self._done, self._total)
-
-
-def _understood(trackers: Sequence[StoryTracker], ensemble: Policies, nlu: NluEngine | None) -> dict[str, Parse]:
-    """Read all texts in one go."""
-    texts = dict.fromkeys(e.text for t in trackers for e in t.events if isinstance(e, UserUttered) and e.text)
-    if nlu is not None:
-        return dict(zip(texts, nlu.parse(list(texts)), strict=True))
-    nothing = PredictedIntent(None, 0.0)
-    domain = ensemble.domain.domain
-    return {
-        text: (read_direct_message(text, domain) if text.startswith("/") else None) or Parse(text, nothing)
-        for text in texts
-    }
-
-
-def _tokens(
-    trackers: Sequence[StoryTracker], understood: Mapping[str, Parse] | None, tokenize: Tokenize | None
-) -> dict[str, Tokens]:
-    """Return the tokens of the annotated texts, as far as anybody says them."""
-    texts = _annotated_texts(trackers)
-    if understood is None:
-        return {} if tokenize is None or not texts else dict(zip(texts, tokenize(texts), strict=True))
-    return {text: understood[text].tokens or () for text in texts if text in understood}
-
-
-def _annotated_texts(trackers: Sequence[StoryTracker]) -> list[str]:
-    messages = (event for tracker in trackers for event in tracker.events if isinstance(event, UserUttered))
-    return list(dict.fromkeys(message.text for message in messages if message.text and message.entities))
 
 
 def _result(judged: _Judged, misunderstood: tuple[Misunderstanding, ...], *, is_duplicate: bool) -> StoryResult:
@@ -381,9 +256,3 @@ def _aligned(expected: Sequence[Entity], predicted: Sequence[Entity]) -> list[tu
 
 def _label(entity: Entity | None) -> str:
     return "None" if entity is None else annotation(entity["text"], entity)
-
-
-def _can_be(message: UserUttered, known: Learnable) -> bool:
-    """Whether a message can be understood as the story gives it."""
-    intent = message.intent_name and message.intent_name.partition("/")[0]
-    return known.holds(intent or None, (entity["entity"] for entity in message.entities))

@@ -20,7 +20,7 @@ from turncheck.evaluation.e2e import CaseOutcome
 from turncheck.evaluation.e2e_coverage import Exercised
 from turncheck.evaluation.fold_runs import FoldRun
 from turncheck.evaluation.policy_entities import AnnotatedText
-from turncheck.evaluation.stories import StoryAnswer
+from turncheck.evaluation.story_judge import StoryAnswer
 from turncheck.evaluation.story_run import Misheard, StoryRun
 from turncheck.messages.location import Location
 from turncheck.report.model import (

@@ -16,6 +16,7 @@ from turncheck.process.environment import for_child
 from turncheck.render.engine_text import engine_lines
 from turncheck.render.sinks.terminal import place, text
 from turncheck.run.trainable import ensure_possible, ensure_trainable
+from turncheck.work.workplace import Local
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Screen
     from turncheck.project.model import Project
     from turncheck.settings.options import Settings
+    from turncheck.work.workplace import Workplace
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,15 @@ def running_server(
 
     with running_action_server(settings.action_server, project.root, child, say=say, endpoint=endpoint) as server:
         yield server
+
+
+def where_actions_are(server: ActionServer, work: Workplace, settings: Settings, screen: Screen) -> Workplace:
+    """Return where conversations are held: here, where there is an action server that is reached from here."""
+    server.look()
+    if not work.size or not isinstance(server, HttpActionServer) or not server.was_there:
+        return work
+    screen.note("What needs the action server is not given to the cluster: it is reached from here.")
+    return Local(settings.workers)
 
 
 def _ensure_endpoints_are_read(project: Project, screen: Screen) -> None:

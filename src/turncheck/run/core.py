@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from turncheck.evaluation.answers import PoliciesToCome
@@ -17,10 +18,17 @@ if TYPE_CHECKING:
     from turncheck.evaluation.answers import Answers
     from turncheck.project.model import Project, Story
     from turncheck.report.model import Core
+    from turncheck.work.workplace import Workplace
 
 
 def measure_stories(
-    engines: Engines, project: Project, stories: Sequence[Story], timed: Callable[[int, float], None], answers: Answers
+    engines: Engines,
+    project: Project,
+    stories: Sequence[Story],
+    *,
+    timed: Callable[[int, float], None],
+    answers: Answers,
+    work: Workplace,
 ) -> Core:
     """Judge the stories by what users see, their sentences as the engine understands them."""
     domain, generated = engines.domain, "nlg" in project.endpoints
@@ -31,8 +39,9 @@ def measure_stories(
         end_to_end=True,
         training=with_story_sentences(project).nlu.examples,
         at_once=engines.at_once,
-        shows=lambda action: domain.shows_something(action, generated=generated),
+        shows=partial(domain.shows_something, generated=generated),
         known=learnable(project),
         timed=timed,
+        work=work,
         answers=answers,
     )

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from turncheck.evaluation.answers import unanswered
 from turncheck.evaluation.e2e import CaseRun, case_units, evaluate_cases
-from turncheck.run.assistant import running_server
+from turncheck.evaluation.e2e_elsewhere import run_elsewhere
+from turncheck.run.assistant import running_server, where_actions_are
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,10 +21,18 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project
     from turncheck.report.model import EndToEnd
     from turncheck.run.inputs import Inputs
+    from turncheck.work.workplace import Workplace
 
 
 def measure_cases(
-    inputs: Inputs, project: Project, cases: Sequence[E2ECase], engines: Engines, *, screen: Screen, answers: Answers
+    inputs: Inputs,
+    project: Project,
+    cases: Sequence[E2ECase],
+    engines: Engines,
+    *,
+    screen: Screen,
+    answers: Answers,
+    work: Workplace,
 ) -> EndToEnd:
     """Hold the conversations of the cases; the action server runs where any of them is still to be held."""
     settings = inputs.settings
@@ -31,6 +40,9 @@ def measure_cases(
     engine: ConversationEngine | None = None
     with ExitStack() as stack:
         if unanswered(answers, case_units(cases)):
-            server = running_server(settings, project, inputs.environment, screen, inputs.hosts)
-            engine = engines.assistant(stack.enter_context(server))
+            running = running_server(settings, project, inputs.environment, screen, inputs.hosts)
+            server = stack.enter_context(running)
+            engine = engines.assistant(server)
+            if (place := where_actions_are(server, work, settings, screen)).size:
+                answers = run_elsewhere(engine, cases, run, answers, place)
         return evaluate_cases(engine, cases, run, timed=screen.timer("e2e"), answers=answers)

@@ -18,6 +18,7 @@ from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import ensure_assistant_here
 from turncheck.settings.bounds import capped_workers
 from turncheck.settings.gates import gate_settings
+from turncheck.work.choice import workplace_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,11 +68,11 @@ def evaluate_project(inputs: Inputs, screen: Screen, head_start: HeadStart = NO_
         head_start.ensure(inputs, project, tests)
     run: Evaluations | None = None
     try:
-        with engines_of_run(inputs, project, head_start) as engines:
+        with engines_of_run(inputs, project, head_start) as engines, workplace_of(inputs.settings, screen) as work:
             engines.show_progress(screen)
             if inputs.cache is not None:
                 engines.use_cache(inputs.cache)
-            run = Evaluations(inputs, project, tests, engines, screen, head_start=head_start)
+            run = Evaluations(inputs, project, tests, engines, screen, work=work, head_start=head_start)
             run.evaluate()
         run.validate()
     except KeyboardInterrupt:

@@ -35,6 +35,7 @@ from turncheck.run.understood import has_text, is_said, nlu_to_come
 from turncheck.validation.findings import found
 from turncheck.validation.losses import losses
 from turncheck.validation.project_tests import ProjectTests
+from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from turncheck.run.head_start import HeadStart
     from turncheck.run.inputs import Inputs
     from turncheck.run.reading import Tests
+    from turncheck.work.workplace import Workplace
 
 
 Section = TypeVar("Section")
@@ -68,6 +70,7 @@ class Evaluations:
         engines: Engines,
         screen: Screen,
         *,
+        work: Workplace = HERE,
         head_start: HeadStart = NO_HEAD_START,
     ) -> None:
         self.inputs = inputs
@@ -76,6 +79,7 @@ class Evaluations:
         self.tests = tests
         self.engines = engines
         self.screen = screen
+        self.work = work
         self.head_start = head_start
         self.refused: dict[Evaluation, UserError] = {}
         """Why evaluations could not be trained."""
@@ -162,7 +166,14 @@ class Evaluations:
         whole = any(self._why_not(name) is None for name, there in self._others() if there)
         if note := self.engines.before_folds(self.settings.folds, whole=whole):
             self.screen.note(note)
-        return measure_by_folds(self.engines, self.project, self.settings, self.head_start.answers, self.inputs.cache)
+        return measure_by_folds(
+            self.engines,
+            self.project,
+            self.settings,
+            answers=self.head_start.answers,
+            cache=self.inputs.cache,
+            work=self.work,
+        )
 
     def _others(self) -> tuple[tuple[Evaluation, object], ...]:
         """The evaluations that need the model of the whole project, and what they have to do."""
@@ -194,7 +205,12 @@ class Evaluations:
             return self._evaluated(
                 "core",
                 lambda: measure_stories(
-                    self.engines, self.project, stories, self.screen.timer("core"), self.head_start.answers
+                    self.engines,
+                    self.project,
+                    stories,
+                    timed=self.screen.timer("core"),
+                    answers=self.head_start.answers,
+                    work=self.work,
                 ),
             )
 
@@ -240,6 +256,7 @@ class Evaluations:
                     self.engines,
                     screen=self.screen,
                     answers=self.head_start.answers,
+                    work=self.work,
                 ),
             )
 
@@ -279,12 +296,12 @@ class Evaluations:
             return None
         with self.screen.step("robustness", "Varying the test sentences"):
             return self._in_one_piece(
-                "robustness", lambda: measure_robustness(self.engines, self.project, tests, self.settings)
+                "robustness", lambda: measure_robustness(self.engines, self.project, tests, self.settings, self.work)
             )
 
     def strength(self) -> Strength | None:
         """The tests, tried on the project with one small fault at a time; only where somebody asks."""
-        from turncheck.run.assistant import running_server
+        from turncheck.run.assistant import running_server, where_actions_are
         from turncheck.run.strength import measure_strength, why_no_mutants
 
         if not is_asked(self.settings, "strength"):
@@ -308,8 +325,16 @@ class Evaluations:
             inputs = self.inputs
             with running_server(self.settings, self.project, inputs.environment, self.screen, inputs.hosts) as server:
                 lines = None if whole or changed is None else changed.by_file
+                work = where_actions_are(server, self.work, self.settings, self.screen)
                 return measure_strength(
-                    self.engines, self.project, tests, self.settings, changed=lines, server=server, suggest=True
+                    self.engines,
+                    self.project,
+                    tests,
+                    self.settings,
+                    changed=lines,
+                    server=server,
+                    work=work,
+                    suggest=True,
                 )
 
         with self.screen.step("strength", "Trying the tests on mutants"):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from turncheck.evaluation.nlu import cross_validate, evaluate_held_out
 from turncheck.run.kept_answers import KeptAnswers
+from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
     from turncheck.engines.base import Engines, NluEngine
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import NluData
     from turncheck.settings.options import Settings
+    from turncheck.work.workplace import Workplace
 
 
 def measure_held_out(
@@ -32,7 +34,7 @@ def measure_held_out(
 
 
 def measure_by_folds(
-    engines: Engines, project: Project, settings: Settings, answers: Answers, cache: Cache | None
+    engines: Engines, project: Project, settings: Settings, *, answers: Answers, cache: Cache | None, work: Workplace
 ) -> NluMeasurement:
     """Cross-validate; what earlier runs answered to the same sentences is taken from the cache."""
     key = None if cache is None else engines.key_of_folds(settings.folds)
@@ -41,7 +43,7 @@ def measure_by_folds(
         engines.nlu_trainer,
         folds=settings.folds,
         seed=settings.seed,
-        workers=1 if engines.capabilities.slow_training else settings.workers,
+        work=HERE if engines.capabilities.slow_training else work,
         unknown_entities=engines.capabilities.unknown_entities,
         team_confidences=engines.team_confidences,
         answers=answers if cache is None or key is None else KeptAnswers(answers, cache, key),

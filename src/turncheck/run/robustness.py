@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from turncheck.work.workplace import HERE
+
 if TYPE_CHECKING:
     from turncheck.engines.base import Engines
     from turncheck.evaluation.robustness.training import TrainingSentences
@@ -11,9 +13,12 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import NluData
     from turncheck.report.model import Robustness
     from turncheck.settings.options import Settings
+    from turncheck.work.workplace import Workplace
 
 
-def measure_robustness(engines: Engines, project: Project, tests: NluData | None, settings: Settings) -> Robustness:
+def measure_robustness(
+    engines: Engines, project: Project, tests: NluData | None, settings: Settings, work: Workplace
+) -> Robustness:
     """Vary the test sentences where there are any, else the project's own.
 
     Raises:
@@ -24,9 +29,12 @@ def measure_robustness(engines: Engines, project: Project, tests: NluData | None
     engine = engines.nlu if tests is not None else None
     if tests is not None and engine is not None:
         return evaluate_robustness(project, engine, tests, seed=settings.seed)
-    workers = 1 if engines.capabilities.slow_training else settings.workers
     return cross_validate_robustness(
-        project, engines.nlu_trainer, folds=settings.folds, seed=settings.seed, workers=workers
+        project,
+        engines.nlu_trainer,
+        folds=settings.folds,
+        seed=settings.seed,
+        work=HERE if engines.capabilities.slow_training else work,
     )
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from turncheck.run.changed_lines import ChangedLines
     from turncheck.settings.options import Settings
     from turncheck.validation.project_tests import ProjectTests
+    from turncheck.work.workplace import Workplace
 
 
 def measure_strength(
@@ -27,6 +28,7 @@ def measure_strength(
     *,
     changed: Lines | None,
     server: ActionServer,
+    work: Workplace,
     most: int = 0,
     suggest: bool = False,
     progress: Callable[[int, int], None] | None = None,
@@ -40,11 +42,11 @@ def measure_strength(
         seed=settings.seed,
         budget=settings.strength_budget,
         most=most,
-        workers=settings.workers,
         changed=changed,
         suggest=suggest,
     )
-    return evaluate_strength(project, engines.workshop(settings.seed), tests, run, server=server, progress=progress)
+    workshop = engines.workshop(settings.seed)
+    return evaluate_strength(project, workshop, tests, run, server=server, work=work, progress=progress)
 
 
 def why_no_mutants(changed: ChangedLines | None) -> str | None:

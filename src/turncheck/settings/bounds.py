@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 MOST_REPETITIONS: Final = 10_000
 MOST_FOLDS: Final = 10_000
+MOST_RASA_SERVERS: Final = 64
 MOST_SEED: Final = 2**32 - 1
 """What NumPy takes."""
 MOST_WORKERS: Final = 100_000

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from turncheck.report.evaluations import EVALUATIONS
-from turncheck.settings.bounds import MOST_FOLDS, MOST_SEED, MOST_WORKERS
+from turncheck.settings.bounds import MOST_FOLDS, MOST_RASA_SERVERS, MOST_SEED, MOST_WORKERS
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.option import setting
 from turncheck.settings.parsers import (
@@ -111,6 +111,14 @@ class Settings:
     seed: int = setting(42, whole_number(0, MOST_SEED), "seed of everything random", metavar="N")
     workers: int = setting(
         0, whole_number(0, MOST_WORKERS), "parallel workers, 64 at most (0: one per processor)", metavar="N"
+    )
+    cluster: str | None = setting(
+        None,
+        read_text,
+        "a Dask scheduler (tcp://host:port), whose workers train and test; needs turncheck[dask] (embedded engine)",
+        file_key=False,
+        metavar="ADDRESS",
+        engine="embedded",
     )
     cache: bool = setting(
         True,
@@ -297,6 +305,14 @@ class Settings:
         "how to start Rasa from the project (engine 'rasa')",
         file_key=False,
         metavar="COMMAND",
+        engine="rasa",
+    )
+    rasa_servers: int = setting(
+        1,
+        whole_number(1, MOST_RASA_SERVERS),
+        "how many servers are started with that command, each with the whole model in memory; cases are spread",
+        file_key=False,
+        metavar="N",
         engine="rasa",
     )
     kore_host: str = setting(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _READ: Final = ("project", "config", "domain", "data", "nlu", "stories")
 _MEASURED: Final = ("folds", "seed", "workers", "vectors")
-_RASA: Final = ("rasa-url", "rasa-token", "rasa-jwt", "rasa-command", "model", "allow-hosts", "env")
+_RASA: Final = ("rasa-url", "rasa-token", "rasa-jwt", "rasa-command", "rasa-servers", "model", "allow-hosts", "env")
 
 
 def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:

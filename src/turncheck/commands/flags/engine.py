@@ -23,10 +23,22 @@ KORE_FLAGS: Final = (
     "kore-version",
     "kore-timeout",
 )
-FLAGS: Final = ("engine", "today", "rasa-url", "rasa-token", "rasa-jwt", "rasa-command", *KORE_FLAGS, "kore-way")
+FLAGS: Final = (
+    "engine",
+    "today",
+    "rasa-url",
+    "rasa-token",
+    "rasa-jwt",
+    "rasa-command",
+    "rasa-servers",
+    *KORE_FLAGS,
+    "kore-way",
+)
 _PATHS: Final = ("config", "domain", "model", "nlu")
 _SEVERAL: Final = ("data", "stories")
-_AS_THEY_ARE: Final = ("language", "seed", "folds", "vectors", "allow_custom_code", "action_endpoint", "action_server")
+_AS_THEY_ARE: Final = (
+    *("language", "seed", "folds", "cluster", "vectors", "allow_custom_code", "action_endpoint", "action_server"),
+)
 
 
 def add_engine_flags(parser: argparse.ArgumentParser, *names: str) -> None:

@@ -70,6 +70,7 @@ def add_nlu_flags(parser: argparse.ArgumentParser) -> None:
     measure.add_argument("-f", "--folds", type=folds, metavar="N", help="how many (default: 5)")
     add_seed(measure, "folds and training")
     add_workers(measure)
+    measure.add_argument("--cluster", metavar="ADDRESS", help="train on a Dask cluster: tcp://host:port")
     add_vectors_flag(measure)
     add_custom_code_flag(measure)
     measure.add_argument("--pretrained", action="store_true", help="score spaCy's and Duckling's entities too")
@@ -83,7 +84,6 @@ def add_nlu_flags(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="percentages of the training data to leave out (default: 0 25 50 75)",
     )
-    compare.add_argument("--cluster", metavar="ADDRESS", help="run on a Dask cluster: tcp://host:port")
 
 
 def add_output_flags(parser: argparse.ArgumentParser) -> None:
@@ -151,7 +151,6 @@ def test_nlu(namespace: argparse.Namespace) -> int:
         screen,
         runs=namespace.runs,
         percentages=namespace.percentages or (0, 25, 50, 75),
-        cluster=namespace.cluster,
     )
 
 

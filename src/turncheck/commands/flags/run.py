@@ -24,6 +24,7 @@ GROUPS = {
             "folds",
             "seed",
             "workers",
+            "cluster",
             "cache",
             "cache-folder",
             "shard",
@@ -52,7 +53,7 @@ GROUPS = {
         ),
     ),
     "the team's own assistant": (
-        *("rasa-url", "rasa-token", "rasa-jwt", "rasa-command"),
+        *("rasa-url", "rasa-token", "rasa-jwt", "rasa-command", "rasa-servers"),
         *("kore-host", "kore-bot-id", "kore-bot-name", "kore-client-id", "kore-client-secret"),
         *("kore-version", "kore-way", "kore-timeout", "notes"),
         *("action-endpoint", "action-server", "allow-hosts", "env"),

@@ -96,6 +96,10 @@ class _OneAtATime:
         self._nlu = nlu
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple[type[_OneAtATime], tuple[NluEngine]]:
+        """A lock is of its process."""
+        return _OneAtATime, (self._nlu,)
+
     @property
     def info(self) -> EngineInfo:
         """Name, version, substitutions."""

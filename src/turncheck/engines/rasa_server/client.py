@@ -226,7 +226,7 @@ class RasaClient:
             attempt += 1
             ended = self._has_ended() if isinstance(failure, CutError) else None
             if ended is not None:
-                raise ServerError(ended.what, remedy=ended.remedy)
+                raise CutError(ended.what, remedy=ended.remedy)  # of several servers the others are still there
             pause = PAUSE * 2 ** (attempt - 1)
             if not repeatable or attempt >= failure.attempts or (until is not None and until.left() <= pause):
                 raise failure

@@ -130,7 +130,7 @@ class RasaEngines(Engines):
 
     def show_progress(self, screen: Screen) -> None:
         """Say on this screen which servers have gone."""
-        if isinstance(self.server, RasaPool):
+        if isinstance(self.server, RasaPool | RasaProcess):
             self.server.alarm = screen.alarm
 
     def before_folds(self, folds: int, *, whole: bool = False) -> str:
@@ -219,6 +219,11 @@ def opened(
             remedy="Give --rasa-url URL, or --rasa-command rasa.",
         )
     if settings.rasa_url is not None:
+        if settings.rasa_servers > 1:
+            raise UserError(
+                "--rasa-servers goes with --rasa-command: it says how many are started",
+                remedy="Of servers that run already give each address: --rasa-url URL URL.",
+            )
         if models is not None and models.storage is not None:
             raise UserError(
                 "--remote-storage does not go with --rasa-url: a server that runs already has its model loaded"
@@ -238,8 +243,9 @@ def opened(
     ):
         endpoints["action_endpoint"] = {**endpoints.get("action_endpoint", {}), "url": stubs.url}
         files = _files(settings, project, endpoints, model)
-        with rasa_process(settings.rasa_command or "", files, child, at_once=at_once) as process:
-            yield RasaEngines(project, process, at_once, notes, stubs)
+        command, servers = settings.rasa_command or "", settings.rasa_servers
+        with rasa_process(command, files, child, at_once=at_once, servers=servers) as process:
+            yield RasaEngines(project, process, at_once * servers, notes, stubs)
 
 
 @contextmanager

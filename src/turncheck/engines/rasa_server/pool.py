@@ -45,7 +45,7 @@ class RasaPool(RasaClient):
         Raises:
             EngineError: they have several.
         """
-        return self._of_all("Rasa", [client.version() for client in self._there()])
+        return self._of_all("Rasa", [client.version() for _, client in self._there()])
 
     def served(self) -> Served:
         """Return the model that all of them have loaded; a server that has gone meanwhile does not count.
@@ -54,7 +54,7 @@ class RasaPool(RasaClient):
             EngineError: they have several.
         """
         found = []
-        for client in self._there():
+        for _, client in self._there():
             try:
                 found.append(client.served())
             except CutError:
@@ -64,6 +64,19 @@ class RasaPool(RasaClient):
             raise CutError(f"none of the Rasa servers answers any more ({self.name})")
         self._of_all("the model", [one.model_file for one in found])
         return found[0]
+
+    def load(self, model: str) -> None:
+        """Have all of them load another model; one that has gone meanwhile does not count.
+
+        Raises:
+            CutError: none is left.
+        """
+        for place, client in self._there():
+            try:
+                client.load(model)
+            except CutError:
+                if self._is_there(client) or not self._lose(place):
+                    raise
 
     def call(
         self,
@@ -98,9 +111,9 @@ class RasaPool(RasaClient):
             finally:
                 self._give_back(place)
 
-    def _there(self) -> list[RasaClient]:
+    def _there(self) -> list[tuple[int, RasaClient]]:
         with self._lock:
-            return [self._clients[place] for place in self._busy]
+            return [(place, self._clients[place]) for place in self._busy]
 
     def _take(self, sender: str | None) -> int:
         with self._lock:

@@ -14,13 +14,14 @@ import yaml
 
 from turncheck.engines.errors import EngineError
 from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError
+from turncheck.engines.rasa_server.pool import RasaPool
 from turncheck.messages.errors import UserError
 from turncheck.process.child_process import running_child, split_command
 from turncheck.process.temporary import temporary_folder
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml, write_responses_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from turncheck.process.child_process import Child
     from turncheck.project.model import Project
@@ -49,7 +50,8 @@ class RasaFiles:
 class RasaProcess:
     """A Rasa of the team's own: ``command`` is how it is called, ``environment`` all the variables that it gets.
 
-    Models are trained into ``folder``; the server is stopped where ``stack`` is closed.
+    Models are trained into ``folder``; the server is stopped where ``stack`` is closed. Of several ``servers`` each has
+    a port of its own, and all have one model.
     """
 
     def __init__(
@@ -61,8 +63,11 @@ class RasaProcess:
         folder: Path,
         stack: ExitStack,
         at_once: int,
+        servers: int = 1,
     ) -> None:
         self.training_seconds: float | None = None
+        self.alarm: Callable[[str], None] = lambda _: None
+        """Is told of a server that has gone, where there are several."""
         self._words = split_command("Rasa", command)
         self.files = files
         # What Rasa keeps between trainings belongs in no project, and these trainings are not reported.
@@ -74,6 +79,7 @@ class RasaProcess:
         self._folder = folder
         self._stack = stack
         self._at_once = at_once
+        self._servers = servers
         self._main: Path | None = None
         self._loaded: Path | None = None
         self._client: RasaClient | None = None
@@ -149,22 +155,32 @@ class RasaProcess:
         return self._client
 
     def _start(self, model: Path) -> RasaClient:
-        port = _free_port()
         credentials, endpoints = self._folder / "credentials.yml", self._folder / "endpoints.yml"
         # The project's own channels are left out: some of them would tell the world where to send its messages.
         credentials.write_text("rest:\n", encoding="utf-8")
         endpoints.write_text(yaml.safe_dump(dict(self.files.endpoints or {})), encoding="utf-8")
-        words = [*self._words, "run", "--enable-api", "--interface", "127.0.0.1", "--port", str(port)]
-        words += ["--model", str(model), "--credentials", str(credentials), "--endpoints", str(endpoints)]
-        child = self._stack.enter_context(running_child(_SERVER, words, self.files.root, self._environment))
-        url = f"http://127.0.0.1:{port}"
-        _wait(RasaClient(Access(url, timeout=_PROBE_SECONDS), sleep=lambda _: None), child)
-        return RasaClient(Access(url), at_once=self._at_once, ended=child.ended)
+        words = [*self._words, "run", "--enable-api", "--interface", "127.0.0.1", "--model", str(model)]
+        words += ["--credentials", str(credentials), "--endpoints", str(endpoints)]
+        started = [(port, self._server(words, port)) for port in _free_ports(self._servers)]
+        clients = []
+        for port, child in started:  # all are started before the first is waited for
+            url = f"http://127.0.0.1:{port}"
+            _wait(RasaClient(Access(url, timeout=_PROBE_SECONDS), sleep=lambda _: None), child)
+            clients.append(RasaClient(Access(url), at_once=self._at_once, ended=child.ended))
+        if len(clients) == 1:
+            return clients[0]
+        pool = RasaPool(clients)
+        pool.alarm = self.alarm
+        return pool
+
+    def _server(self, words: Sequence[str], port: int) -> Child:
+        command = [*words, "--port", str(port)]
+        return self._stack.enter_context(running_child(_SERVER, command, self.files.root, self._environment))
 
 
 @contextmanager
 def rasa_process(
-    command: str, files: RasaFiles, environment: Mapping[str, str], *, at_once: int
+    command: str, files: RasaFiles, environment: Mapping[str, str], *, at_once: int, servers: int = 1
 ) -> Iterator[RasaProcess]:
     """Yield a Rasa that is trained and started when it is needed, and stopped at the end whatever happens.
 
@@ -172,7 +188,8 @@ def rasa_process(
         UserError: the command cannot be read.
     """
     with temporary_folder("rasa") as folder, ExitStack() as stack:
-        yield RasaProcess(command, files, environment, folder=Path(folder), stack=stack, at_once=at_once)
+        own = Path(folder)
+        yield RasaProcess(command, files, environment, folder=own, stack=stack, at_once=at_once, servers=servers)
 
 
 def _wait(client: RasaClient, child: Child) -> None:
@@ -206,7 +223,10 @@ def _as_engine_error() -> Iterator[None]:
         raise EngineError(error.what, location=error.location, remedy=error.remedy) from error
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def _free_ports(number: int) -> list[int]:
+    """Return ports that nobody listens at, each another one."""
+    with ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(number)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [int(probe.getsockname()[1]) for probe in probes]

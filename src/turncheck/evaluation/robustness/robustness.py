@@ -16,6 +16,7 @@ from turncheck.evaluation.robustness.sentence import Sentence
 from turncheck.evaluation.robustness.words import base_language, words_for
 from turncheck.evaluation.splits import stable_folds
 from turncheck.report.robustness import FailedVariant, NoiseGroup, Robustness, SentenceUnderNoise
+from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import Example, NluData
     from turncheck.report.model import EngineInfo
+    from turncheck.work.workplace import Workplace
 
 MOST_SENTENCES: Final = 400
 """So many are varied, of every intent alike: more make the interval no narrower that anybody would notice."""
@@ -139,7 +141,7 @@ class _Reading:
 
 
 def cross_validate_robustness(
-    project: Project, trainer: NluTrainer, *, folds: int = 5, seed: int = 42, workers: int = 1
+    project: Project, trainer: NluTrainer, *, folds: int = 5, seed: int = 42, work: Workplace = HERE
 ) -> Robustness:
     """Vary the project's own sentences, each read by an engine that was trained without its fold.
 
@@ -154,7 +156,7 @@ def cross_validate_robustness(
     for one in variants:
         by_text[examples[one.example].text].append(one.sentence.text)
     texts = {text: tuple(dict.fromkeys(found)) for text, found in by_text.items()}
-    runs = run_folds(project, _WithVariants(trainer, texts), plan, workers=workers)
+    runs = run_folds(project, _WithVariants(trainer, texts), plan, work=work)
     read: dict[int, tuple[Parse, dict[str, Parse]]] = {}
     for run in runs:
         judged = plan.judged(run.fold)

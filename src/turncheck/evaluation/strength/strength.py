@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pickle
 import time
 from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,8 +17,8 @@ from turncheck.evaluation.strength.candidates import Candidates
 from turncheck.evaluation.strength.choice import chosen_tests
 from turncheck.evaluation.strength.mutants import mutants_of
 from turncheck.evaluation.strength.trial import try_mutant
-from turncheck.process.temporary import temporary_folder
 from turncheck.report.strength import KILLERS, MutantGroup, MutantResult, Strength
+from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from turncheck.evaluation.strength.trial import Trial
     from turncheck.project.model import Project
     from turncheck.validation.project_tests import ProjectTests
+    from turncheck.work.workplace import Workplace
 
 _WORTH_WORKERS = 8
 """Fewer mutants are done before a second process has started."""
@@ -41,21 +40,19 @@ _WORTH_WORKERS = 8
 class StrengthRun:
     """How mutants are tried. ``budget`` in seconds and ``most`` mutants: 0 means no limit; ``changed``: lines by file.
 
-    ``workers``: processes, 0 for one per processor. The result does not depend on it, but that more are tried within
-    the budget. ``suggest``: tests are looked for that would notice what no test notices.
+    ``suggest``: tests are looked for that would notice what no test notices.
     """
 
     seed: int = 42
     budget: float = 0.0
     most: int = 0
-    workers: int = 0
     changed: Lines | None = None
     suggest: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class _Trials:
-    """All that a worker needs: each makes the mutants anew, which takes no time."""
+    """All that a worker needs: each makes the mutants anew, which takes less than to send them."""
 
     project: Project
     bench: Bench
@@ -63,6 +60,11 @@ class _Trials:
     seed: int
     changed: Lines | None
     candidates: Candidates | None
+
+    @cached_property
+    def mutants(self) -> Sequence[Mutant]:
+        """All mutants that may be tried, in order."""
+        return mutants_of(self.project, self.seed, self.changed)
 
 
 def evaluate_strength(
@@ -72,6 +74,7 @@ def evaluate_strength(
     run: StrengthRun,
     *,
     server: ActionServer | None = None,
+    work: Workplace = HERE,
     progress: Callable[[int, int], None] | None = None,
 ) -> Strength:
     """Try the mutants of a project.
@@ -82,6 +85,7 @@ def evaluate_strength(
         tests: the project's own; those that fail already are left out.
         run: which mutants, and how long.
         server: runs custom actions of end-to-end cases; ``None``: nobody does.
+        work: where they are tried. The result does not depend on it, but that more are tried within the budget.
         progress: called after each mutant with how many of how many are done.
 
     Raises:
@@ -106,39 +110,21 @@ def evaluate_strength(
                 return
             yield number
 
-    results = []
-    for result in _tried(trials, found, in_time(), _workers(run.workers, len(chosen))):
-        results.append(result)
+    by_number: dict[int, Trial] = {}
+    is_long = len(chosen) >= _WORTH_WORKERS
+    tried = work.each(_try_number, trials, in_time(), total=len(chosen), kind="mutant", worth_processes=is_long)
+    for number, trial in tried:
+        by_number[number] = trial
         if progress is not None:
-            progress(len(results), len(chosen))
+            progress(len(by_number), len(chosen))
+    results = [by_number[number] for number in sorted(by_number)]
     suggested = chosen_tests(results, bench.unwalked)
     section = _section([one.result for one in results], len(numbers) - len(results), run, len(numbers))
     return msgspec.structs.replace(section, suggested=suggested)
 
 
-def _tried(trials: _Trials, mutants: Sequence[Mutant], numbers: Iterable[int], workers: int) -> Iterator[Trial]:
-    if workers == 1:
-        for number in numbers:
-            yield _try_one(trials, mutants[number])
-        return
-    from joblib import Parallel, delayed  # only where processes are started
-
-    with temporary_folder("mutants") as folder:
-        path = folder / "trials.pickle"
-        path.write_bytes(pickle.dumps(trials))
-        pool = Parallel(n_jobs=workers, return_as="generator", pre_dispatch=workers, batch_size=1)
-        yield from pool(delayed(_try_in_worker)(str(path), number) for number in numbers)
-
-
-@lru_cache(maxsize=1)
-def _read(path: str) -> tuple[_Trials, Sequence[Mutant]]:
-    trials: _Trials = pickle.loads(Path(path).read_bytes())
-    return trials, mutants_of(trials.project, trials.seed, trials.changed)
-
-
-def _try_in_worker(path: str, number: int) -> Trial:
-    trials, mutants = _read(path)
-    return _try_one(trials, mutants[number])
+def _try_number(trials: _Trials, number: int) -> Trial:
+    return _try_one(trials, trials.mutants[number])
 
 
 def _try_one(trials: _Trials, mutant: Mutant) -> Trial:
@@ -147,16 +133,6 @@ def _try_one(trials: _Trials, mutant: Mutant) -> Trial:
     # With more threads a sum is added up in another order, and its last digit may depend on the machine.
     with threadpool_limits(limits=1):
         return try_mutant(mutant, trials.bench, trials.behaviour, trials.candidates)
-
-
-def _workers(asked: int, mutants: int) -> int:
-    if mutants < _WORTH_WORKERS:
-        return 1
-    if asked == 0:
-        import joblib  # knows about containers and affinity
-
-        asked = int(joblib.cpu_count())
-    return min(asked, mutants)
 
 
 def _section(results: Sequence[MutantResult], not_tried: int, run: StrengthRun, total: int) -> Strength:

@@ -20,7 +20,18 @@ if TYPE_CHECKING:
 
 _OF_A_JOB: Final = frozenset(
     {
-        *("shard", "shards", "cache", "cache_folder", "out", "workers", "run_id", "allow_custom_code"),
+        *(
+            "shard",
+            "shards",
+            "cache",
+            "cache_folder",
+            "out",
+            "workers",
+            "cluster",
+            "rasa_servers",
+            "run_id",
+            "allow_custom_code",
+        ),
         *("base", "baseline", "comment", "check_run", "annotations", "artifact_name", "retention_days"),
         *("junit_flavour", "output_format", "rasa_url", "rasa_command", "kore_host", "kore_bot_id", "kore_bot_name"),
         *("kore_client_id", "action_endpoint", "action_server", "allow_hosts"),

@@ -18,6 +18,7 @@ from turncheck.run.evaluations import Evaluations
 from turncheck.run.head_start import HeadStart
 from turncheck.run.shards.document import EngineHead, Refusal, ShardHead
 from turncheck.run.shards.identity import project_digest, shared_settings, versions
+from turncheck.work.choice import workplace_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,11 +78,14 @@ def measure_shard(
     """
     inputs, project, tests = read_all(inputs, screen)
     answers = ShardAnswers(shard)
-    with engines_of_run(inputs, project, HeadStart(answers)) as engines:
+    with (
+        engines_of_run(inputs, project, HeadStart(answers)) as engines,
+        workplace_of(inputs.settings, screen) as work,
+    ):
         engines.show_progress(screen)
         if inputs.cache is not None:
             engines.use_cache(inputs.cache)
-        run = Evaluations(inputs, project, tests, engines, screen, head_start=HeadStart(answers))
+        run = Evaluations(inputs, project, tests, engines, screen, work=work, head_start=HeadStart(answers))
         try:
             run.evaluate()
         except KeyboardInterrupt:

@@ -1,0 +1,277 @@
+"""Tasks on the workers of a Dask cluster.
+
+A worker that is lost loses nothing: the scheduler gives its tasks, and what they share, to the others. Each task does
+the same wherever it runs, so that the results are the same. Whoever names a cluster trusts it: it runs what it is sent,
+and what comes back is read as it is.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import time
+import warnings
+from contextlib import contextmanager, suppress
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck import __version__
+from turncheck.engines.errors import EngineError
+from turncheck.messages.errors import UserError
+from turncheck.messages.plurals import count
+from turncheck.process.cache import surroundings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from turncheck.process.screen import Screen
+    from turncheck.work.workplace import Item, Result, Shared
+
+CONNECT_SECONDS: Final = 10.0
+WORKERS_SECONDS: Final = 10.0
+"""How long the first worker is waited for."""
+NO_WORKERS_SECONDS: Final = 60.0
+"""How long a cluster may be without any worker: one that restarts is there again by then."""
+_LOOK_SECONDS: Final = 1.0
+_TELL_SECONDS: Final = 5.0
+_UNDER_WAY: Final = 2
+"""Tasks for each worker: the next one is there when one is done."""
+_ONE_AT_A_TIME: Final = Lock()
+"""A task limits the threads of libraries, for its whole process: two at once would undo each other's limits."""
+_SAME_VERSION: Final = "Install the same version of turncheck, of Python and of the libraries everywhere."
+
+
+class Cluster:
+    """The workers of one scheduler, as far as they are there."""
+
+    def __init__(self, client: Any, address: str, screen: Screen) -> None:
+        self._client = client
+        self._address = address
+        self._screen = screen
+        self._workers: dict[str, int] = {}
+        self._seen = self._looked = time.monotonic()
+
+    @property
+    def size(self) -> int:
+        """How many workers there are."""
+        return max(1, len(self._workers))
+
+    def each(
+        self,
+        task: Callable[[Shared, Item], Result],
+        shared: Shared,
+        items: Iterable[Item],
+        *,
+        total: int,
+        kind: str = "task",
+        worth_processes: bool = True,  # noqa: ARG002 - they are there
+    ) -> Iterator[tuple[int, Result]]:
+        """Have the workers do the tasks; see :meth:`turncheck.work.workplace.Workplace.each`.
+
+        Raises:
+            EngineError: the scheduler or all workers are gone, a task ends each worker that it is given to, or a worker
+                has another turncheck.
+        """
+        content = pickle.dumps((task, shared))
+        waiting = enumerate(items)
+        under_way: dict[Any, int] = {}
+        done, told = 0, time.monotonic()
+        try:
+            with _in_words(self._address):
+                # A task of its own, not data: where its worker is lost, the scheduler has it done again.
+                common = self._submit(_unpacked, content)
+            while True:
+                for number, item in waiting:
+                    with _in_words(self._address):
+                        under_way[self._submit(_done, common, dict(_here()), item)] = number
+                    if len(under_way) >= _UNDER_WAY * self.size:
+                        break
+                if not under_way:
+                    return
+                for future in self._finished(list(under_way)):
+                    number = under_way.pop(future)
+                    result = self._result(future)
+                    done += 1
+                    if time.monotonic() - told > _TELL_SECONDS and done < total:
+                        told = time.monotonic()
+                        of = f"{done} of {count(total, kind)}" if total > 1 else count(total, kind)
+                        self._screen.progress(f"{of} done by {count(len(self._workers), 'worker')}")
+                    yield number, result
+        finally:
+            if under_way:
+                with suppress(Exception):  # a scheduler that is gone has nothing to cancel
+                    self._client.cancel(list(under_way), force=True)
+
+    def look(self) -> None:
+        """See which workers there are, and say which have gone.
+
+        Raises:
+            EngineError: the scheduler is gone, or for some time there has been no worker.
+        """
+        with _in_words(self._address):
+            if self._client.status != "running":
+                raise _gone(self._address)
+            found = self._client.nthreads()
+        for lost in sorted(self._workers.keys() - found.keys()):
+            left = count(len(found), "worker")
+            self._screen.alarm(f"The cluster's worker {lost} has gone ({left} left): what it was doing is done again.")
+        self._workers = found
+        self._looked = now = time.monotonic()
+        if found:
+            self._seen = now
+        elif now - self._seen > NO_WORKERS_SECONDS:
+            raise EngineError(
+                f"the cluster at {self._address} has had no workers for {NO_WORKERS_SECONDS:g} seconds",
+                remedy="Start some: dask worker --nthreads 1 ADDRESS",
+            )
+
+    def _finished(self, futures: list[Any]) -> Iterable[Any]:
+        """Wait until some of them are done."""
+        from distributed import wait  # the optional extra
+
+        wait_for: Any = wait  # it has no types
+        while True:
+            if time.monotonic() - self._looked > _LOOK_SECONDS:
+                self.look()
+            with _in_words(self._address), suppress(TimeoutError), self._client.as_current():
+                return list(wait_for(futures, timeout=_LOOK_SECONDS, return_when="FIRST_COMPLETED").done)
+
+    def _result(self, future: Any) -> Any:
+        """Return what a task returned, or raise what it raised."""
+        if future.status == "error":
+            error = future.exception()
+            with _in_words(self._address):
+                if type(error).__module__.partition(".")[0] == "distributed":
+                    raise error
+            raise error
+        with _in_words(self._address):
+            return future.result()
+
+    def _submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that what is sent is large
+            return self._client.submit(task, *arguments, pure=False)
+
+
+@contextmanager
+def connected(address: str, screen: Screen) -> Iterator[Cluster]:
+    """Yield the cluster of the scheduler at an address, all its workers with this version of turncheck.
+
+    Raises:
+        UserError: it cannot be reached, has no workers, or some with another version; or Dask is not installed.
+    """
+    try:
+        from distributed import Client  # the optional extra
+    except ImportError:
+        raise UserError("--cluster needs the extra 'dask'", remedy="pip install 'turncheck[dask]'") from None
+    for handler in logging.getLogger("distributed").handlers:
+        handler.setLevel(logging.CRITICAL + 1)  # what went wrong is said in our words
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that versions differ, of which we say more
+            client: Any = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]  # it has no types
+    except (OSError, ValueError, TimeoutError, TypeError) as error:
+        raise UserError(
+            f"the Dask scheduler at '{address}' cannot be reached: {error}",
+            remedy="Give its address as --cluster tcp://host:port.",
+        ) from None
+    try:
+        cluster = Cluster(client, address, screen)
+        _ensure_workers(client, address)
+        cluster.look()
+        _ensure_versions(client, address)
+        screen.note(f"The cluster at {address} has {count(len(client.nthreads()), 'worker')}.")
+        if max(client.nthreads().values(), default=1) > 1:
+            screen.note("Each of them does one task at a time, whatever its threads: start them with --nthreads 1.")
+        yield cluster
+    finally:
+        with suppress(Exception):  # a scheduler that is gone says no goodbye
+            client.close(timeout=CONNECT_SECONDS)
+
+
+def _ensure_workers(client: Any, address: str) -> None:
+    try:
+        client.wait_for_workers(1, timeout=WORKERS_SECONDS)
+    except TimeoutError:
+        raise UserError(
+            f"the cluster at {address} has no workers", remedy=f"Start some: dask worker --nthreads 1 {address}"
+        ) from None
+
+
+def _ensure_versions(client: Any, address: str) -> None:
+    faults = []
+    for worker, found in sorted(client.run(_versions, on_error="return").items()):
+        if isinstance(found, BaseException):
+            faults.append(f"{worker} has no turncheck {__version__} ({found})")
+        elif difference := _difference(found):
+            faults.append(f"{worker} has {difference}")
+    if faults:
+        more = "".join(f"\n- {fault}" for fault in faults)
+        raise UserError(
+            f"the workers of the cluster at {address} differ from what runs here:{more}", remedy=_SAME_VERSION
+        )
+
+
+def _versions() -> Mapping[str, str]:
+    """Return what results depend on; of processors of one kind no two need be the same."""
+    found = surroundings()
+    return {"turncheck": __version__, "code": found["turncheck"]} | {
+        name: words for name, words in found.items() if name not in {"turncheck", "cpu"}
+    }
+
+
+_here = _versions
+"""What runs here, as it is held against what workers say."""
+
+
+def _difference(found: Mapping[str, str]) -> str:
+    here = _here()
+    names = [name for name in here if found.get(name) != here[name]]
+    if names == ["code"]:
+        return f"turncheck {__version__} with other code"
+    return ", ".join(f"{name} {found.get(name)}, not {here[name]}" for name in names if name != "code")
+
+
+def _unpacked(content: bytes) -> Any:
+    return pickle.loads(content)
+
+
+def _done(common: tuple[Callable[[Any, Any], Any], Any], versions: Mapping[str, str], item: Any) -> Any:
+    """Do a task, in the worker. One that came to the cluster after we did has not been looked at yet."""
+    if versions != _versions():
+        raise EngineError(
+            "a worker that came to the cluster later has another version than what runs here", remedy=_SAME_VERSION
+        )
+    task, shared = common
+    with _ONE_AT_A_TIME:
+        return task(shared, item)
+
+
+def _gone(address: str) -> EngineError:
+    return EngineError(
+        f"the Dask scheduler at {address} is gone", remedy="Start it and its workers again, and then this run."
+    )
+
+
+@contextmanager
+def _in_words(address: str) -> Iterator[None]:
+    """Say in words what Dask raises.
+
+    Raises:
+        EngineError: the cluster can do no more.
+    """
+    from asyncio import CancelledError
+
+    from distributed import KilledWorker
+
+    try:
+        yield
+    except KilledWorker as error:
+        raise EngineError(
+            f"a task ended every worker of the cluster at {address} that it was given to: {error}",
+            remedy="Is their memory large enough? Their logs say more.",
+        ) from None
+    except (CancelledError, OSError) as error:
+        if isinstance(error, TimeoutError):  # of a wait, which goes on
+            raise
+        raise _gone(address) from error

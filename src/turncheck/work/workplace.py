@@ -1,0 +1,120 @@
+"""The one door to where tasks are done. What comes out does not depend on it.
+
+A task is a function of a module; it is given what all tasks of a call share, and an item of its own. All three go to
+other processes, and what it returns comes back.
+"""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from turncheck.process.temporary import temporary_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+Shared = TypeVar("Shared")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_BATCHES_PER_WORKER: Final = 4
+"""So that a slow one, or one that is lost, holds up little."""
+_MOST_IN_A_BATCH: Final = 500
+
+
+class Workplace(Protocol):
+    """Where tasks are done."""
+
+    @property
+    def size(self) -> int:
+        """How many other machines' workers do tasks at the same time; 0 where none but this machine does."""
+
+    def each(
+        self,
+        task: Callable[[Shared, Item], Result],
+        shared: Shared,
+        items: Iterable[Item],
+        *,
+        total: int,
+        kind: str = "task",
+        worth_processes: bool = True,
+    ) -> Iterator[tuple[int, Result]]:
+        """Yield what became of each item, with its number, as the results come: not in order.
+
+        Args:
+            task: what is done.
+            shared: given to all tasks; sent once to each process.
+            items: taken one after the other, not long before a task begins.
+            total: how many there are at most.
+            kind: what one is called where progress is shown.
+            worth_processes: whether the tasks take longer than starting a process.
+
+        Raises:
+            EngineError: the cluster can do no more.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """This machine: one task after the other, or in several processes. ``workers``: 0 for one per processor."""
+
+    workers: int = 1
+
+    @property
+    def size(self) -> int:
+        """Nobody but this machine."""
+        return 0
+
+    def each(
+        self,
+        task: Callable[[Shared, Item], Result],
+        shared: Shared,
+        items: Iterable[Item],
+        *,
+        total: int,
+        kind: str = "task",  # noqa: ARG002 - whoever asks counts
+        worth_processes: bool = True,
+    ) -> Iterator[tuple[int, Result]]:
+        """Do the tasks; see :meth:`Workplace.each`."""
+        workers = min(self.workers or (_processors() if worth_processes else 1), total)
+        if workers <= 1:
+            for number, item in enumerate(items):
+                yield number, task(shared, item)
+            return
+        from joblib import Parallel, delayed  # only where processes are started
+
+        with temporary_folder("work") as folder:
+            path = Path(folder, "shared.pickle")
+            path.write_bytes(pickle.dumps(shared))
+            pool = Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch=workers, batch_size=1)
+            tasks = enumerate(items)
+            yield from pool(delayed(_in_process)(task, str(path), number, item) for number, item in tasks)
+
+
+HERE: Final = Local()
+
+
+def batches(items: Sequence[Item], work: Workplace) -> list[Sequence[Item]]:
+    """Divide items that take little time each into parts that are worth sending."""
+    size = min(_MOST_IN_A_BATCH, ceil(len(items) / (_BATCHES_PER_WORKER * max(1, work.size)))) or 1
+    return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+def _in_process(task: Callable[[Any, Item], Result], path: str, number: int, item: Item) -> tuple[int, Result]:
+    return number, task(_read(path), item)
+
+
+@lru_cache(maxsize=1)
+def _read(path: str) -> Any:
+    return pickle.loads(Path(path).read_bytes())
+
+
+def _processors() -> int:
+    import joblib  # knows about containers and affinity
+
+    return int(joblib.cpu_count())

@@ -1,0 +1,96 @@
+"""A Dask scheduler and its workers, as processes of their own that a test can kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from turncheck.engines.base import NluEngine
+from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
+from turncheck.project.model import Project
+
+_WORKER = ("--nthreads", "1", "--no-nanny", "--no-dashboard")
+_SECONDS = 60.0
+_TRAINING_SECONDS = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class SlowTrainer:
+    """Trains as slowly as a large assistant is, so that a worker is lost in the middle of it."""
+
+    seed: int
+
+    def fit(self, project: Project) -> NluEngine:
+        """Train, after a while."""
+        time.sleep(_TRAINING_SECONDS)
+        return EmbeddedNluTrainer(self.seed).fit(project)
+
+
+class DaskCluster:
+    """``address`` is the scheduler's; ``workers`` run as long as nobody kills them."""
+
+    def __init__(self, folder: Path) -> None:
+        file = folder / "scheduler.json"
+        self.scheduler = _started(
+            *("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
+        )
+        end = time.monotonic() + _SECONDS
+        while not (file.exists() and file.read_text()):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        self.address: str = json.loads(file.read_text())["address"]
+        self.workers: list[subprocess.Popen[bytes]] = []
+
+    def add_worker(self, environment: Mapping[str, str] | None = None) -> None:
+        """Start one more worker."""
+        self.workers.append(_started("worker", *_WORKER, self.address, environment=environment))
+
+    def await_workers(self, number: int) -> None:
+        """Wait until so many are there."""
+        from distributed import Client
+
+        with Client(self.address, timeout=_SECONDS, set_as_default=False) as client:  # type: ignore[no-untyped-call]  # it has no types
+            client.wait_for_workers(number, timeout=_SECONDS)
+
+    def kill_worker(self) -> None:
+        """End one as a machine does that is switched off."""
+        if self.workers:
+            worker = self.workers.pop()
+            worker.kill()
+            worker.wait(timeout=20)
+
+    def stop(self) -> None:
+        """End what still runs."""
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+            process.wait(timeout=20)
+
+
+@contextmanager
+def dask_cluster(folder: Path, workers: int) -> Iterator[DaskCluster]:
+    """Yield a cluster with so many workers; all of it is killed at the end."""
+    cluster = DaskCluster(folder)
+    try:
+        for _ in range(workers):
+            cluster.add_worker()
+        if workers:
+            cluster.await_workers(workers)
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+def _started(kind: str, *words: str, environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", f"distributed.cli.dask_{kind}", *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent), **(environment or {})},
+    )

@@ -1,0 +1,230 @@
+"""A run whose work is spread over a Dask cluster: the report of one machine, whichever workers are lost on the way."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from dask_cluster import SlowTrainer, dask_cluster
+from distributed import LocalCluster
+from test_strength import CASES, STORIES, small_bot
+
+from turncheck.cli import run_command_line
+from turncheck.engines.errors import CutShortError, EngineError
+from turncheck.evaluation.fold_runs import FoldRun, run_folds
+from turncheck.evaluation.splits import Folds, stable_folds
+from turncheck.messages.errors import UserError
+from turncheck.process.screen import Screen
+from turncheck.project.model import Project
+from turncheck.project.reader import read_project
+from turncheck.work import cluster as cluster_module
+from turncheck.work.cluster import connected
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+QUIET = Screen(quiet=True)
+
+
+def turncheck(*arguments: str | Path) -> int:
+    return run_command_line([str(argument) for argument in arguments])
+
+
+@pytest.fixture(autouse=True)
+def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of these tests in CI is not the one that they are about."""
+    for name in ("GITHUB_ACTIONS", "GITLAB_CI", "TF_BUILD", "BITBUCKET_BUILD_NUMBER", "CI"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="module")
+def local() -> Iterator[str]:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:  # type: ignore[no-untyped-call]  # it has no types
+        yield cluster.scheduler_address
+
+
+def bot(folder: Path) -> Path:
+    """A bot with something of each kind to do: folds, stories of two kinds, cases, mutants."""
+    root = small_bot(folder / "bot", test_stories=STORIES, e2e_test_cases=CASES)
+    more = "".join(
+        f"  - story: again {number}\n    steps:\n      - intent: greet\n      - action: utter_hello\n"
+        for number in range(9)
+    )
+    (root / "tests/test_stories.yml").write_text(STORIES.lstrip() + more)
+    return root
+
+
+def report_of(folder: Path) -> dict[str, object]:
+    report = json.loads((folder / "report.json").read_bytes())
+    del report["timings"]
+    return report  # type: ignore[no-any-return]
+
+
+FLAGS = (
+    "--no-cache",
+    "--baseline",
+    "none",
+    "--strength",
+    "all",
+    "--strength-budget",
+    "0",
+    "--robustness",
+    "--folds",
+    "2",
+)
+
+
+def test_a_run_on_a_cluster_reports_what_one_machine_does(
+    local: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = bot(tmp_path)
+    code = turncheck("run", project, *FLAGS, "--out", tmp_path / "one", "--quiet")
+
+    assert turncheck("run", project, *FLAGS, "--cluster", local, "--out", tmp_path / "many") == code
+
+    assert f"The cluster at {local} has 2 workers." in capsys.readouterr().err
+    one, many = report_of(tmp_path / "one"), report_of(tmp_path / "many")
+    assert json.dumps(many) == json.dumps(one)
+    assert {"nlu", "core", "e2e", "strength", "robustness"} <= {name for name, section in one.items() if section}
+
+
+def test_a_pipeline_that_learns_gives_the_same_to_the_last_digit(local: str, tmp_path: Path) -> None:
+    project = shutil.copytree(EXAMPLES / "pizzeria", tmp_path / "pizzeria")
+    (project / "tests" / "test_nlu.yml").unlink()
+    flags = ("--no-cache", "--baseline", "none", "--evaluations", "nlu", "core", "--folds", "2", "--quiet")
+    turncheck("run", project, *flags, "--out", tmp_path / "one")
+
+    turncheck("run", project, *flags, "--cluster", local, "--out", tmp_path / "many")
+
+    assert json.dumps(report_of(tmp_path / "many")) == json.dumps(report_of(tmp_path / "one"))
+
+
+def test_shards_and_a_cluster_go_together(local: str, tmp_path: Path) -> None:
+    project = bot(tmp_path)
+    turncheck("run", project, "--no-cache", "--baseline", "none", "--out", tmp_path / "one", "--quiet")
+    places = [tmp_path / "shard-1", tmp_path / "shard-2"]
+    for number, place in enumerate(places, 1):
+        flags = ("--shard", f"{number}/2", "--cluster", local, "--no-cache", "--out", place, "--quiet")
+        assert turncheck("run", project, *flags) == 0
+
+    turncheck("report", "merge", *places, "--baseline", "none", "--out", tmp_path / "merged", "--quiet")
+
+    assert json.dumps(report_of(tmp_path / "merged")) == json.dumps(report_of(tmp_path / "one"))
+
+
+# --- what is lost on the way -----------------------------------------------------------------------------------------
+
+
+def folds(folder: Path) -> tuple[Project, Folds]:
+    root = small_bot(folder / "bot")
+    lines = ['version: "3.1"', "nlu:"]
+    for intent, word in {"greet": "hello", "bye": "goodbye"}.items():
+        lines += [f"- intent: {intent}", "  examples: |", *(f"    - {word} number {number}" for number in range(9))]
+    (root / "data" / "nlu.yml").write_text("\n".join(lines) + "\n")
+    project = read_project(root)
+    plan = stable_folds(project.nlu.examples, 9, 1)
+    assert all(plan.judged(fold) for fold in range(9))
+    return project, plan
+
+
+def test_what_is_lost_on_the_way_is_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project, plan = folds(tmp_path)
+    expected = run_folds(project, SlowTrainer(1), plan)
+    shown = StringIO()
+    with dask_cluster(tmp_path, 3) as cluster:
+
+        def run(progress: Callable[[int, int], None]) -> list[FoldRun]:
+            with connected(cluster.address, Screen(stream=shown)) as work:
+                return run_folds(project, SlowTrainer(1), plan, work=work, progress=progress)
+
+        def kill_two(done: int, total: int) -> None:
+            if done in {1, 2}:
+                cluster.kill_worker()
+                time.sleep(1.1)  # until it is looked for
+
+        def replace_the_last(done: int, total: int) -> None:
+            if done == 1:
+                cluster.kill_worker()
+                cluster.add_worker()
+
+        assert run(kill_two) == expected
+        assert shown.getvalue().count("has gone") == 2
+        assert run(replace_the_last) == expected
+
+        monkeypatch.setattr(cluster_module, "NO_WORKERS_SECONDS", 2.0)
+        with pytest.raises(CutShortError, match="has had no workers for 2 seconds") as raised:
+            run(lambda done, total: cluster.kill_worker())
+        assert len(raised.value.finished) >= 1
+
+        cluster.add_worker()
+        cluster.await_workers(1)
+        with pytest.raises(CutShortError, match=f"the Dask scheduler at {cluster.address} is gone") as raised:
+            run(lambda done, total: cluster.scheduler.kill())
+        assert len(raised.value.finished) >= 1
+
+
+# --- what cannot be used ---------------------------------------------------------------------------------------------
+
+
+def test_a_scheduler_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = bot(tmp_path)
+
+    assert turncheck("run", project, "--cluster", "tcp://127.0.0.1:9", "--out", tmp_path / "out") == 2
+
+    assert "the Dask scheduler at 'tcp://127.0.0.1:9' cannot be reached" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("address", ["nowhere", "http://127.0.0.1:1", "", "tcp://"])
+def test_what_is_no_address_is_said(address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert turncheck("run", bot(tmp_path), f"--cluster={address}", "--out", tmp_path / "out") == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_workers_with_another_version_are_named(local: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = {**cluster_module._versions(), "numpy": "1.0", "python": "3.99"}
+    monkeypatch.setattr(cluster_module, "_here", lambda: here)
+
+    refused = pytest.raises(UserError, match=r"- tcp://\S+ has numpy \S+, not 1.0, python \S+, not 3.99")
+    with refused, connected(local, QUIET):
+        pass
+
+
+def test_a_cluster_without_workers_or_without_turncheck_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_module, "WORKERS_SECONDS", 1.0)
+    (tmp_path / "turncheck").mkdir()
+    (tmp_path / "turncheck" / "__init__.py").write_text("raise ImportError('another one')\n")
+    with dask_cluster(tmp_path, 0) as cluster:
+        with pytest.raises(UserError, match="has no workers"), connected(cluster.address, QUIET):
+            pass
+        cluster.add_worker({"PYTHONPATH": str(tmp_path)})
+        cluster.await_workers(1)
+        with pytest.raises(UserError, match="has no turncheck"), connected(cluster.address, QUIET):
+            pass
+
+
+def test_a_worker_that_comes_later_is_looked_at_too(local: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with connected(local, QUIET) as work:
+        monkeypatch.setattr(cluster_module, "_here", lambda: {"turncheck": "0.0"})
+        with pytest.raises(EngineError, match="another version"):
+            list(work.each(divmod, 7, [2, 3], total=2))
+
+
+def test_what_a_task_raises_is_raised_here(local: str) -> None:
+    with connected(local, QUIET) as work:
+        assert dict(work.each(divmod, 7, [2, 3], total=2)) == {0: (3, 1), 1: (2, 1)}
+        with pytest.raises(ZeroDivisionError):
+            list(work.each(divmod, 7, [2, 0], total=2))
+        with pytest.raises(FileNotFoundError):
+            list(work.each(open, "/nowhere/at/all", ["r"], total=1))
+
+
+def test_a_cluster_is_for_the_embedded_engine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ("--engine", "rasa", "--rasa-url", "http://127.0.0.1:9", "--cluster", "tcp://127.0.0.1:9")
+    assert turncheck("run", bot(tmp_path), *flags, "--out", tmp_path / "out") == 2
+    assert "--cluster is for the engine 'embedded'" in capsys.readouterr().err
