@@ -17,7 +17,8 @@ from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.project.model import Project
 
 _WORKER = ("--nthreads", "1", "--no-nanny", "--no-dashboard")
-_SECONDS = 60.0
+_SECONDS = 240.0
+"""A busy machine takes its time to start a process."""
 _TRAINING_SECONDS = 0.3
 
 
