@@ -9,6 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.wording import expected_got
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.embedded.policies.trainer import train_ensemble
 from turncheck.evaluation.stories import evaluate_stories
@@ -128,7 +129,7 @@ def _said(result: StoryResult) -> str:
 
 def _first_fault(result: StoryResult) -> str:
     wrong = next((step for step in result.steps if not step.passed), None)
-    return "" if wrong is None else f": expected {wrong.wanted}, got {wrong.got}"
+    return "" if wrong is None else f": {expected_got(wrong.wanted, wrong.got)}"
 
 
 def _verdicts(project: Project, tests: Sequence[Path]) -> dict[str, list[StoryResult]]:

@@ -13,7 +13,7 @@ from turncheck.comparison.gone_tests import gone_from
 from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, NotMeasured, family_of, find_metric, metrics_of
 from turncheck.comparison.verdict import FailedBy, GateResult
-from turncheck.comparison.wording import change, figure, no_verdict, why_no_baseline
+from turncheck.comparison.wording import change, expected_got, figure, no_verdict, why_no_baseline
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def _label(name: str) -> str | None:
 
 
 def _wrong(text: str, expected: str | None, got: str, location: Location | None) -> FailedBy:
-    return FailedBy(what=f"{text}: expected {expected}, got {got}", location=location)
+    return FailedBy(what=f"{text}: {expected_got(expected, got)}", location=location)
 
 
 def _behind(report: Report, comparison: Comparison | None, name: str) -> tuple[FailedBy, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.changes import CaseChange, MisunderstoodSentence, Named, TrainingChange
+from turncheck.comparison.wording import expected_got
 from turncheck.messages.location import Location
 from turncheck.report.end_to_end import FALLBACK
 
@@ -104,7 +105,7 @@ def words_of_difference(sentence: Misunderstanding, *, case: bool) -> str:
     return (
         f"'{sentence.text}': on the base {expected}, now {predicted}"
         if case
-        else f"'{sentence.text}': expected {expected}, got {predicted}"
+        else f"'{sentence.text}': {expected_got(expected, predicted)}"
     )
 
 

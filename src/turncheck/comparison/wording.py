@@ -18,13 +18,35 @@ if TYPE_CHECKING:
     from turncheck.comparison.metrics import Kind
     from turncheck.comparison.model import Comparison
 
-__all__ = ["change", "count", "difference", "few", "figure", "no_verdict", "why_no_baseline"]
+__all__ = [
+    "EXPECTED",
+    "GOT",
+    "change",
+    "count",
+    "difference",
+    "expected_got",
+    "few",
+    "figure",
+    "no_verdict",
+    "why_no_baseline",
+]
 
 MINUS: Final = "−"
+EXPECTED: Final = "expected "
+GOT: Final = ", got "
 _LEAST: Final = 0.001
 _EXACT: Final = 1e-12
 _NONE: Final = "±0"
 _HARDLY_ANY: Final = "≈ ±0"
+
+
+def expected_got(expected: str | None, got: str | None) -> str:
+    """What was expected and what came, as every document words it.
+
+    >>> expected_got("greet", "goodbye")
+    'expected greet, got goodbye'
+    """
+    return f"{EXPECTED}{expected}{GOT}{got}"
 
 
 def figure(value: float, kind: Kind, *, apart_from: float | None = None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.cases import batch_actual, batch_expected
-from turncheck.comparison.wording import count, figure
+from turncheck.comparison.wording import count, expected_got, figure
 from turncheck.render.covered_text import KIND_NAMES, covered_lines
 from turncheck.render.sinks.terminal import place, text
 
@@ -86,5 +86,5 @@ def _failure(case: BatchCase) -> str:
     if case.result == "not-evaluated":
         return f"{said}: {text(batch_actual(case), 400)}"
     remark = f" ({text(case.reason)})" if case.reason else ""
-    words = f"{said}: expected {text(batch_expected(case))}, got {text(batch_actual(case))}{remark}"
+    words = f"{said}: {expected_got(text(batch_expected(case)), text(batch_actual(case)))}{remark}"
     return f"{case.result.upper()} {words}"

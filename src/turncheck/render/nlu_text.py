@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from turncheck.comparison.wording import expected_got
 from turncheck.messages.plurals import count
 from turncheck.render.covered_text import covered_lines
 from turncheck.render.engine_text import substitution_lines
@@ -93,7 +94,7 @@ def _where_to_look(nlu: Nlu, folder: str) -> Iterator[str]:
         yield "Most confused:"
     for pair in nlu.insights.confused[:_MOST_CONFUSED]:
         first, second = text(pair.first), text(pair.second)
-        yield f"  expected {first}, got {second}: {pair.first_as_second}; the other way round: {pair.second_as_first}"
+        yield f"  {expected_got(first, second)}: {pair.first_as_second}; the other way round: {pair.second_as_first}"
     if nlu.insights.mislabelled:
         yield "Perhaps mislabelled, since the engine contradicts surely:"
     for index in nlu.insights.mislabelled[:_MOST_CONFUSED]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.comparison.misunderstood import ELSE, expected_and_predicted
+from turncheck.comparison.wording import EXPECTED, GOT
 from turncheck.render.spans import Code, Place, Prose, Said, line
 from turncheck.report.end_to_end import FALLBACK
 
@@ -20,13 +21,13 @@ def expected_got(expected: str, got: str, remark: str = "") -> Line:
     if not expected:  # no step failed: something kept the case from being run to its end
         return line(Prose(got))
     if not got:
-        return line("expected ", Code(expected), ", but ", Prose(remark))
-    return line("expected ", Code(expected), ", got ", Code(got), line(" ", Prose(remark)) if remark else ())
+        return line(EXPECTED, Code(expected), ", but ", Prose(remark))
+    return line(EXPECTED, Code(expected), GOT, Code(got), line(" ", Prose(remark)) if remark else ())
 
 
 def expected_intent(sentence: str, expected: str, got: str, confidence: float | None = None, *, was: str = "") -> Line:
     """``'hello': expected greet, got goodbye (0.71)``; ``was``: what else there is to say of the sentence."""
-    wrong = line("expected ", Code(expected), ", got ", Code(got) if got else "no intent")
+    wrong = line(EXPECTED, Code(expected), GOT, Code(got) if got else "no intent")
     return line(Said(sentence), was, ": ", wrong, sure(confidence))
 
 
@@ -37,7 +38,7 @@ def understood_as(sentence: str, expected: str, got: str, *, case: bool) -> Line
 
 def expected_understood(expected: str, got: str, *, case: bool, near: str = "") -> Line:
     """The same without the sentence; ``near``: the training sentence that it was like on the base."""
-    wanted, found = ("on the base ", ", now ") if case else ("expected ", ", got ")
+    wanted, found = ("on the base ", ", now ") if case else (EXPECTED, GOT)
     return line(wanted, understood(expected), line(", like ", Said(near)) if near else (), found, understood(got))
 
 

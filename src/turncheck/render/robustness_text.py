@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from turncheck.render.phrases import expected_got, sure
 from turncheck.render.sinks.terminal import place, text
-from turncheck.render.spans import Code, Said, line, plain
+from turncheck.render.spans import Said, line, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +21,7 @@ def variant_line(one: FailedVariant, intent: str) -> Line:
     """Say what became of a variant: ``typo: 'ordwr a pizza': expected order, got inform (0.41)``."""
     head = line(f"{one.family}: ", Said(one.text), ": ")
     if one.intent_failed:
-        return line(head, "expected ", Code(intent), ", got ", Code(one.predicted or ""), f" ({one.confidence:.2f})")
+        return line(head, expected_got(intent, one.predicted or "no intent"), sure(one.confidence))
     return line(head, "its entities are no longer found")
 
 
