@@ -22,7 +22,7 @@ from hostile import HOSTILE
 from turncheck.ci.comment import StickyComment, stamped
 from turncheck.ci.gitlab.api import GitLabClient, GitLabProject
 from turncheck.ci.gitlab.host import GitLab
-from turncheck.ci.host import HostError, Stamp, Target
+from turncheck.ci.host import Base, HostError, Stamp, Target
 from turncheck.ci.rest import NotFoundError, Patience, RefusedError, RestError
 from turncheck.cli import run_command_line
 from turncheck.process.secret import Secret
@@ -348,6 +348,22 @@ def test_a_branch_with_an_open_merge_request_speaks_there_and_is_held_against_it
     base = host.base(lambda _, error: warned.append(error))
     assert base is not None
     assert (base.branch, len(warned)) == ("main", 1)
+
+
+def test_a_pull_request_of_github_that_gitlab_builds_names_its_target() -> None:
+    variables = {
+        "GITLAB_CI": "true",
+        "CI_DEFAULT_BRANCH": "main",
+        "CI_COMMIT_BRANCH": "feature",
+        "CI_EXTERNAL_PULL_REQUEST_IID": "3",
+        "CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_NAME": "develop",
+        "CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_SHA": "c" * 40,
+    }
+    host = GitLab.detect(variables, None)
+    assert host is not None
+
+    assert host.base(lambda *_: None) == Base("develop", head="HEAD", tip="c" * 40)
+    assert host.run.of_a_change
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, "!7", "%7", '%"v1"', "&7", "$7", "~7", "^alert#7", "/close", "x !7 %1 &2"])

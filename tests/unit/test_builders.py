@@ -235,3 +235,14 @@ def test_circleci_has_the_target_of_its_change_asked_for(monkeypatch: pytest.Mon
     warned: list[str] = []
     assert host.base(lambda what, error: warned.append(f"{what}: {error.what}")) is None
     assert warned == ["the target of this pull request, so git's default branch is taken to be it: GitHub answers 403"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "ascii"])
+def test_the_parameters_of_teamcity_are_read_as_they_are_written(tmp_path: Path, encoding: str) -> None:
+    file = tmp_path / "build.properties"
+    name = "f\\u00fcr" if encoding == "ascii" else "f\u00fcr"
+    file.write_bytes(f"teamcity.pullRequest.number=7\nteamcity.pullRequest.target.branch={name}\n".encode(encoding))
+
+    host = host_of({"TEAMCITY_VERSION": "2026.1", "TEAMCITY_BUILD_PROPERTIES_FILE": str(file)})
+
+    assert host.base(refuse) == Base("f\u00fcr", head="HEAD")

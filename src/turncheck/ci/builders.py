@@ -244,9 +244,13 @@ def _properties(path: str) -> dict[str, str]:
     """Read a file of Java properties, as TeamCity writes them: a line each, a backslash before what is special."""
     try:
         with Path(path).open("rb") as file:
-            text = file.read(_MOST_PROPERTIES).decode("latin-1")
-    except OSError:
+            content = file.read(_MOST_PROPERTIES)
+    except (OSError, ValueError):  # a path with a null byte
         return {}
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:  # what Java itself writes is ASCII
+        text = content.decode("latin-1")
     found = {}
     for line in text.splitlines():
         match = re.match(r"\s*(?![#!])((?:[^\\=:\s]|\\.)+)\s*[=:]\s*(.*)", line)

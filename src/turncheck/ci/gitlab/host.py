@@ -67,7 +67,9 @@ class GitLab(JobHost):
             url=given.address("CI_JOB_URL", "CI_PIPELINE_URL"),
             workspace=given.folder("CI_PROJECT_DIR"),
             stamp=given.stamp("CI_PIPELINE_ID", "CI_JOB_ID"),
-            of_a_change=bool(given.text("CI_MERGE_REQUEST_IID", "CI_OPEN_MERGE_REQUESTS")),
+            of_a_change=bool(
+                given.text("CI_MERGE_REQUEST_IID", "CI_OPEN_MERGE_REQUESTS", "CI_EXTERNAL_PULL_REQUEST_IID")
+            ),
             of_a_fork=given.text("CI_MERGE_REQUEST_SOURCE_PROJECT_ID") != given.text("CI_MERGE_REQUEST_PROJECT_ID"),
             merges=given.commit("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA"),
         )
@@ -114,6 +116,8 @@ class GitLab(JobHost):
         if target := given.branch("CI_MERGE_REQUEST_TARGET_BRANCH_NAME"):
             commit = given.commit("CI_MERGE_REQUEST_TARGET_BRANCH_SHA", "CI_MERGE_REQUEST_DIFF_BASE_SHA")
             return Base(target, commit, head="HEAD")
+        if target := given.branch("CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_NAME"):  # of GitHub, which GitLab builds
+            return Base(target, head="HEAD", tip=given.commit("CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_SHA"))
         if (number := self._open_merge_request()) is not None and self._project is not None:
             try:
                 return Base(self._project.merge_request(number).base_ref, head="HEAD")
