@@ -94,6 +94,26 @@ def test_the_figures_of_rasa_nlu_0_11_are_ours(tmp_path: Path, monkeypatch: pyte
     assert f"Accuracy:  {report['accuracy']}" in printed
 
 
+def test_a_comparison_has_the_tree_of_rasa_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = commands_below("keyword_crf_110", tmp_path, monkeypatch)
+    run = run_of("keyword_crf_110", "comparison")
+    assert run_command_line(run["command"].split()[1:]) == 0
+    # which sentences are left out is random there: files of errors and of entities are there or not
+    at_random = ("_errors.json", "CRFEntityExtractor_report.json", "done.json")
+    ours = {name for name in files_below(Path("results")) if not name.endswith(at_random)}
+    theirs = {name for name in run["files"] if not name.endswith(at_random)}
+    assert theirs <= ours
+    assert {Path(name).name for name in ours - theirs} == {"nlu_comparison.json", "nlu_model_comparison_graph.png"}
+    train = "results/cmp/run_1/0%_exclusion/train/responses.md"
+    assert Path(train).read_text() == (expected / "comparison" / train).read_text()
+    test = Path("results/cmp/run_1/test.md").read_text()
+    assert headers(test) == headers((expected / "comparison" / "results/cmp/run_1/test.md").read_text())
+
+
+def headers(markdown: str) -> list[str]:
+    return sorted(line for line in markdown.splitlines() if line.startswith("##"))
+
+
 @pytest.mark.parametrize(("version", "names"), [("1", {"hist.png", "confmat.png"}), ("2", {"intent_histogram.png"})])
 def test_a_version_can_be_asked_for(
     version: str, names: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

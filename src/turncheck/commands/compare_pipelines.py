@@ -30,12 +30,12 @@ from turncheck.project.nlu_data import NluData
 from turncheck.project.reader import read_project
 from turncheck.publishing.files import write_all, write_file
 from turncheck.render.nlu_comparison import CurvePoint, draw_curves, figures_json, results_json
-from turncheck.render.rasa_files import nlu_files
+from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import text
 from turncheck.report.model import ProjectInfo
 from turncheck.run.reading import ensure_there
-from turncheck.run.report_of import report_of
+from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import ensure_readable, read_assistant
 from turncheck.work.choice import workplace_of
 
@@ -119,7 +119,10 @@ def run_compare_nlu(
             f"there is nothing to compare on: no intent has {FEWEST_EXAMPLES} examples",
             remedy="Name more NLU data with --nlu.",
         )
-    _write_data(data, responses, plans, output.folder)
+    major = major_of_files(project_info(project), output.rasa_files)
+    _write_data(data, responses, plans, output.folder, major)
+    # Until Rasa 1 nothing was drawn but the curves.
+    of_each = replace(output, rasa_files=major, plots=output.plots and major >= NAMED_AS_TODAY)
     vectors = chosen_vectors(settings.vectors, data)
     tasks = [
         _task(
@@ -129,7 +132,7 @@ def run_compare_nlu(
             plan,
             percentage,
             settings=settings,
-            output=output,
+            output=of_each,
             vectors=vectors,
         )
         for plan in plans
@@ -167,15 +170,28 @@ def _pipelines(options: NluTestOptions, configs: Sequence[Path], screen: Screen)
     return pipelines
 
 
-def _write_data(data: NluData, responses: Mapping[str, Response], plans: Sequence[RunPlan], folder: Path) -> None:
+def _write_data(
+    data: NluData, responses: Mapping[str, Response], plans: Sequence[RunPlan], folder: Path, major: int
+) -> None:
+    """Write what each run trains on and is tested on: YAML, until Rasa 1 Markdown."""
+    write_nlu, write_responses, suffix = write_nlu_yaml, write_responses_yaml, "yml"
+    if major < NAMED_AS_TODAY:
+        from turncheck.project.formats import markdown_writer  # most projects are newer
+
+        write_nlu, write_responses, suffix = (
+            markdown_writer.write_nlu_markdown,
+            markdown_writer.write_responses_markdown,
+            "md",
+        )
+    kind = "text/markdown" if suffix == "md" else "application/yaml"
     for plan in plans:
-        files = [_yaml(f"run_{plan.number}/test.yml", write_nlu_yaml(replace(data, examples=plan.test)))]
+        files = [Rendered(f"run_{plan.number}/test.{suffix}", kind, write_nlu(replace(data, examples=plan.test)))]
         for percentage, kept in plan.included.items():
             train = f"run_{plan.number}/{percentage}%_exclusion/train"
-            needed = write_responses_yaml(needed_responses(kept, responses))
+            needed = write_responses(needed_responses(kept, responses))
             files += [
-                _yaml(f"{train}/train.yml", write_nlu_yaml(replace(data, examples=kept))),
-                _yaml(f"{train}/responses.yml", needed),
+                Rendered(f"{train}/train.{suffix}", kind, write_nlu(replace(data, examples=kept))),
+                Rendered(f"{train}/responses.{suffix}", kind, needed),
             ]
         write_all(folder, files)
 
@@ -266,7 +282,8 @@ def fit_and_judge(task: Task) -> Outcome:
             return Outcome(Score(task.pipeline, task.run, task.percentage, 0.0, (), str(error)), ())
         measured = evaluate_held_out(task.project, engine, task.test)
     section = measured.section
-    files = nlu_files(section, successes=task.output.successes, errors=task.output.errors)
+    major = max(task.output.rasa_files or 0, 1)
+    files = nlu_files(section, successes=task.output.successes, errors=task.output.errors, major=major)
     if task.output.plots:
         from turncheck.render.plots import nlu_plots  # imports matplotlib
 
@@ -396,7 +413,3 @@ def _advice_text(advice: Advice) -> list[str]:
         else:
             lines.append(f"Whether more data would help {name} is open: {gain}.")
     return lines
-
-
-def _yaml(name: str, content: str) -> Rendered:
-    return Rendered(name, "application/yaml", content)

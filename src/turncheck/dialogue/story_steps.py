@@ -170,7 +170,7 @@ class _Cutter:
             case CheckpointStep():
                 self._checkpoint(step)
             case EventStep():
-                pass  # these events of Rasa 1.x change nothing that a policy sees
+                self._ensure_open()  # these events of Rasa 1.x change nothing that a policy sees, but are some
             case OrStep():
                 alternatives = [
                     user_uttered(part) if isinstance(part, UserStep) else self._slot_set(part)
