@@ -19,6 +19,7 @@ from turncheck.project.conversion.result import Converted
 from turncheck.project.conversion.yaml_data import YAML_SUFFIXES, convert_yaml_data
 from turncheck.project.files import read_data
 from turncheck.project.folder import ProjectFolder
+from turncheck.project.older_config import files_apart
 from turncheck.project.project_file import DATA_KEYS
 from turncheck.project.reader import read_nlu, read_nlu_responses, read_project, read_stories
 from turncheck.project.testfiles import find_test_stories
@@ -56,7 +57,7 @@ def run_data_convert(conversion: Conversion, screen: Screen) -> int:
     Raises:
         UserError: a file is missing, or there is nothing of an older Rasa to convert.
     """
-    paths = list(conversion.files) or [conversion.project / _DEFAULTS[conversion.kind]]
+    paths = list(conversion.files) or _usual(conversion.project, conversion.kind)
     for path in paths:
         if not path.exists():
             raise UserError(f"there is no '{path}'", remedy="Name the files to convert.")
@@ -89,6 +90,12 @@ def run_data_convert(conversion: Conversion, screen: Screen) -> int:
             sys.stdout.write(f"Checked: both projects treat {' and '.join(behaviour.compared)} the same.\n")
     screen.detail(f"{len(converted.files)} files converted")
     return EXIT_FAILED if differences else EXIT_OK
+
+
+def _usual(root: Path, kind: Kind) -> list[Path]:
+    """Return where a project keeps what is to be converted; Rasa 0 had its configuration under any name."""
+    path = root / _DEFAULTS[kind]
+    return [path] if kind != "config" or path.exists() else files_apart(root)[:1] or [path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +218,7 @@ def _write_whole(conversion: Conversion, tests: Sequence[Path], folder: Path) ->
     root = conversion.project
     wanted: list[tuple[Kind, list[Path], str]] = [
         ("domain", [root / _DEFAULTS["domain"]], "."),
-        ("config", [root / _DEFAULTS["config"]], "."),
+        ("config", _usual(root, "config"), "."),
         ("nlu", [root / _DEFAULTS["nlu"]], "data"),
         ("core", [root / _DEFAULTS["core"]], "data"),
         ("core", list(tests), "tests"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.project.model import Component
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from turncheck.messages.location import Location
 
@@ -102,3 +104,37 @@ def current(component: Component) -> Component:
     if name == _EMBEDDING:
         name, parameters = "DIETClassifier", {**parameters, "entity_recognition": False}
     return Component(name, parameters, component.location)
+
+
+SECTIONS: Final = ("pipeline", "policies")
+_USUAL: Final = ("nlu_config.yml", "config.json", "policies.yml", "core_config.yml")
+_OTHERS: Final = ("domain", "endpoints", "credentials", "docker-compose", "turncheck")
+_SUFFIXES: Final = frozenset({".yml", ".yaml", ".json"})
+_MOST: Final = 100_000
+
+
+def files_apart(root: Path, sections: tuple[str, ...] = SECTIONS) -> list[Path]:
+    """Return the files of a project of Rasa 0 that hold these sections: they had any name, and were given by it.
+
+    Of several with one section it is that of the usual name, else the first.
+    """
+    found = sorted(
+        path
+        for path in root.glob("*")
+        if path.suffix in _SUFFIXES and not path.name.startswith(_OTHERS) and path.is_file()
+    )
+    found.sort(key=lambda path: _USUAL.index(path.name) if path.name in _USUAL else len(_USUAL))
+    chosen = []
+    for section in sections:
+        key = re.compile(rf"""^[ \t]*[{{]?[ \t]*["']?{section}["']?[ \t]*:""", re.MULTILINE)
+        with_section = (path for path in found if key.search(_beginning(path)))
+        chosen += [path for path in [next(with_section, None)] if path is not None and path not in chosen]
+    return chosen
+
+
+def _beginning(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_MOST).decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import NluData
     from turncheck.project.rasa_version import RasaVersion
 
-OLDEST_POLICIES: Final = "policies.yml"
-"""Where Rasa Core 0.x had its policies."""
+_CONFIGURED_IN_ONE: Final = 2
+"""Below it a project that seems to have no configuration may be of Rasa 0, which was given it by any name."""
 
 
 def read_project(
@@ -111,17 +111,24 @@ def _read_project(
     found_endpoints = endpoints_file(folder, endpoints)
     apart = [file for file in (config_file, found_endpoints) if file]
     own_files = [*domain_files, *apart, *(one.file for one in data_read)]
-    rasa = recognise(folder, own_files, training_data_in_markdown(data_read))
+    in_markdown = training_data_in_markdown(data_read)
+    rasa = recognise(folder, own_files, in_markdown)
+    config_files = [config_file] if config_file else []
+    if rasa is not None and (rasa.major == OLDEST or (rasa.major < _CONFIGURED_IN_ONE and not config_files)):
+        more = _configured_apart(folder, config_file)
+        with_more = recognise(folder, [*own_files, *more], in_markdown)
+        if with_more is not None and with_more.major == OLDEST:
+            rasa, config_files, apart = with_more, [*config_files, *more], [*apart, *more]
     data_read = _data_of_version(folder, data_read, rasa)
     major = NEWEST if rasa is None else rasa.major
 
     own_domain = next((one.file.path for one in data_read if "domain" in one.file.kinds), DEFAULT_DOMAIN)
     location = Location(folder.name(found_domain) if found_domain else own_domain)
     domain_read, domain_findings = domain_from_files(domain_files, location, major=major)
-    config_read, config_findings = _config(folder, config_file, major)
+    config_read, config_findings = _config(config_files, major)
     endpoints_read, endpoint_findings = endpoints_from_file(found_endpoints) if found_endpoints else ({}, ())
     files = [*domain_files, *(one.file for one in data_read), *apart]
-    absent = _absent(data_read, has_domain=found_domain is not None, has_config=config_file is not None)
+    absent = _absent(data_read, has_domain=found_domain is not None, has_config=bool(config_files))
     needed = _needs(data_read)
     _note_what_is_absent(folder, absent, needed, domain=domain, config=config)
     below = assistants_in_place(folder, files)
@@ -165,12 +172,29 @@ def _sorted_patterns(nlu: NluData) -> NluData:
     return replace(nlu, regexes=tuple(sorted(nlu.regexes, key=lambda one: f"{one.name}+{one.pattern}")))
 
 
-def _config(folder: ProjectFolder, file: ProjectFile | None, major: int) -> tuple[Config, Sequence[Finding]]:
-    """Read the configuration; Rasa Core 0.x had its policies in a file of their own."""
-    config, findings = config_from_file(file, major=major) if file else (Config(), ())
-    if major == OLDEST and config.policies is None and (folder.root / OLDEST_POLICIES).is_file():
-        apart, _ = config_from_file(parse_file(folder, folder.root / OLDEST_POLICIES, "config"), major=major)
-        config = replace(config, policies=apart.policies)
+def _configured_apart(folder: ProjectFolder, file: ProjectFile | None) -> list[ProjectFile]:
+    """Read the files in which Rasa 0 had what the configuration, if there is one, does not hold."""
+    from turncheck.project.older_config import SECTIONS, files_apart  # most projects are of Rasa 3
+
+    there = set() if file is None or file.mapping is None else set(file.mapping.items)
+    missing = tuple(section for section in SECTIONS if section not in there)
+    known = None if file is None else file.path
+    paths = [path for path in files_apart(folder.root, missing) if folder.name(path) != known] if missing else []
+    return [parse_file(folder, path, "config") for path in paths]
+
+
+def _config(files: Sequence[ProjectFile], major: int) -> tuple[Config, Sequence[Finding]]:
+    """Read the configuration; of Rasa 0 pipeline and policies may come from a file each."""
+    config, findings = config_from_file(files[0], major=major) if files else (Config(), ())
+    for file in files[1:]:
+        other, _ = config_from_file(file, major=major)
+        config = replace(
+            config,
+            pipeline=other.pipeline if config.pipeline is None else config.pipeline,
+            policies=other.policies if config.policies is None else config.policies,
+            language=config.language or other.language,
+            keys={**other.keys, **config.keys},
+        )
     return config, findings
 
 

@@ -1,0 +1,71 @@
+"""Projects of Rasa Core and NLU 0.x: their configurations lay in files of any name, one for each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from turncheck.cli import run_command_line
+from turncheck.project.reader import read_project
+from turncheck.validation.pipeline import validate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DOMAIN = "intents: [greet]\nactions: [utter_hi]\ntemplates:\n  utter_hi:\n  - text: hi\n"
+POLICIES = "policies:\n- name: MemoizationPolicy\n  max_history: 3\n"
+
+
+@pytest.fixture
+def older(tmp_path: Path) -> Path:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "nlu.md").write_text("## intent:greet\n- hi\n- hello\n", encoding="utf-8")
+    (tmp_path / "data" / "stories.md").write_text("## a\n* greet\n  - utter_hi\n", encoding="utf-8")
+    (tmp_path / "domain.yml").write_text(DOMAIN, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("nlu_config.yml", "language: de\npipeline: tensorflow_embedding\n"),
+        ("nlu_tensorflow.yml", "language: de\npipeline:\n- name: tokenizer_whitespace\n"),
+        ("nlu_model_config.json", '{\n  "language": "de",\n  "pipeline": "spacy_sklearn"\n}\n'),
+    ],
+)
+def test_pipeline_and_policies_come_from_a_file_each(name: str, written: str, older: Path) -> None:
+    (older / name).write_text(written, encoding="utf-8")
+    (older / "core_config.yml").write_text(POLICIES, encoding="utf-8")
+    project = read_project(older)
+    assert project.rasa is not None
+    assert project.rasa.major == 0
+    assert project.config.language == "de"
+    assert project.config.pipeline
+    assert [one.name for one in project.config.policies or ()] == ["MemoizationPolicy"]
+    assert not {"config-not-found", "component-unknown"} & {one.code for one in validate(project).findings}
+
+
+def test_a_pipeline_of_mitie_is_known(older: Path) -> None:
+    (older / "config.json").write_text('{"pipeline": "mitie_sklearn"}', encoding="utf-8")
+    project = read_project(older)
+    assert [one.name for one in project.config.pipeline or ()][-1] == "SklearnIntentClassifier"
+
+
+def test_a_project_of_rasa_1_without_configuration_takes_no_other(older: Path) -> None:
+    (older / "config_b.yml").write_text(f"pipeline: supervised_embeddings\n{POLICIES}", encoding="utf-8")
+    project = read_project(older)
+    assert project.rasa is not None
+    assert project.rasa.major == 1
+    assert project.config.pipeline is None
+    assert "config-not-found" in {one.code for one in project.findings}
+
+
+def test_the_configuration_is_converted_from_both(older: Path, tmp_path: Path) -> None:
+    (older / "nlu_config.yml").write_text("language: de\npipeline: tensorflow_embedding\n", encoding="utf-8")
+    (older / "policies.yml").write_text(POLICIES, encoding="utf-8")
+    out = tmp_path / "new"
+    assert run_command_line(["data", "convert", "config", "--project", str(older), "--out", str(out)]) == 0
+    written = (out / "config.yml").read_text(encoding="utf-8")
+    assert "DIETClassifier" in written
+    assert "MemoizationPolicy" in written
