@@ -462,3 +462,10 @@ def test_redirects_of_the_api_are_not_followed(kore: FakeKore, platform: Platfor
     with pytest.raises(KoreError, match=r"a redirect to login\.example"):
         platform.suites()
     assert len(kore.calls) == 1
+
+
+@pytest.mark.parametrize("place", ["http://[", "http://[::1", "\ud7ff://x", "http://x:99999/", "http://", "//"])
+def test_a_redirect_to_what_is_not_an_address_is_a_redirect(kore: FakeKore, platform: Platform, place: str) -> None:
+    kore.fault = lambda _call: Raw(b"", 302, (("Location", place.encode("ascii", "ignore").decode()),))
+    with pytest.raises(KoreError, match="a redirect"):
+        platform.suites()

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from json import dumps
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from urllib.parse import urlsplit
 
 import requests
 from urllib3.exceptions import HTTPError
@@ -23,7 +22,7 @@ from turncheck.engines.kore.token import Tokens
 from turncheck.process.screen import duration
 from turncheck.process.secret import redact_all
 from turncheck.web import timed
-from turncheck.web.addresses import is_http, without_login
+from turncheck.web.addresses import is_http, origin_of, without_login
 from turncheck.web.exchange import AnswerTooLargeError, Call, RedirectRefusedError, anywhere, exchange, read_body
 from turncheck.web.network import Network
 from turncheck.web.timed import was_refused
@@ -310,7 +309,7 @@ class KoreClient:
         if status in {401, 403}:
             return self._locked_out(reason, status)
         if status < 400:
-            target = shown(urlsplit(leads_to).hostname or "", 200)
+            target = shown(origin_of(leads_to).host, 200)
             return KoreError(
                 f"{what}: a redirect{target and f' to {target}'}", remedy="Give the address that it leads to."
             )
