@@ -213,7 +213,7 @@ def test_states_of_a_run_are_read() -> None:
 
 
 def test_the_csv_of_a_run_is_read() -> None:
-    bags, stop, urgent = read_report((API / "report.csv").read_bytes())
+    bags, stop, urgent = read_report((API / "report.csv").read_bytes()).cases
     assert (bags.text, bags.result, bags.matched.names) == ("two bags to Oslo", "tp", ("Order Tea",))
     found = [(one.name, one.values, one.matched, one.passed) for one in bags.entities]
     assert found == [("Quantity", ("2",), "2", True), ("City", ("Oslo",), None, False)]
@@ -264,7 +264,7 @@ def test_a_suite_is_stored_run_and_read_back(kore: FakeKore, platform: Platform,
     assert (done.figures.tp, done.figures.fn) == (1, 1)
     assert told == ["The platform has run 1 of 2 utterances."]
     assert all(pause >= 1 for pause in clock.pauses)
-    assert [case.text for case in read_report(platform.report_of(done))] == ["two bags to Oslo", "hm"]
+    assert [case.text for case in read_report(platform.report_of(done)).cases] == ["two bags to Oslo", "hm"]
     platform.store(SUITE, "again", "smoke.json", content)
     assert kore.calls[-1].body["importType"] == "update"
     assert platform.export(SUITE) == content

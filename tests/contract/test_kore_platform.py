@@ -318,3 +318,19 @@ def test_what_is_uploaded_is_utf_8(kore: FakeKore, folder: Path, encoding: str) 
     run(kore, "menu.csv", "--kore-way", "batch")
     assert kore.suites["menu"].content == "input;intent\ncaf\u00e9;Order Tea\n".encode()
     assert next(call for call in kore.calls if call.path.endswith("/import")).body["delimiter"] == ";"
+
+
+def test_the_csv_has_what_the_platforms_own_report_says(kore: FakeKore, folder: Path) -> None:
+    def with_block(call: Call) -> Raw | None:
+        if not call.path.startswith("/files/second"):
+            return None
+        name = call.path.rpartition("/")[2]
+        more = b'"Bot Language:","en"\n"Mode:","faq"\n"pathCoverage:","50"\n"Last Tested:","2026-01-05 17:44"\n'
+        return Raw(more + kore.links[name])
+
+    kore.fault = with_block
+    run(kore, "smoke.json", "--kore-way", "batch", "--csv", "out.csv", name="")
+    written = (folder / "out.csv").read_text("utf-8")
+    for line in ('"Bot Name:","Tea Shop"', '"Bot Language:","en"', '"Mode:","faq"\n"pathCoverage:","50"\n'):
+        assert line in written
+    assert '"Last Tested:","2026-01-05 17:44"' in written

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from turncheck.cli import run_command_line
 from turncheck.report.codec import decode
 
+EXPORTS = Path(__file__).parents[1] / "oracle" / "kore" / "exports"
 CONFIG = """recipe: default.v1
 assistant_id: a
 language: en
@@ -158,3 +160,32 @@ def test_a_trait_is_not_evaluated_by_an_engine_that_knows_none(
     assert run(write(tmp_path / "a.json", RIGHT, trait), "--project", project) == 1
     assert "(success with warning)" in capsys.readouterr().out
     assert run(write(tmp_path / "b.json", trait), "--project", project) == 2
+
+
+def test_the_csv_says_what_is_known_of_the_assistant(tmp_path: Path) -> None:
+    definition = json.loads((EXPORTS / "tea_shop" / "botDefinition.json").read_text("utf-8"))
+    definition["localeData"]["en"]["confidenceConfigs"] = [
+        {"mode": "rr", "threshold": 0},
+        {"mode": "cs", "wordCoverage": 60, "isActive": True, "isFMThreshold": False},
+        {"mode": "ml", "minThreshold": 0.3, "maxThreshold": "80", "exactMatchThreshold": 95},
+        {"mode": None},
+        "x",
+    ]
+    (tmp_path / "botDefinition.json").write_text(json.dumps(definition), "utf-8")
+    (tmp_path / "s.csv").write_text("input,intent\nstop it,Cancel Order\n", "utf-8")
+    run(tmp_path / "s.csv", "--project", tmp_path, "--csv", tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
+        block = [tuple(row) for row in csv.reader(file) if len(row) == 2]
+    assert block[2] == ("Bot Language:", "en")
+    place = block.index(("Threshold Setting:", ""))
+    assert block[place + 1 : place + 7] == [
+        ("Mode:", "ml"),
+        ("minThreshold:", "0.3"),
+        ("exactMatchThreshold:", "95"),
+        ("Mode:", "cs"),
+        ("isActive:", "true"),
+        ("wordCoverage:", "60"),
+    ]
+    key, tested = block[place + 7]
+    assert key == "Last Tested:"
+    assert abs((datetime.now(UTC) - datetime.fromisoformat(tested)).total_seconds()) < 600

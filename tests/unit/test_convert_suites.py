@@ -32,7 +32,7 @@ from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml
 from turncheck.project.nlu_data import NluData
 from turncheck.project.reader import read_nlu
 from turncheck.render.batch_csv import render_batch_csv
-from turncheck.report.batch import BatchCase, BatchEntity, BatchOrder, BatchResult, BatchSuite
+from turncheck.report.batch import BatchCase, BatchEntity, BatchOrder, BatchResult, BatchSetting, BatchSuite
 from turncheck.report.batch_numbers import numbers_of
 from turncheck.yaml_tree.source import Source
 
@@ -296,11 +296,21 @@ def judged(draw: st.DrawFn) -> BatchCase:
 @given(st.lists(judged(), min_size=1, max_size=4), st.booleans())
 def test_results_that_are_written_are_imported_again(cases: list[BatchCase], raw: bool) -> None:
     assume(all(one.text != other.text for one, other in pairwise(cases)))
-    suite = BatchSuite(name="smoke", notes="first\nsecond", outcome="success", **numbers_of(cases), cases=tuple(cases))
+    setting = BatchSetting(
+        bot="Tea",
+        language="de",
+        thresholds=({"mode": "ml", "minThreshold": "0.3", "isActive": "true"}, {"mode": "cs", "wordCoverage": "-1"}),
+        tested="2026-01-05T17:44:10Z",
+    )
+    numbers = numbers_of(cases)
+    suite = BatchSuite(
+        name="smoke", notes="first\nsecond", outcome="success", **numbers, setting=setting, cases=tuple(cases)
+    )
     made = report()
-    written = str(render_batch_csv(made, suite, "a.csv", raw=raw).content)
+    written = str(render_batch_csv(made, suite, "a.csv", raw=raw, tested="never").content)
     found = import_batch_csv("a.csv", written, raw=raw)
-    assert (found.suite.name, found.suite.notes, found.bot) == ("smoke", "first\nsecond", made.project.name)
+    assert (found.suite.name, found.suite.notes, found.bot) == ("smoke", "first\nsecond", "Tea")
+    assert found.suite.setting == setting
     assert found.suite.counts == suite.counts
     assert found.promised == len(cases)
     for again, case in zip(found.suite.cases, cases, strict=True):

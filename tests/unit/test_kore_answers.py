@@ -118,7 +118,7 @@ def test_any_table_is_answers_or_words(rows: list[list[str]], place: int) -> Non
     lines = [",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in rows]
     lines.insert(min(place, len(lines)), header)
     try:
-        reported = read_report("\n".join(lines).encode("utf-8", "surrogatepass"))
+        reported = read_report("\n".join(lines).encode("utf-8", "surrogatepass")).cases
     except ReportError:
         return
     found = answers_to(SUITE.cases, reported)
@@ -138,7 +138,7 @@ def test_equal_utterances_are_told_apart_by_what_is_expected() -> None:
     rows = ("hi,A,B,False Positive", "hi,B,B,True Positive", "hi,A,,FalseNegative")
     table = "\n".join(("Utterance,ExpectedIntent,MatchedIntent,ResultType", *rows)).encode()
     cases = tuple(SuiteCase("hi", (name,)) for name in ("B", "A", "A", "A"))
-    found = answers_to(cases, read_report(table))
+    found = answers_to(cases, read_report(table).cases)
     assert [answer.result for answer in found] == ["tp", "fp", "fn", None]
     assert found[3].error == "the platform's report has no row for it"
 

@@ -21,10 +21,11 @@ from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
 from turncheck.evaluation.intents import before_fallback
 from turncheck.evaluation.nlu import cross_validate
 from turncheck.process.screen import Screen
-from turncheck.project.batch.known import known_names
+from turncheck.project.batch.known import KINDS, known_names
 from turncheck.project.batch.model import ExpectedEntity, Suite, SuiteCase
 from turncheck.project.model import Project
 from turncheck.project.reader import read_project
+from turncheck.render.covered_text import covered_lines
 from turncheck.report.codec import decode
 from turncheck.report.model import Batch
 
@@ -224,12 +225,35 @@ def test_cross_validation_says_how_much_of_each_kind_it_covers(tmp_path: Path) -
     coverage = cross_validate(project, KoreNluTrainer(), folds=2).section.coverage
     assert coverage is not None
     judged = {kind: (one.covered, one.total) for kind, one in coverage.kinds.items()}
-    totals = {kind: len([one for one in project.kore.of_kind(kind) if one.in_total]) for kind in judged}  # type: ignore[arg-type]
+    totals = {kind: sum(one.kind == kind and one.in_total for one in project.kore.intents) for kind in KINDS}
+    totals |= {"entity": len(project.kore.entities)}
     assert {kind: total for kind, (_, total) in judged.items()} == totals
     assert judged["trait"][0] == 0 < judged["dialog"][0]
-    assert coverage.pooled == sum(one for one, _ in judged.values()) / sum(totals.values())
-    assert coverage.mean == pytest.approx(sum(one / total for one, total in judged.values()) / len(judged))
-    assert len(coverage.uncovered) == sum(totals.values()) - sum(one for one, _ in judged.values())
+    pooled = ("dialog", "faq", "small_talk")
+    assert coverage.pooled == sum(judged[kind][0] for kind in pooled) / sum(totals[kind] for kind in pooled)
+    assert coverage.mean == pytest.approx(sum(one / total for one, total in judged.values()) / 5)
+    assert len(coverage.uncovered) == sum(totals[kind] - judged[kind][0] for kind in KINDS)
+
+
+def test_coverage_of_suites_has_both_totals_of_the_platform() -> None:
+    batch = judged(
+        LIBRARY,
+        case("renew Moby Dick", "renew_loan", Title="Moby Dick", DueDate="2025-01-01"),  # a date cannot be evaluated
+        case("how much is the membership", "What does a card cost?"),
+        case("it is urgent", "Urgent", trait=True),
+    )
+    coverage = batch.coverage
+    assert coverage is not None
+    covered = {kind: (one.covered, one.total) for kind, one in coverage.kinds.items()}
+    assert covered == {"dialog": (1, 3), "faq": (1, 3), "small_talk": (0, 5), "trait": (1, 3), "entity": (2, 4)}
+    assert coverage.pooled == 2 / 11
+    assert coverage.mean == pytest.approx((1 / 3 + 1 / 3 + 0 + 1 / 3 + 1 / 2) / 5)
+    assert coverage.without == ()
+    assert "Title" not in coverage.uncovered
+    assert list(covered_lines(coverage)) == [
+        "covered: 1 of 3 dialogs, 1 of 3 FAQs, 0 of 5 small talk, 1 of 3 traits, 2 of 4 entities",
+        "total coverage: dialogs, FAQs and small talk pooled 18.2%, mean of the kinds 30.0%",
+    ]
 
 
 def test_what_cannot_be_known_is_not_evaluated_and_never_wrong() -> None:

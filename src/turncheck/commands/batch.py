@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from turncheck.engines.choice import chosen_engines
-from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
+from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites, setting_of
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.messages.location import Location
 from turncheck.messages.plurals import count
@@ -79,7 +80,8 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     if options.how.name is not None and len(read.suites) > 1:
         raise UserError("--name is for one suite", remedy="Run the suites one by one to name them.")
     engine: EngineInfo | None = None
-    run = SuiteRun(names, {example.text for example in project.nlu.examples}, options.notes)
+    training = {example.text for example in project.nlu.examples}
+    run = SuiteRun(names, training, options.notes, setting=setting_of(project))
 
     def evaluate() -> Batch:
         nonlocal engine
@@ -173,11 +175,12 @@ def write_batch(report: Report, options: BatchOptions, screen: Screen) -> None:
         UserError: a file cannot be written.
     """
     suites = report.batch.suites if report.batch else ()
+    tested = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     if options.csv is not None:
         several = len(suites) > 1
         for number, suite in enumerate(suites, start=1):
             path = options.csv.with_stem(f"{options.csv.stem}-{number}") if several else options.csv
-            rendered = render_batch_csv(report, suite, path.name, raw=options.raw_csv)
+            rendered = render_batch_csv(report, suite, path.name, raw=options.raw_csv, tested=tested)
             write_file(path, rendered.encoded)
             screen.note(f"The results of '{text(suite.name)}' are in {path}")
     if options.json is not None:
@@ -191,7 +194,7 @@ def write_batch(report: Report, options: BatchOptions, screen: Screen) -> None:
         junit = render_junit(report, None, judge(report, None, report.settings), Links())
         files = [Rendered("report.json", "application/json", encode(report)), junit]
         files += [
-            render_batch_csv(report, suite, f"batch/{number}.csv", raw=options.raw_csv)
+            render_batch_csv(report, suite, f"batch/{number}.csv", raw=options.raw_csv, tested=tested)
             for number, suite in enumerate(suites, start=1)
         ]
         write_results(options.out, files)

@@ -219,7 +219,8 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
         for suite in report.batch.suites:
             yield from ((f"batch[{suite.name}].{field}", getattr(suite, field)) for field in BATCH_FIGURES)
         if report.batch.coverage is not None:
-            yield "batch.coverage.pooled", report.batch.coverage.pooled
+            if report.batch.coverage.pooled is not None:
+                yield "batch.coverage.pooled", report.batch.coverage.pooled
             yield "batch.coverage.mean", report.batch.coverage.mean
     if report.strength:
         figures = ("score", "killed", "survived", "equivalent", "not_tried")
@@ -242,7 +243,8 @@ def _nlu_figures(report: Report) -> Iterator[tuple[str, Any]]:
         return
     yield "nlu.examples", nlu.examples
     if nlu.coverage is not None:
-        yield "nlu.coverage.pooled", nlu.coverage.pooled
+        if nlu.coverage.pooled is not None:
+            yield "nlu.coverage.pooled", nlu.coverage.pooled
         yield "nlu.coverage.mean", nlu.coverage.mean
     if nlu.intents:
         for field in ("f1", "precision", "recall", "accuracy"):

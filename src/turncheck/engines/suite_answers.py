@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from turncheck.report.batch import BatchResult
+    from turncheck.report.batch import BatchResult, BatchSetting
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,11 @@ class UtteranceAnswer:
 class SuiteAnswers:
     """The answers to a suite, one per case in its order. ``cancelled``: the engine's run was, from outside.
 
-    ``version``: the version of the assistant that answered: ``in-development`` or ``published``.
+    ``version``: the version of the assistant that answered: ``in-development`` or ``published``. ``setting``: what the
+    engine says of that assistant.
     """
 
     answers: tuple[UtteranceAnswer, ...]
     version: str | None = None
     cancelled: bool = False
+    setting: BatchSetting | None = None

@@ -278,15 +278,17 @@ def _measure(
 
 
 def _coverage(project: Project, predictions: Sequence[NluPrediction]) -> CoveredIntents | None:
-    """Of a Kore.ai assistant the intents of which a sentence was judged; traits are judged by suites alone."""
+    """Of a Kore.ai assistant what some judged sentence has; traits are judged by suites alone."""
     if project.kore is None:
         return None
-    from turncheck.evaluation.covered_intents import covered_intents
+    from turncheck.evaluation.covered_intents import ENTITY, covered_intents
     from turncheck.project.batch.known import known_names
+    from turncheck.project.batch.model import comparable
 
     known = known_names(project)
     judged = {known.canonical(prediction.expected.intent or "") for prediction in predictions}
-    return covered_intents(known, lambda kind: () if kind == "trait" else judged)
+    entities = {comparable(one.entity) for prediction in predictions for one in prediction.expected.entities}
+    return covered_intents(known, lambda kind: {"trait": set(), ENTITY: entities}.get(kind, judged))
 
 
 def _score_entities(

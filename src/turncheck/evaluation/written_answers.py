@@ -23,6 +23,7 @@ from turncheck.evaluation.policy_entities import AnnotatedText
 from turncheck.evaluation.story_judge import StoryAnswer
 from turncheck.evaluation.story_run import Misheard, StoryRun
 from turncheck.messages.location import Location
+from turncheck.report.batch import BatchSetting
 from turncheck.report.model import (
     Alternative,
     Attempt,
@@ -51,7 +52,7 @@ _TYPES: Final[Mapping[str, type]] = {
         *(EngineFacts, FoldRun, StoryAnswer, StoryRun, Misheard, AnnotatedText, CaseOutcome, Exercised),
         *(UserUttered, Location, Alternative, Attempt, CaseMessage, CaseResult, CaseStep, EngineInfo, EntitySpan),
         *(Misunderstanding, NearSentence, RankedIntent, StoryParse, StoryStep, Substitution, WrittenStep),
-        *(TurnEvent, TurnTrace),
+        *(TurnEvent, TurnTrace, BatchSetting),
     )
 }
 _SECTIONS: Final[Mapping[str, type]] = {one.__name__: one for one in (Robustness, Strength)}

@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from turncheck.render.rendered import Rendered
+from turncheck.report.batch import BatchSetting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,11 +51,14 @@ _STATES: Final = {"in-development": "Configured", "published": "Published"}
 _RUN_TYPES: Final = {"in-development": "inDevelopment", "published": "published"}
 
 
-def render_batch_csv(report: Report, suite: BatchSuite, name: str, *, raw: bool = False) -> Rendered:
-    """Return the CSV of one suite as the file ``name``. What nobody measured (thresholds, the time) is empty."""
+def render_batch_csv(report: Report, suite: BatchSuite, name: str, *, raw: bool = False, tested: str = "") -> Rendered:
+    """Return the CSV of one suite as the file ``name``; what nobody knows is empty.
+
+    ``tested``: when it was run, where the suite itself does not say.
+    """
     out = io.StringIO()
     writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    for key, value in _block(report, suite):
+    for key, value in _block(report, suite, tested):
         writer.writerow([key, _cell(value, raw)])
     out.write("\n")
     writer.writerow(COLUMNS)
@@ -68,14 +72,17 @@ def _cell(value: str, raw: bool) -> str:
     return f"'{value}" if not raw and _FORMULA.match(value) else value
 
 
-def _block(report: Report, suite: BatchSuite) -> Iterator[tuple[str, str]]:
+def _block(report: Report, suite: BatchSuite, tested: str) -> Iterator[tuple[str, str]]:
+    setting = suite.setting or BatchSetting()
     counts, cases = suite.counts, len(suite.cases) or suite.counts.total + suite.not_evaluated
-    yield "Bot Name:", report.project.name
+    yield "Bot Name:", setting.bot or report.project.name
     yield "Report name:", suite.name
-    yield "Bot Language:", ""
+    yield "Bot Language:", setting.language
     yield "Run Type:", _RUN_TYPES.get(suite.version or "", "")
     yield "Threshold Setting:", ""
-    yield "Last Tested:", ""
+    for engine in setting.thresholds:
+        yield from (("Mode:" if key == "mode" else f"{key}:", value) for key, value in engine.items())
+    yield "Last Tested:", setting.tested or tested
     yield "Utterance Count:", str(cases)
     yield "Success/Failure Ratio:", _percent(counts.tp + counts.tn, cases)
     yield "True Positive (TP):", _percent(counts.tp, cases)

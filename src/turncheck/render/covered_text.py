@@ -9,12 +9,24 @@ if TYPE_CHECKING:
 
     from turncheck.report.covered_intents import CoveredIntents
 
-KIND_NAMES: Final = {"dialog": "dialogs", "faq": "FAQs", "small_talk": "small talk", "trait": "traits"}
+KIND_NAMES: Final = {
+    "dialog": "dialogs",
+    "faq": "FAQs",
+    "small_talk": "small talk",
+    "trait": "traits",
+    "entity": "entities",
+}
+POOLED: Final = "dialogs, FAQs and small talk pooled"
+MEAN: Final = "mean of the kinds"
 
 
 def covered_lines(covered: CoveredIntents | None) -> Iterator[str]:
-    """Yield a line with what is covered of each kind and the two totals; nothing where it was not measured."""
+    """Yield what is covered of each kind, and the two totals; nothing where it was not measured."""
     if covered is None:
         return
     shares = (f"{one.covered} of {one.total} {KIND_NAMES.get(kind, kind)}" for kind, one in covered.kinds.items())
-    yield f"covered: {', '.join(shares)} (pooled {covered.pooled:.1%}, mean of the kinds {covered.mean:.1%})"
+    yield f"covered: {', '.join(shares)}"
+    pooled = () if covered.pooled is None else (f"{POOLED} {covered.pooled:.1%}",)
+    none_there = ", ".join(KIND_NAMES.get(kind, kind) for kind in covered.without)
+    left_out = f" (none there: {none_there})" if none_there else ""
+    yield f"total coverage: {', '.join((*pooled, f'{MEAN} {covered.mean:.1%}{left_out}'))}"

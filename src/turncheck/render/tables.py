@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.comparison.broken_intents import intent_of, is_f1_of_an_intent
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.wording import count, figure
-from turncheck.render.covered_text import KIND_NAMES
+from turncheck.render.covered_text import KIND_NAMES, MEAN, POOLED
 from turncheck.render.main_metrics import SHARED, change_of, how_few, is_on_shared, main_metrics, mark, sides_of
 from turncheck.render.sections import BUILT, Section
 from turncheck.render.spans import Change, Code, Column, Row, line
@@ -99,7 +99,7 @@ def batch_table(report: Report) -> NeutralSection:
 
 
 def coverage_table(report: Report) -> NeutralSection:
-    """Of a Kore.ai assistant how many intents of each kind are tested, and both totals of the platform."""
+    """Of a Kore.ai assistant how much of each kind is tested, and both totals of the platform."""
     sides = {
         "judged sentences": report.nlu.coverage if report.nlu else None,
         "suites": report.batch.coverage if report.batch else None,
@@ -114,10 +114,11 @@ def coverage_table(report: Report) -> NeutralSection:
         row(KIND_NAMES.get(kind, kind), (_part(one.kinds.get(kind)) for one in measured.values())) for kind in kinds
     ]
     if rows:
-        rows.append(row("all, pooled", (f"{one.pooled:.1%}" for one in measured.values())))
-        rows.append(row("all, mean of the kinds", (f"{one.mean:.1%}" for one in measured.values())))
-    columns = (Column("intents"), *(Column(name, "right") for name in measured))
-    return Section("covered", "Covered intents, by kind", tuple(rows), len(rows), 0, columns)
+        pooled = ("–" if one.pooled is None else f"{one.pooled:.1%}" for one in measured.values())
+        rows.append(row(POOLED, pooled))
+        rows.append(row(MEAN, (f"{one.mean:.1%}" for one in measured.values())))
+    columns = (Column("kind"), *(Column(name, "right") for name in measured))
+    return Section("covered", "Covered, by kind", tuple(rows), len(rows), 0, columns)
 
 
 def _part(kind: CoveredKind | None) -> str:

@@ -148,6 +148,19 @@ class BatchCase(Part, frozen=True, kw_only=True):
     """Why it was not evaluated, or what makes it wrong where that is not plain."""
 
 
+class BatchSetting(Part, frozen=True, kw_only=True):
+    """What the platform's CSV says of the assistant that was tested, as far as it is known."""
+
+    bot: str = ""
+    """Its name there."""
+    language: str = ""
+    """The language that was tested."""
+    thresholds: tuple[dict[str, str], ...] = ()
+    """The settings of each engine of the platform (``mode``): the embedded engine does not use them."""
+    tested: str = ""
+    """When, as the platform wrote it; empty where it was not the platform."""
+
+
 class BatchSuite(BatchNumbers, frozen=True, kw_only=True):
     """One batch suite and its outcome in the platform's own words."""
 
@@ -161,6 +174,8 @@ class BatchSuite(BatchNumbers, frozen=True, kw_only=True):
     """The version of the assistant: ``in-development`` or ``published``; ``None`` where the engine knows none."""
     path: str | None = None
     """The file, relative to the project; ``None`` where it lies on the platform."""
+    setting: BatchSetting | None = None
+    """What is known of the assistant that was tested."""
     outcome: BatchOutcome
     """The platform's word for how the run ended: with a warning where some case could not be evaluated."""
     kinds: dict[str, BatchKind] = {}

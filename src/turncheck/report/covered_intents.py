@@ -6,7 +6,7 @@ from turncheck.report.part import Part
 
 
 class CoveredKind(Part, frozen=True, kw_only=True):
-    """The intents of one kind."""
+    """The intents of one kind, or the entities."""
 
     covered: int
     """Those that are tested."""
@@ -15,15 +15,15 @@ class CoveredKind(Part, frozen=True, kw_only=True):
 
 
 class CoveredIntents(Part, frozen=True, kw_only=True):
-    """How many of the project's intents are tested, over all kinds that it has, computed in two ways."""
+    """How much of the project is tested, over the kinds that it has, computed in two ways."""
 
-    pooled: float
-    """All tested intents among all intents."""
+    pooled: float | None
+    """All tested dialogs, FAQs and small talk among all of them; ``None`` where there are none."""
     mean: float
-    """The plain mean of the kinds' shares."""
+    """The plain mean of the shares of all kinds: dialogs, FAQs, small talk, traits, entities."""
     kinds: dict[str, CoveredKind] = {}
-    """Each kind of which the project has intents."""
+    """Each kind that the project has."""
     without: tuple[str, ...] = ()
-    """The kinds of which the project has no intents: they are left out."""
+    """The kinds that the project does not have: they are left out of the mean."""
     uncovered: tuple[str, ...] = ()
     """The intents that nothing tests, sorted."""

@@ -65,9 +65,10 @@ class SuitesOfRun:
 
     def evaluate(self, screen: Screen, answers: Answers = ASKED_HERE) -> Batch:
         """Judge them; see :func:`turncheck.evaluation.batch.suites.evaluate_suites`."""
-        from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites  # as above
+        from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites, setting_of  # as above
 
         training = {example.text for example in self.project.nlu.examples}
         stands_in = self.engines.capabilities.stands_in
-        how = SuiteRun(self._known, training, self.settings.notes, by_stand_in=stands_in)
+        setting = setting_of(self.project)
+        how = SuiteRun(self._known, training, self.settings.notes, by_stand_in=stands_in, setting=setting)
         return evaluate_suites(self.engines, self.read.suites, how, screen, answers)

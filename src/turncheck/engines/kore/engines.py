@@ -30,6 +30,7 @@ from turncheck.process.secret import secret_of
 from turncheck.project.batch.csv_table import DELIMITERS
 from turncheck.project.batch.known import known_names
 from turncheck.project.batch.reader import decode
+from turncheck.report.batch import BatchSetting
 from turncheck.report.model import EngineInfo
 from turncheck.web.addresses import is_safe, without_login
 from turncheck.web.network import Network
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from turncheck.engines.capabilities import Part
     from turncheck.engines.kore.answers import Figures
     from turncheck.project.batch.model import Suite, SuiteCase
+    from turncheck.project.batch.run_report import RunReport
     from turncheck.project.model import Project
     from turncheck.settings.options import Settings
 
@@ -117,8 +119,9 @@ class KoreEngines(Engines):
             stopped = CutShortError(error)
             not_asked = UtteranceAnswer(error=f"not run: {stopped.what.partition(chr(10))[0]}")
             rest = [not_asked] * (len(suite.cases) - len(answers))
-            raise CutShortError(error, SuiteAnswers((*answers, *rest), self.platform.version)) from error
-        return SuiteAnswers(tuple(answers), self.platform.version)
+            there = SuiteAnswers((*answers, *rest), self.platform.version, setting=self._setting())
+            raise CutShortError(error, there) from error
+        return SuiteAnswers(tuple(answers), self.platform.version, setting=self._setting())
 
     def _answer(self, case: SuiteCase) -> UtteranceAnswer:
         try:
@@ -132,16 +135,15 @@ class KoreEngines(Engines):
     def _on_platform(self, suite: Suite) -> SuiteAnswers:
         """Have the platform run the suite. What fails about this one suite leaves its cases without an answer."""
         try:
-            answers = self._run_there(suite)
+            return self._run_there(suite)
         except (KoreRunError, KoreRefusedError, KoreFaultError) as error:
             self.screen.alarm(f"'{suite.name}': {error}")
             answers = (UtteranceAnswer(error=error.what),) * len(suite.cases)
             return SuiteAnswers(answers, self.platform.version, cancelled=isinstance(error, KoreCancelledError))
         except (EngineError, KeyboardInterrupt) as error:
             raise CutShortError(error) from error
-        return SuiteAnswers(answers, self.platform.version)
 
-    def _run_there(self, suite: Suite) -> tuple[UtteranceAnswer, ...]:
+    def _run_there(self, suite: Suite) -> SuiteAnswers:
         platform, file = self.platform, suite.file or self.project.root / suite.path
         try:
             content = file.read_bytes()
@@ -152,11 +154,23 @@ class KoreEngines(Engines):
         self.screen.note(f"The platform runs the suite as '{run}'.")
         done = platform.completed(suite.name, run, self.screen.progress)
         try:
-            answers = answers_to(suite.cases, read_report(platform.report_of(done)))
+            report = read_report(platform.report_of(done))
         except ReportError as error:
             raise KoreRunError(str(error)) from None
+        answers = answers_to(suite.cases, report.cases)
         self._compare(done.figures, answers)
-        return answers
+        return SuiteAnswers(answers, platform.version, setting=self._setting(report))
+
+    def _setting(self, report: RunReport | None = None) -> BatchSetting:
+        """What is known of the assistant that answers: by the report of the platform's run, else by what was asked."""
+        said = BatchSetting() if report is None else report.setting
+        access = self.platform.client.access
+        return BatchSetting(
+            bot=said.bot or self.platform.bot_name,
+            language=said.language or access.language or "",
+            thresholds=said.thresholds,
+            tested=said.tested,
+        )
 
     def _compare(self, figures: Figures, answers: tuple[UtteranceAnswer, ...]) -> None:
         """Say so where the platform counts otherwise than its own CSV."""

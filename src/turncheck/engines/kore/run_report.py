@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.engines.suite_answers import UtteranceAnswer
 from turncheck.project.batch.model import comparable
-from turncheck.project.batch.run_report import ReportedCase, RunReportError, read_run_report
+from turncheck.project.batch.run_report import ReportedCase, RunReport, RunReportError, read_run_report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,14 +20,14 @@ class ReportError(ValueError):
     """A file that is not the platform's report; the message says why."""
 
 
-def read_report(content: bytes) -> tuple[ReportedCase, ...]:
-    """Return the table's cases, in its order.
+def read_report(content: bytes) -> RunReport:
+    """Return what precedes the table, and the table's cases in its order.
 
     Raises:
         ReportError: there is no such table.
     """
     try:
-        return read_run_report(content.decode("utf-8-sig", "replace"), raw=True).cases
+        return read_run_report(content.decode("utf-8-sig", "replace"), raw=True)
     except RunReportError as error:
         raise ReportError(f"the platform's report {error}") from None
 

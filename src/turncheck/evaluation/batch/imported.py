@@ -54,20 +54,21 @@ def import_batch_csv(path: str, text: str, known: KnownNames | None = None, *, r
     cases = tuple(_case(path, one, names) for one in read.cases)
     if not cases:
         raise UserError("holds no results", location=Location(path, 1))
-    count = read.block.get("utterancecount", "").strip()
+    count = read.about("utterancecount")
     suite = BatchSuite(
         **numbers_of(cases),
-        name=read.block.get("reportname", "").strip() or PurePath(path).stem,
-        notes=read.block.get("notes", "").strip(),
-        version=_VERSIONS.get("".join(read.block.get("runtype", "").split()).replace("-", "").casefold()),
+        name=read.about("reportname") or PurePath(path).stem,
+        notes=read.about("notes"),
+        version=_VERSIONS.get("".join(read.about("runtype").split()).replace("-", "").casefold()),
         path=path,
+        setting=read.setting,
         outcome=outcome_of(cases),
         kinds=kinds_of(cases, known),
         intents=intents_of(cases),
         cases=cases,
     )
     promised = int(count) if count.isascii() and count.isdecimal() and len(count) < 10 else None
-    return ImportedSuite(suite, read.block.get("botname", "").strip(), promised)
+    return ImportedSuite(suite, read.about("botname"), promised)
 
 
 def _case(path: str, row: ReportedCase, names: KnownNames) -> BatchCase:

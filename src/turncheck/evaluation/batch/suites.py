@@ -10,10 +10,10 @@ from turncheck.engines.suite_answers import SuiteAnswers, UtteranceAnswer
 from turncheck.evaluation.answers import ASKED_HERE, ElsewhereError, units_of
 from turncheck.evaluation.batch.judging import judged_case
 from turncheck.evaluation.batch.numbers import expected_names, intents_of, kinds_of
-from turncheck.evaluation.covered_intents import covered_intents
+from turncheck.evaluation.covered_intents import ENTITY, covered_intents
 from turncheck.project.batch.known import KnownNames
 from turncheck.project.batch.model import comparable
-from turncheck.report.batch import BATCH_KINDS, Batch, BatchSuite
+from turncheck.report.batch import BATCH_KINDS, Batch, BatchSetting, BatchSuite
 from turncheck.report.batch_numbers import numbers_of
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from turncheck.evaluation.answers import Answers
     from turncheck.process.screen import Screen
     from turncheck.project.batch.model import Suite, SuiteCase
+    from turncheck.project.model import Project
     from turncheck.report.batch import BatchCase, BatchOutcome
     from turncheck.report.covered_intents import CoveredIntents
 
@@ -35,13 +36,15 @@ _MOST_SCORES = 3
 class SuiteRun:
     """How suites are run. ``known``: the project's names, ``None`` where there is no project.
 
-    ``training``: its training sentences. ``notes``: on this run. ``by_stand_in``: the engine is one.
+    ``training``: its training sentences. ``notes``: on this run. ``by_stand_in``: the engine is one. ``setting``: what
+    the project's files say of the assistant.
     """
 
     known: KnownNames | None = None
     training: Collection[str] = ()
     notes: str = ""
     by_stand_in: bool = False
+    setting: BatchSetting | None = None
 
 
 def evaluate_suites(
@@ -71,7 +74,8 @@ def evaluate_suites(
         judged.append(judged_suite(suite, given, run))
     if elsewhere and stopped is None:
         raise ElsewhereError
-    batch = batch_of(judged, run)
+    entities = {comparable(one.name) for suite in suites for case in suite.cases for one in case.entities}
+    batch = batch_of(judged, run, entities)
     if stopped is not None:
         answered = any(case.result != "not-evaluated" for case in batch.cases)
         raise CutShortError(_cause(stopped), batch if answered else None)
@@ -92,6 +96,7 @@ def judged_suite(suite: Suite, answers: SuiteAnswers, run: SuiteRun) -> BatchSui
         notes=run.notes,
         version=answers.version,
         path=suite.path,
+        setting=_setting(answers.setting, run.setting),
         outcome="cancelled" if answers.cancelled else outcome_of(cases),
         kinds=kinds_of(cases, run.known),
         intents=intents_of(cases),
@@ -99,15 +104,38 @@ def judged_suite(suite: Suite, answers: SuiteAnswers, run: SuiteRun) -> BatchSui
     )
 
 
-def batch_of(suites: Sequence[BatchSuite], run: SuiteRun) -> Batch:
-    """Put judged suites together, with the numbers of all their cases."""
+def setting_of(project: Project) -> BatchSetting:
+    """Return what a project's files say of the assistant: of a Rasa project its language."""
+    bot = project.kore
+    if bot is None:
+        return BatchSetting(language=project.config.language or "")
+    return BatchSetting(bot=bot.name, language=bot.language, thresholds=tuple(dict(one) for one in bot.thresholds))
+
+
+def _setting(of_engine: BatchSetting | None, of_files: BatchSetting | None) -> BatchSetting | None:
+    """What the engine says counts, the files say the rest."""
+    if of_engine is None or of_files is None:
+        return of_engine or of_files
+    return BatchSetting(
+        bot=of_engine.bot or of_files.bot,
+        language=of_engine.language or of_files.language,
+        thresholds=of_engine.thresholds or of_files.thresholds,
+        tested=of_engine.tested or of_files.tested,
+    )
+
+
+def batch_of(suites: Sequence[BatchSuite], run: SuiteRun, entities: Collection[str] = ()) -> Batch:
+    """Put judged suites together, with the numbers of all their cases.
+
+    ``entities``: those that are expected, as names are compared, the ones beside that could not be evaluated.
+    """
     cases = [case for suite in suites for case in suite.cases]
     training = {comparable(text) for text in run.training}
     return Batch(
         **numbers_of(cases),
         suites=tuple(suites),
         kinds=kinds_of(cases, run.known),
-        coverage=None if run.known is None else _coverage(cases, run.known),
+        coverage=None if run.known is None else _coverage(cases, run.known, entities),
         by_stand_in=run.by_stand_in,
         on_training=sum(comparable(case.text) in training for case in cases),
     )
@@ -198,7 +226,8 @@ def outcome_of(cases: Sequence[BatchCase]) -> BatchOutcome:
     return "success with warning" if unanswered else "success"
 
 
-def _coverage(cases: Sequence[BatchCase], known: KnownNames) -> CoveredIntents | None:
-    """An intent counts where any case expects it."""
+def _coverage(cases: Sequence[BatchCase], known: KnownNames, entities: Collection[str]) -> CoveredIntents | None:
+    """An intent, or an entity, counts where any case expects it."""
     expected: dict[str, set[str]] = {kind: expected_names(cases, known, kind) for kind in BATCH_KINDS}
+    expected[ENTITY] = {*entities, *(comparable(one.name) for case in cases for one in case.entities)}
     return covered_intents(known, lambda kind: expected[kind])

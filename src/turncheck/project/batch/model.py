@@ -21,6 +21,20 @@ MAX_CASES: Final = 1000
 """Utterances in a suite that is uploaded. Assertions are counted, not rows."""
 MAX_ALTERNATIVES: Final = 3
 
+THRESHOLDS: Final = (
+    "minThreshold",
+    "maxThreshold",
+    "exactMatchThreshold",
+    "isActive",
+    "taskMatchTolerance",
+    "wordCoverage",
+    "suggestionsCount",
+    "pathCoverage",
+)
+"""The settings of each of the platform's engines that its report of a run names, in its order."""
+THRESHOLD_MODES: Final = ("ml", "faq", "cs")
+"""Those engines: machine learning, knowledge graph, fundamental meaning."""
+
 NOWHERE: Final = Location("")
 
 

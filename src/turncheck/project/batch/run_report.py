@@ -15,6 +15,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from turncheck.project.batch.fields import IntentField, read_intent, read_order, read_parent
+from turncheck.project.batch.model import THRESHOLDS
+from turncheck.report.batch import BatchSetting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -39,6 +41,7 @@ _DELIMITERS: Final = ",;\t"
 _LARGEST_CELL: Final = 1 << 20
 _ESCAPED: Final = re.compile(r"'(?='*[=+\-@\t\r])")
 _ENTITY: Final = ("entityname", "expectedentityvalue", "matchedentityvalue", "entityresult")
+_THRESHOLDS: Final = {name.lower(): name for name in THRESHOLDS}
 _SCORE: Final = re.compile(
     r"(?:(?P<engine>[A-Za-z][A-Za-z ]{0,30}?)\s*[:=]\s*)?(?P<score>\d{1,15}(?:\.\d{1,20})?(?:e[+-]\d{2,3})?|-)"
 )
@@ -85,10 +88,28 @@ class ReportedCase:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """``block``: what precedes the table, by the letters of its keys (``reportname``)."""
+    """``block``: what precedes the table, by the letters of its keys (``reportname``).
+
+    ``thresholds``: the settings of each engine in it, its ``mode`` first.
+    """
 
     block: Mapping[str, str]
     cases: tuple[ReportedCase, ...]
+    thresholds: tuple[dict[str, str], ...] = ()
+
+    def about(self, key: str) -> str:
+        """Return what stands behind a key, empty where it is not there."""
+        return self.block.get(key, "").strip()
+
+    @property
+    def setting(self) -> BatchSetting:
+        """What it says of the assistant that was tested."""
+        return BatchSetting(
+            bot=self.about("botname"),
+            language=self.about("botlanguage"),
+            thresholds=self.thresholds,
+            tested=self.about("lasttested"),
+        )
 
 
 def read_run_report(text: str, *, raw: bool = False) -> RunReport:
@@ -103,6 +124,7 @@ def read_run_report(text: str, *, raw: bool = False) -> RunReport:
         RunReportError: it has no table.
     """
     block: dict[str, str] = {}
+    thresholds: list[dict[str, str]] = []
     header: list[str] = []
     rows: list[tuple[int, list[str]]] = []
     for line, record in _records(text.removeprefix("\ufeff")):
@@ -112,10 +134,15 @@ def read_run_report(text: str, *, raw: bool = False) -> RunReport:
         elif cells and _letters(cells[0]) in _FIRST:
             header = [_letters(cell) for cell in cells]
         elif len(cells) > 1:
-            block.setdefault(_letters(cells[0]), cells[1])
+            key = _letters(cells[0])
+            block.setdefault(key, cells[1])
+            if key == "mode":
+                thresholds.append({"mode": cells[1].strip()})
+            elif key in _THRESHOLDS and thresholds and cells[1].strip():
+                thresholds[-1].setdefault(_THRESHOLDS[key], cells[1].strip())
     if not header:
         raise RunReportError("has no table of results: no row begins with 'Utterance'")
-    return RunReport(block, tuple(_cases(header, rows)))
+    return RunReport(block, tuple(_cases(header, rows)), tuple(thresholds))
 
 
 def _records(text: str) -> Iterator[tuple[int, list[str]]]:

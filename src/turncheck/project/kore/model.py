@@ -94,6 +94,7 @@ class KoreBot:
     it is there); ``others`` are the sentences of the others by language, which nobody judges. ``phrases``: those of
     FAQs, by language. ``concepts`` and ``patterns`` count what only the platform can run. ``links``: the bots that a
     universal bot asks. ``faults``: what is wrong with it. ``disabled``: FAQs that are switched off.
+    ``thresholds``: the settings of each engine of the platform, its ``mode`` first.
     """
 
     name: str
@@ -114,6 +115,7 @@ class KoreBot:
     links: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
     disabled: tuple[str, ...] = ()
+    thresholds: tuple[Mapping[str, str], ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, replace
+from json import dumps
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.messages.suggestions import suggestion
-from turncheck.project.batch.model import comparable
+from turncheck.project.batch.model import THRESHOLD_MODES, THRESHOLDS, comparable
 from turncheck.project.kore.faults import Fault, not_an_export, shown
 from turncheck.project.kore.knowledge import KnowledgeReader, read_entities
 from turncheck.project.kore.model import KoreBot, KoreIntent
@@ -23,7 +24,7 @@ from turncheck.project.nlu_data import Lookup, NluData, Regex, Synonym
 from turncheck.yaml_tree.json_places import JsonError, JsonFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from turncheck.messages.finding import Finding
     from turncheck.project.nlu_data import Example
@@ -182,6 +183,7 @@ class _Reader:
             links=tuple(self._links()),
             faults=tuple(self.faults),
             disabled=tuple(knowledge.disabled),
+            thresholds=tuple(self._thresholds()),
         )
         return bot, self._nlu(bot, (*utterances, *taught_beside))
 
@@ -224,6 +226,15 @@ class _Reader:
         details = [record for _, record in records(self.top.get("linkedBotsDetails"))]
         names = (clean(one.get("botName")) or clean(one.get("name")) for one in details)
         return [name for name in names if name]
+
+    def _thresholds(self) -> Iterator[dict[str, str]]:
+        """Yield the settings of the platform's engines that its report of a run names, as JSON writes them."""
+        own = in_language(self.top, self.language).get("confidenceConfigs") or self.top.get("confidenceConfigs")
+        by_mode = {clean(record.get("mode")): record for _, record in records(own)}
+        for mode in THRESHOLD_MODES:
+            if (record := by_mode.get(mode)) is not None:
+                known = {key: record[key] for key in THRESHOLDS if isinstance(record.get(key), int | float)}
+                yield {"mode": mode, **{key: dumps(value) for key, value in known.items()}}
 
     def _count_patterns(self) -> Counter[str]:
         """Return how many patterns each component has, by its ``refId``."""
