@@ -1,11 +1,12 @@
 # The image of the action. The base is a build argument so that it can be replaced where no registry is reachable.
 ARG BASE_IMAGE=python:3.11-slim
 
-# What only building needs stays behind in this stage: Debian's git with its Perl, pip, headers, tests.
+# What only building needs stays behind in this stage: Debian's git with its Perl, pip, headers, tests, symbols of
+# extension modules (not of the libraries that wheels bring, whose layout strip may break).
 FROM ${BASE_IMAGE} AS build
 # hadolint ignore=DL3008
 RUN apt-get update \
-    && apt-get install --yes --no-install-recommends git \
+    && apt-get install --yes --no-install-recommends binutils git \
     && rm -rf /var/lib/apt/lists/*
 
 # The dependencies change seldom: a layer of their own.
@@ -13,7 +14,8 @@ COPY requirements/run.txt /turncheck/requirements/run.txt
 RUN python -m venv /opt/turncheck \
     && /opt/turncheck/bin/pip install --no-cache-dir --require-hashes -r /turncheck/requirements/run.txt \
     && find /opt/turncheck -type d -name tests -path "*-packages/*" -prune -exec rm -rf {} + \
-    && find /opt/turncheck \( -name "*.pyi" -o -name "*.pxd" -o -name "*.h" -o -name "*.a" \) -delete
+    && find /opt/turncheck \( -name "*.pyi" -o -name "*.pxd" -o -name "*.h" -o -name "*.a" \) -delete \
+    && find /opt/turncheck -name "*.so" -not -path "*.libs/*" -exec strip --strip-unneeded {} +
 
 COPY pyproject.toml hatch_build.py README.md LICENSE /turncheck/
 COPY docs/*.schema.json /turncheck/docs/
