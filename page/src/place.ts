@@ -2,7 +2,7 @@
 
 import type { Assistant, Place } from "./data.ts";
 import { h, link } from "./dom.ts";
-import { code } from "./text.ts";
+import { code, visible } from "./text.ts";
 
 /** `short` shows the file's name alone, its path when pointed at; in the file `within` the line is enough. */
 export function place(assistant: Assistant, where: Place, { short = false, within = -1 } = {}): HTMLElement {
@@ -12,5 +12,5 @@ export function place(assistant: Assistant, where: Place, { short = false, withi
   const address = where.line ? (file.line_address?.replace("{line}", String(where.line)) ?? null) : file.address;
   const name = short ? (file.path.split("/").at(-1) ?? "") : file.path;
   const shown = where.file === within && where.line ? `line ${where.line}` : `${name}${line}`;
-  return h("span", { class: "place", title: shown === `${file.path}${line}` ? null : `${file.path}${line}` }, link(address, code(shown)));
+  return h("span", { class: "place", title: shown === `${file.path}${line}` ? null : visible(`${file.path}${line}`) }, link(address, code(shown)));
 }

@@ -16,6 +16,11 @@ export function code(text: string): HTMLElement {
   return h("code", {}, h("bdi", {}, ...pieces(text, false)));
 }
 
+/** A text with escapes for what cannot be seen, where there is no room for elements: an option, a title. */
+export function visible(text: string): string {
+  return text.replace(INVISIBLE, escaped);
+}
+
 /** The parts of a text: strings, and escapes as elements. */
 export function pieces(text: string, exact: boolean): Child[] {
   const parts: Child[] = [];

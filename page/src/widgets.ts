@@ -2,6 +2,7 @@
 
 import type { Context } from "./context.ts";
 import { h, type Child } from "./dom.ts";
+import { visible } from "./text.ts";
 
 /** A difference with a sign, a class for its colour, and words: never the colour alone. */
 export function change(difference: string, judgement: string, words: string): HTMLElement {
@@ -69,7 +70,7 @@ export function field(name: string, input: HTMLElement): HTMLElement {
 
 /** A list to choose from; the first choice is all. */
 export function choice(options: [value: string, words: string][], chosen: string, choose: (value: string) => void): HTMLSelectElement {
-  const select = h("select", {}, ...options.map(([value, words]) => h("option", { value, selected: value === chosen }, words)));
+  const select = h("select", {}, ...options.map(([value, words]) => h("option", { value, selected: value === chosen }, visible(words))));
   select.addEventListener("change", () => choose(select.value));
   return select;
 }

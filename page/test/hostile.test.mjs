@@ -38,6 +38,7 @@ test("every sentence is what was written", async () => {
   await opened("hostile", async (page) => {
     await page.locator(".virtual tbody tr:not(.spacer)").first().waitFor();
     await onlyLetters(page);
+    for (const option of await page.locator("option").allInnerTexts()) assert.doesNotMatch(option, /[\u200b\u202e\u2066\ufeff]/u);
     for (const text of texts.filter((one) => one.trim())) {
       const number = texts.indexOf(text);
       const found = await page.evaluate((wanted) => {

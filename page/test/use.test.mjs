@@ -307,3 +307,9 @@ test("what happened after a message of an end-to-end case unfolds", async () => 
     for (const part of ["action utter_ask (RulePolicy, 0.50)", "slot city: Rome\\u202e", "slots then", "trip_form"]) assert.ok(words.includes(part), words);
   }, { hash: "#conversations" });
 });
+
+test("without a base nothing is said to have changed", async () => {
+  await opened("traced", async (page) => {
+    assert.match(await page.locator("#view").innerText(), /No intent was judged\.[\s\S]*No intent is confused with another\./);
+  }, { hash: "#intents" });
+});

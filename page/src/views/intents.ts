@@ -33,7 +33,7 @@ function figures(context: Context): HTMLElement {
   const { assistant, route } = context;
   const { compared } = assistant;
   const rows = assistant.intents.filter((row) => !context.onlyChanged || changed(row));
-  if (!rows.length) return nothing(context, "The F1 of no intent changed.");
+  if (!rows.length) return nothing(context, context.onlyChanged ? "The F1 of no intent changed." : "No intent was judged.");
   const columns: Column<Intent>[] = [
     {
       title: "intent",
@@ -127,7 +127,7 @@ function pairs(context: Context): HTMLElement {
     fill(
       section,
       title,
-      all.length ? sortable("Confused intents", columns, all.slice(0, most), { sort: query.get("pairs") ?? "", sorted: (by) => context.remember({ pairs: by }) }) : nothing(context, "No confusion changed."),
+      all.length ? sortable("Confused intents", columns, all.slice(0, most), { sort: query.get("pairs") ?? "", sorted: (by) => context.remember({ pairs: by }) }) : nothing(context, context.onlyChanged ? "No confusion changed." : "No intent is confused with another."),
       more > 0 && h("button", { class: "more", onclick: showMore }, `Show ${count(more, "more pair")}`),
     );
   };
