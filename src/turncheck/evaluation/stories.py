@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from turncheck.evaluation.answers import Answers
     from turncheck.evaluation.policy_entities import AnnotatedText
     from turncheck.evaluation.story_judge import Tokenize
-    from turncheck.evaluation.story_run import Entity, Shows, StoryRun
+    from turncheck.evaluation.story_messages import Entity
+    from turncheck.evaluation.story_run import Shows, StoryRun
     from turncheck.project.model import Story
     from turncheck.project.nlu_data import Example
     from turncheck.report.model import Misunderstanding

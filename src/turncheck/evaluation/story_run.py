@@ -6,7 +6,6 @@ their events are those of the story.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -16,8 +15,16 @@ from turncheck.dialogue.defaults import ACTION_LISTEN, ACTION_SESSION_START, ACT
 from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, ActiveLoop, SlotSet, UserUttered
 from turncheck.dialogue.tracker import Tracker
 from turncheck.engines.parse import Parse, PredictedIntent, SelectedResponse
-from turncheck.evaluation.annotated import annotated
 from turncheck.evaluation.policy_entities import AnnotatedText, annotated_text
+from turncheck.evaluation.story_messages import (
+    as_set,
+    cleaned,
+    found,
+    predicted_intent,
+    response_key,
+    selects_this,
+    shown,
+)
 from turncheck.evaluation.written_steps import user_step, written_action, wrong_user_step
 from turncheck.report.model import Alternative, StoryStep, WrittenStep
 
@@ -28,17 +35,15 @@ if TYPE_CHECKING:
     from turncheck.dialogue.training import StoryTracker
     from turncheck.engines.base import Policies
     from turncheck.engines.decision import Decision
+    from turncheck.evaluation.story_messages import Entity
 
 ACTION_LIMIT: Final = 10
 """Actions in a turn before Rasa's circuit breaker ends it."""
 CIRCUIT_BREAKER: Final = "circuit breaker tripped"
 NOTHING_SHOWN: Final = "nothing, since it is not defined"
 """What the user gets of an action that the policies know from stories and rules alone."""
-
 Shows = Callable[[str], bool]
 """Whether the assistant can do an action, so that the user sees something of it."""
-
-Entity = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +74,9 @@ class StoryRun:
     @property
     def passed(self) -> bool:
         """Whether all actions and intents are right, and the same entities were found in all messages together."""
-        return all(expected == predicted for expected, predicted in (*self.actions, *self.intents)) and _as_set(
+        return all(expected == predicted for expected, predicted in (*self.actions, *self.intents)) and as_set(
             self.expected_entities
-        ) == _as_set(self.predicted_entities)
+        ) == as_set(self.predicted_entities)
 
 
 def run_story(
@@ -183,14 +188,14 @@ class _Runner:
         """Let the NLU read the message, and compare intent and entities, and what it selects for a response."""
         expected_intent = event.intent.get("full_retrieval_intent_name") or event.intent_name
         predicted_intent, found = self._understood(event, expected_intent)
-        expected = [_cleaned(event.text, entity) for entity in event.entities]
-        predicted = [_cleaned(event.text, entity) for entity in found]
+        expected = [cleaned(event.text, entity) for entity in event.entities]
+        predicted = [cleaned(event.text, entity) for entity in found]
         run = self.run
         run.intents.append((expected_intent, predicted_intent))
         run.expected_entities.extend(expected)
         run.predicted_entities.extend(predicted)
         intent_right = expected_intent == predicted_intent
-        entities_right = _as_set(expected) == _as_set(predicted)
+        entities_right = as_set(expected) == as_set(predicted)
         text = event.text or ""
         run.steps.append(
             StoryStep(
@@ -207,8 +212,8 @@ class _Runner:
             run.steps.append(
                 StoryStep(
                     kind="entities",
-                    expected=_shown(text, expected),
-                    predicted=_shown(text, predicted),
+                    expected=shown(text, expected),
+                    predicted=shown(text, predicted),
                     passed=entities_right,
                     location=event.location,
                     text=event.text,
@@ -218,7 +223,7 @@ class _Runner:
         self.heard = None
         parse = self.understood.get(text)
         if parse is not None and not (
-            (intent_right or expected_intent is None) and entities_right and _selects_this(parse, response)
+            (intent_right or expected_intent is None) and entities_right and selects_this(parse, response)
         ):
             run.misheard.append(Misheard(event, parse, response))
         if intent_right and entities_right:
@@ -246,7 +251,7 @@ class _Runner:
         if not event.text:
             return event.intent_name, event.entities
         parse = self.understood[event.text]
-        return _predicted_intent(parse, expected), [_found(entity) for entity in parse.entities]
+        return predicted_intent(parse, expected), [found(entity) for entity in parse.entities]
 
     def _situation(self, *, right: bool) -> dict[str, Any]:
         """Slots and active loop at this point, which a wrong step says."""
@@ -321,7 +326,7 @@ class _Runner:
         intent = predicted.removeprefix("utter_")
         if predicted in {expected, intent} or intent not in self.domain.retrieval_intents:
             return predicted
-        chosen = None if self.heard is None else _response_key(self.heard, intent)
+        chosen = None if self.heard is None else response_key(self.heard, intent)
         return predicted if chosen is None else f"utter_{chosen}"
 
     def _note_unlikely_intent(self, event: ActionExecuted, decision: Decision | None) -> None:
@@ -382,58 +387,3 @@ def _acted(tracker: Tracker) -> int:
                 break
             count += 1
     return count
-
-
-# --- understanding ---------------------------------------------------------------------------------------------------
-
-
-def _predicted_intent(parse: Parse, expected: str | None) -> str | None:
-    """Return the intent; where the story names a retrieval intent in full, or it is wrong, with its response."""
-    intent = parse.intent.name
-    if intent == expected or intent is None:
-        return intent
-    return _response_key(parse, intent) or intent
-
-
-def _response_key(parse: Parse, intent: str) -> str | None:
-    """Return the response that was selected for a retrieval intent: ``faq/ask_hours``."""
-    for selected in parse.responses.values():
-        key = selected.intent_response_key
-        if key is not None and key.partition("/")[0] == intent:
-            return key
-    return None
-
-
-def _selects_this(parse: Parse, response: str | None) -> bool:
-    """Whether nothing else is selected than the response that the story names."""
-    chosen = None if response is None else _response_key(parse, response.partition("/")[0])
-    return chosen in {None, response}
-
-
-def _found(entity: Any) -> dict[str, Any]:
-    return {
-        "start": entity.start,
-        "end": entity.end,
-        "entity": entity.entity,
-        "value": entity.value,
-        "extractor": entity.extractor,
-    }
-
-
-def _cleaned(text: str | None, entity: Mapping[str, Any]) -> Entity:
-    """Keep what is compared. The value of a found entity counts as text, since annotations are text."""
-    cleaned: Entity = {"text": text}
-    cleaned |= {key: entity[key] for key in ("start", "end", "entity", "value") if key in entity}
-    if "extractor" in entity and "value" in cleaned:
-        cleaned["value"] = str(cleaned["value"])
-    return cleaned
-
-
-def _as_set(entities: Sequence[Entity]) -> set[str]:
-    return {json.dumps(entity, sort_keys=True, default=str) for entity in entities}
-
-
-def _shown(text: str, entities: Sequence[Entity]) -> str:
-    if any("start" in entity for entity in entities):
-        return annotated(text, entities)
-    return ", ".join(f"{entity['entity']}: {entity.get('value')}" for entity in entities)
