@@ -98,3 +98,15 @@ test("on paper nothing is left that only a screen can do", async () => {
     assert.ok(await page.locator("h1:visible").isVisible());
   });
 });
+
+test("on paper a conversation that fails has its transcript", async () => {
+  await opened("several", async (page) => {
+    await page.getByLabel("only what changed").uncheck();
+    const transcripts = page.locator(".conversation:not([open]) .transcript");
+    assert.equal(await transcripts.count(), 0);
+    await page.emulateMedia({ media: "print" });
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    assert.ok(await transcripts.count() >= 2);
+    assert.match(await transcripts.first().innerText(), /first difference/i);
+  }, { hash: "#at-bank/conversations" });
+});

@@ -36,6 +36,9 @@ export function conversationsView(context: Context): HTMLElement {
     draw();
   };
   draw();
+  addEventListener("beforeprint", () => {
+    for (const details of list.querySelectorAll(".conversation")) details.dispatchEvent(new Event("paper"));
+  });
   const section = h("section", { "aria-labelledby": "conversations-title" }, h("h1", { id: "conversations-title" }, "Conversations"), form(context, query, set), told, list);
   if (wanted) requestAnimationFrame(() => goTo(context, section, wanted));
   return section;
@@ -96,8 +99,12 @@ function item(context: Context, one: Conversation, open: boolean): HTMLElement {
       side && h("span", { class: "flag" }, side),
     ),
   );
-  const unfold = (): void => details.append(transcript(context, one));
+  const unfold = (): void => {
+    if (details.children.length === 1) details.append(transcript(context, one));
+  };
   details.addEventListener("toggle", unfold, { once: true });
+  // Paper does not unfold: what fails is there.
+  if (one.outcome !== "passed") details.addEventListener("paper", unfold);
   if (open) details.open = true;
   return details;
 }
