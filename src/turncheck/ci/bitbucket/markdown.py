@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LITERAL: Final = (
-    r"(?P<literal>^ *(?P<fence>`{3,})\n.*?\n *(?P=fence)$|(?<!`)(?P<ticks>`+)(?!`)[^\n]*?(?<!`)(?P=ticks)(?!`))"
+    r"(?P<literal>^ *(?P<fence>`{3,})\n(?s:.*?)\n *(?P=fence)$|(?<!`)(?P<ticks>`+)(?!`)[^\n]*?(?<!`)(?P=ticks)(?!`))"
 )
 """Blocks and spans of code: what stands in there is shown letter by letter."""
 _COMMENT: Final = re.compile(r"<!-- (.*?) -->")
 _HIDDEN: Final = re.compile(r"\[//\]: # \((.*?)\)")
-_SUMMARY: Final = re.compile(r"<details(?: open)?>\s*<summary>(?P<summary>.*?)</summary>", re.DOTALL)
+_SUMMARY: Final = re.compile(r"<details(?: open)?>\s*<summary>(?P<summary>(?s:.*?))</summary>")
 _BREAK: Final = re.compile(r"<br ?/?>")
 _TAG: Final = re.compile(r"</?(?:details|summary|sub|sup|b|strong|i|em|p|div|span|kbd)(?: [^<>]*)?>")
 _CODE: Final = re.compile(r"<code>(.*?)</code>")
@@ -41,7 +41,7 @@ def to_bitbucket(body: str) -> str:
 
 def _outside_code(pattern: re.Pattern[str], shown: Callable[[re.Match[str]], str], text: str) -> str:
     """Put something in the place of what a pattern finds, where it is no code."""
-    either = re.compile(f"{_LITERAL}|{pattern.pattern}", re.DOTALL | re.MULTILINE)
+    either = re.compile(f"{_LITERAL}|{pattern.pattern}", re.MULTILINE)
     return either.sub(lambda match: match["literal"] or shown(match), text)
 
 
