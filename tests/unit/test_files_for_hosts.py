@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hostile import HOSTILE
 from jsonschema import Draft202012Validator
@@ -14,6 +15,7 @@ from report_builder import finding, report
 
 from turncheck.comparison.baseline import Missing
 from turncheck.comparison.compare import compare
+from turncheck.comparison.judgement import MetricDelta
 from turncheck.comparison.model import Comparison
 from turncheck.conclude import conclude
 from turncheck.render.code_quality import render_code_quality
@@ -118,6 +120,16 @@ def test_metrics_are_what_a_reader_of_openmetrics_takes_and_have_every_value() -
     assert value is not None
     assert f1.value == pytest.approx(value.value, abs=5e-5)
     assert {one.labels["of"] for one in samples if one.name == "turncheck_nlu_intents_recall" and "of" in one.labels}
+
+
+def test_a_count_of_millions_keeps_its_digits() -> None:
+    given, comparison, _ = pull_request()
+    many = MetricDelta(name="nlu.examples", better="neither", kind="count", value=1_234_567.0, base=None)
+
+    rendered = render_open_metrics(given, msgspec.structs.replace(comparison, metrics=(many,)))
+
+    (sample,) = [sample for family in families(rendered) for sample in family.samples]
+    assert sample.value == 1_234_567
 
 
 def test_the_job_links_to_the_results() -> None:
