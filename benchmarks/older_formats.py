@@ -23,7 +23,16 @@ LIMIT_SECONDS = 0.02
 """What the ratio may be exceeded by: the width of a measurement."""
 OLDER = frozenset(
     {
-        *("markdown_nlu", "markdown_stories", "markdown_responses", "markdown_text", "older_config", "older_rules"),
+        *(
+            "older_domain",
+            "markdown_writer",
+            "markdown_nlu",
+            "markdown_stories",
+            "markdown_responses",
+            "markdown_text",
+            "older_config",
+            "older_rules",
+        ),
         *("older_files", "older_stories", "older_reports", "yaml_data", "convert", "convert_behaviour"),
     }
 )

@@ -165,3 +165,26 @@ def test_comments_of_stories_stand_above_their_story() -> None:
     assert with_comments(converted, markdown).splitlines() == [
         *("stories:", "# beside", "- story: one", "  steps: []", "# above", "- story: two", "  steps: []")
     ]
+
+
+def test_the_last_action_of_two_stages_cannot_be_named_in_rasa_3(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = CONFIG.replace("  nlu_threshold: 0.4\n", "  fallback_nlu_action_name: utter_sorry\n")
+    (tmp_path / "config.yml").write_text(config, encoding="utf-8")
+    assert run_command_line(["data", "convert", "config"]) == 0
+    assert "config.yml:5:3: The action 'utter_sorry' after both stages is 'action_default_fallback'" in (
+        capsys.readouterr().out
+    )
+
+
+def test_a_memoization_of_rasa_2_looks_back_as_far_in_rasa_3(tmp_path: Path) -> None:
+    (tmp_path / "domain.yml").write_text('version: "2.0"\nintents: [greet]\n', encoding="utf-8")
+    (tmp_path / "config.yml").write_text(
+        "language: en\npipeline: []\npolicies:\n- name: MemoizationPolicy\n- name: RulePolicy\n", encoding="utf-8"
+    )
+    for old in (tmp_path / "data").rglob("*.md"):
+        old.unlink()
+    assert run_command_line(["data", "convert", "config"]) == 0
+    policies = read_project(tmp_path, config=tmp_path / "converted" / "config.yml").config.policies or ()
+    assert dict(policies[0].parameters) == {"max_history": 5}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.project.conversion.result import comments_at_top, document
-from turncheck.project.older_config import GONE
+from turncheck.project.conversion.result import document
+from turncheck.project.conversion.yaml_comments import with_yaml_comments
+from turncheck.project.older_config import GONE, NAMES
 
 if TYPE_CHECKING:
     from turncheck.project.conversion.result import Converted
@@ -18,6 +19,12 @@ _LEARNED: Final = frozenset({"KerasPolicy", "EmbeddingPolicy", "SklearnPolicy", 
 _RULED: Final = frozenset({"MappingPolicy", "FormPolicy", "FallbackPolicy", "TwoStageFallbackPolicy", "RulePolicy"})
 _TWO_STAGE: Final = "TwoStageFallbackPolicy"
 _FALLBACKS: Final = frozenset({"FallbackPolicy", _TWO_STAGE})
+_NOW: Final = {
+    **NAMES,
+    **dict.fromkeys(_LEARNED, "TEDPolicy"),
+    **dict.fromkeys(_RULED, "RulePolicy"),
+    **dict.fromkeys(("EmbeddingIntentClassifier", "intent_classifier_tensorflow_embedding"), "DIETClassifier"),
+}
 _KEYWORDS: Final = "KeywordIntentClassifier"
 _DEFAULT_ACTION: Final = "action_default_fallback"
 _HISTORY: Final = 5
@@ -59,7 +66,12 @@ def convert_config(file: ProjectFile, config: Config, converted: Converted, *, m
         rules = [_fallback_rule(fallback, converted)]
         converted.files[RULES_OF_FALLBACK] = document({"version": "3.1", "rules": rules})
     content |= {key: value for key, value in (("pipeline", pipeline), ("policies", policies)) if value}
-    converted.files["config.yml"] = document(content, comments_at_top(file))
+    written = file.source.file_text if file.source is not None else ""
+    converted.files["config.yml"] = with_yaml_comments(document(content), written, _renamed)
+
+
+def _renamed(path: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(_NOW.get(name, name) for name in path)
 
 
 def _component(component: Component, converted: Converted) -> dict[str, Any]:
@@ -100,6 +112,10 @@ def _fallback_rule(fallback: Component, converted: Converted) -> dict[str, Any]:
     if not fallback.name.endswith(_TWO_STAGE):
         action = fallback.parameters.get("fallback_action_name", _DEFAULT_ACTION)
         return {"rule": "What was not understood", "steps": [{"intent": "nlu_fallback"}, {"action": action}]}
+    last = fallback.parameters.get("fallback_nlu_action_name", _DEFAULT_ACTION)
+    if last != _DEFAULT_ACTION:
+        what = f"The action '{last}' after both stages is '{_DEFAULT_ACTION}' in Rasa 3."
+        converted.note(what, fallback.location, f"Write a custom action '{_DEFAULT_ACTION}' that does the same.")
     deny = fallback.parameters.get("deny_suggestion_intent_name", "out_of_scope")
     if deny != "out_of_scope":
         what = f"The intent '{deny}' that denies a suggestion is called 'out_of_scope' in Rasa 3."

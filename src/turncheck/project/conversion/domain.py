@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.project.conversion.core import new_action
-from turncheck.project.conversion.result import comments_at_top, document
+from turncheck.project.conversion.result import document
+from turncheck.project.conversion.yaml_comments import with_yaml_comments
 from turncheck.project.conversion.yaml_data import new_response
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 RULES_OF_INTENTS: Final = "rules_for_intents.yml"
 _OWN_CLASS: Final = "."
+_SECTIONS: Final = {"templates": "responses"}
 
 
 def convert_domain(
@@ -44,7 +46,8 @@ def convert_domain(
         "actions": [new_action(name) for name in domain.actions if name not in domain.forms],
     }
     content |= {key: section for key, section in sections.items() if section}
-    converted.files["domain.yml"] = document(content, comments_at_top(file))
+    written = file.source.file_text if file.source is not None else ""
+    converted.files["domain.yml"] = with_yaml_comments(document(content), written, _renamed)
     rules = [
         {"rule": f"{intent.name} triggers {intent.triggers}", "steps": _mapped(intent)}
         for intent in domain.intents.values()
@@ -52,6 +55,11 @@ def convert_domain(
     ]
     if rules:
         converted.files[RULES_OF_INTENTS] = document({"version": "3.1", "rules": rules})
+
+
+def _renamed(path: tuple[str, ...]) -> tuple[str, ...]:
+    names = [new_response(new_action(name)) for name in path]
+    return (_SECTIONS.get(names[0], names[0]), *names[1:]) if names else ()
 
 
 def _mapped(intent: Intent) -> list[dict[str, Any]]:

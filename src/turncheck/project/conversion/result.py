@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from turncheck.messages.location import Location
-    from turncheck.project.project_file import ProjectFile
 
 _COMMENT: Final = re.compile(r"<!--(.*?)-->", re.DOTALL)
 _HEADING: Final = re.compile(r"^[ \t]*#+[ \t]*([^#\s].*?)[ \t]*$", re.MULTILINE)
@@ -102,14 +101,3 @@ def _converted_headings(heading: str) -> list[str]:
     section, colon, title = heading.partition(":")
     words = [f"- {section.strip()}: {yaml_scalar(title.strip())}"] if colon and section.strip() in _SECTIONS else []
     return [*words, f"- story: {yaml_scalar(heading.strip())}"] if heading else []
-
-
-def comments_at_top(file: ProjectFile) -> str:
-    """Return the comments before the first key; the others have lost their place."""
-    text = file.source.file_text if file.source is not None else ""
-    lines = []
-    for line in text.splitlines():
-        if line.strip() and not line.lstrip().startswith("#"):
-            break
-        lines += [line.strip()] if line.strip() else []
-    return "".join(f"{line}\n" for line in lines)

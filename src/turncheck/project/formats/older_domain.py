@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.project.formats.rasa_domain_sections import Entry, mapping_entries
-from turncheck.project.model import ResponseVariation, SlotMapping
+from turncheck.project.model import SlotMapping
 from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
@@ -35,13 +35,6 @@ def with_older_sections(schema: SchemaFindings, sections: Sections, root: YamlMa
             elif isinstance(item, YamlMapping):
                 for name, node in item.items.items():
                     sections.named["forms"].setdefault(str(name), Entry(node, item.key_location(name)))
-
-
-def plain_variation(node: YamlNode) -> ResponseVariation | None:
-    """Return a variation that is written as a plain string."""
-    if isinstance(node, YamlScalar) and isinstance(node.value, str):
-        return ResponseVariation({"text": node.value}, node.location)
-    return None
 
 
 def form_body(node: YamlNode | None) -> Mapping[str, YamlNode]:

@@ -10,15 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from turncheck.project.formats.older_domain import (
-    ASKED,
-    UNFEATURIZED,
-    auto_filled,
-    form_body,
-    plain_variation,
-    stores_entities,
-    with_older_sections,
-)
 from turncheck.project.formats.rasa_domain_sections import (
     Entry,
     SchemaFindings,
@@ -64,7 +55,11 @@ def domain_from_files(
     """Read and merge domain files, in their order. ``major``: the version of Rasa that they are written for."""
     schema = SchemaFindings(major)
     if schema.is_older:
-        schema.stores_entities = stores_entities(file.mapping for file in files if file.mapping is not None)
+        from turncheck.project.formats import older_domain  # most projects are of Rasa 3
+
+        schema.stores_entities = older_domain.stores_entities(
+            file.mapping for file in files if file.mapping is not None
+        )
     keys = (*DOMAIN_KEYS, "templates") if schema.is_older else DOMAIN_KEYS
     parts = []
     for file in files:
@@ -73,7 +68,9 @@ def domain_from_files(
             if len(files) == 1 or any(key in root.items for key in keys):
                 parts.append(split_sections(schema, root))
                 if schema.is_older:
-                    with_older_sections(schema, parts[-1], root)
+                    from turncheck.project.formats import older_domain  # as above
+
+                    older_domain.with_older_sections(schema, parts[-1], root)
         elif root is not None:
             schema.note(root, "the domain must be a mapping with keys such as intents, slots and responses")
     return _domain(schema, merge_sections(parts), location), tuple(schema.findings)
@@ -152,8 +149,10 @@ def _slot(schema: SchemaFindings, name: str, entry: Entry) -> Slot:
     kind = text_of(schema, items.get("type"), f"'type' {what}") or ""
     read = tuple(_slot_mapping(schema, name, node) for node in mappings if _is_mapping(schema, node, what))
     if schema.is_older:
-        kind = "any" if kind == UNFEATURIZED else kind
-        read = read or auto_filled(name, items, entry, stores=schema.stores_entities)
+        from turncheck.project.formats import older_domain  # most projects are of Rasa 3
+
+        kind = "any" if kind == older_domain.UNFEATURIZED else kind
+        read = read or older_domain.auto_filled(name, items, entry, stores=schema.stores_entities)
     return Slot(
         name,
         kind,
@@ -208,7 +207,9 @@ def _slot_mapping(schema: SchemaFindings, slot: str, node: YamlNode) -> SlotMapp
 
 def _fill_in_form(schema: SchemaFindings, slots: dict[str, Slot], form: str, entry: Entry) -> None:
     """Give slots the mappings that a form of Rasa 2 holds for them, for while it asks."""
-    for name, node in form_body(entry.node).items():
+    from turncheck.project.formats import older_domain  # most projects are of Rasa 3
+
+    for name, node in older_domain.form_body(entry.node).items():
         slot = slots.get(name)
         if slot is None:
             continue
@@ -216,16 +217,19 @@ def _fill_in_form(schema: SchemaFindings, slots: dict[str, Slot], form: str, ent
         nodes = [one for one in sequence(schema, node, f"the mappings {what}") if _is_mapping(schema, one, what)]
         found = [_slot_mapping(schema, name, one) for one in nodes]
         in_form = (
-            replace(one, conditions=(MappingCondition(form, name if one.type in ASKED else None),)) for one in found
+            replace(one, conditions=(MappingCondition(form, name if one.type in older_domain.ASKED else None),))
+            for one in found
         )
         slots[name] = replace(slot, mappings=(*slot.mappings, *in_form))
 
 
 def _form(schema: SchemaFindings, name: str, entry: Entry) -> Form:
     if schema.is_older and not isinstance(_required(entry), YamlSequence):
+        from turncheck.project.formats import older_domain  # most projects are of Rasa 3
+
         ignored = mapping(schema, entry.node, f"the definition of form '{name}'").get("ignored_intents")
         intents = texts_of(schema, ignored, f"'ignored_intents' of form '{name}'")
-        return Form(name, entry.location, tuple(form_body(entry.node)), intents)
+        return Form(name, entry.location, tuple(older_domain.form_body(entry.node)), intents)
     items = mapping(schema, entry.node, f"the definition of form '{name}'")
     required = sequence(schema, items.get("required_slots"), f"'required_slots' of form '{name}'")
     named = [(text_of(schema, node, f"an entry of 'required_slots' of form '{name}'"), node) for node in required]
@@ -247,8 +251,8 @@ def _response(schema: SchemaFindings, name: str, entry: Entry) -> Response:
     for node in sequence(schema, entry.node, f"response '{name}'"):
         if isinstance(node, YamlMapping):
             variations.append(ResponseVariation(node.data, node.location))
-        elif schema.is_older and (plain := plain_variation(node)):
-            variations.append(plain)
+        elif schema.is_older and isinstance(node, YamlScalar) and isinstance(node.value, str):
+            variations.append(ResponseVariation({"text": node.value}, node.location))
         else:
             schema.note(node, f"a variation of response '{name}' must be a mapping with 'text' or 'custom'")
     return Response(name, tuple(variations), entry.location)
