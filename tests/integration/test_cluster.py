@@ -19,6 +19,7 @@ from turncheck.engines.errors import CutShortError, EngineError
 from turncheck.evaluation.fold_runs import FoldRun, run_folds
 from turncheck.evaluation.splits import Folds, stable_folds
 from turncheck.messages.errors import UserError
+from turncheck.process.cache import software
 from turncheck.process.screen import Screen
 from turncheck.project.model import Project
 from turncheck.project.reader import read_project
@@ -185,7 +186,7 @@ def test_what_is_no_address_is_said(address: str, tmp_path: Path, capsys: pytest
 
 
 def test_workers_with_another_version_are_named(local: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = {**cluster_module._versions(), "numpy": "1.0", "python": "3.99"}
+    here = {**software(), "numpy": "1.0", "python": "3.99"}
     monkeypatch.setattr(cluster_module, "_here", lambda: here)
 
     refused = pytest.raises(UserError, match=r"- tcp://\S+ has numpy \S+, not 1.0, python \S+, not 3.99")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 
 from turncheck.cli import run_command_line
 from turncheck.run.shards.document import ANSWERS_NAME, HEAD_NAME
+from turncheck.settings.shard import Shard
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -121,13 +123,31 @@ def edited_head(folder: Path, **changes: object) -> None:
     (folder / HEAD_NAME).write_text(json.dumps({**head, **changes}))
 
 
+def edited_versions(folder: Path, **changes: str) -> None:
+    edited_head(folder, versions={**json.loads((folder / HEAD_NAME).read_text())["versions"], **changes})
+
+
+def another_model(folder: Path) -> None:
+    engine = json.loads((folder / HEAD_NAME).read_text())["engine"]
+    edited_head(folder, engine={**engine, "info": {**engine["info"], "model": "/elsewhere/b.tar.gz"}})
+
+
+def foreign_answer(folder: Path) -> None:
+    """An answer is given twice, by another shard than it belongs to: it would win."""
+    shard = Shard(2, 3)
+    name = next(f"story:not mine {number}" for number in range(99) if not shard.holds(f"story:not mine {number}"))
+    edited_answers(folder, lambda answers: answers.update({name: None}))
+
+
 def lose_an_answer(folder: Path) -> None:
     """An answer is gone, and the head does not tell it: what only merging itself can notice."""
-    import hashlib
+    edited_answers(folder, lambda answers: answers.pop(next(one for one in answers if one.startswith("sentence:"))))
 
+
+def edited_answers(folder: Path, edit: Callable[[dict[str, object]], object]) -> None:
     path = folder / ANSWERS_NAME
     answers = json.loads(gzip.decompress(path.read_bytes()))
-    answers.pop(next(unit for unit in answers if unit.startswith("sentence:")))
+    edit(answers)
     path.write_bytes(gzip.compress(json.dumps(answers).encode()))
     edited_head(folder, answers=hashlib.sha256(path.read_bytes()).hexdigest())
 
@@ -144,7 +164,12 @@ def lose_an_answer(folder: Path) -> None:
         (lambda parts: edited_head(parts / "shard-3", settings={"seed": 7}), "other settings: seed 7, not None"),
         (lambda parts: edited_head(parts / "shard-3", project="0"), "other files of the project"),
         (lambda parts: edited_head(parts / "shard-3", tool={"name": "turncheck", "version": "0.0"}), "turncheck 0.0"),
-        (lambda parts: edited_head(parts / "shard-3", versions={"numpy": "1"}), "other libraries: numpy '1', not"),
+        (lambda parts: edited_versions(parts / "shard-3", numpy="1"), "other software: numpy 1, not"),
+        (lambda parts: edited_versions(parts / "shard-3", python="3.9.1"), "other software: python 3.9.1, not"),
+        (lambda parts: edited_versions(parts / "shard-3", code="0"), "other software: other code of turncheck"),
+        (lambda parts: edited_head(parts / "shard-3", custom_code=True), "was measured with --allow-custom-code"),
+        (lambda parts: another_model(parts / "shard-3"), "with the model b.tar.gz, shard 1 by embedded"),
+        (lambda parts: foreign_answer(parts / "shard-2"), "has answers of another shard: `story:not mine"),
         (lambda parts: edited_head(parts / "shard-3", count=4), "is one of 4, not of 3"),
         (lambda parts: edited_head(parts / "shard-3", stopped="the server is gone"), "failed: the server is gone"),
         (lambda parts: (parts / "shard-2" / ANSWERS_NAME).unlink(), "cannot read"),

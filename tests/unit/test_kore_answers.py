@@ -8,6 +8,7 @@ import hmac
 import json
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -159,6 +160,43 @@ def test_no_window_has_more_calls_than_it_may(breaks: list[float]) -> None:
     for most, seconds in WINDOWS:
         for first, beyond in zip(made, made[most:], strict=False):
             assert beyond - first >= seconds - 1e-6
+
+
+@pytest.mark.parametrize("share", [2, 8, 60])
+def test_shards_keep_to_the_limits_together(share: int) -> None:
+    made: list[float] = []
+    for _ in range(share):
+        now = [0.0]
+
+        def sleep(seconds: float, now: list[float] = now) -> None:
+            now[0] += seconds
+
+        pace = Pace(Clock(lambda now=now: now[0], sleep), share)  # type: ignore[misc]  # mypy knows no default here
+        while now[0] < 8000:
+            pace.wait()
+            made.append(now[0])
+            now[0] += 0.1
+    made.sort()
+    for most, seconds in WINDOWS:
+        assert len(made) > most
+        for first, beyond in zip(made, made[most:], strict=False):
+            assert beyond - first >= seconds - 1e-6
+
+
+def test_threads_keep_to_the_limits_together() -> None:
+    pauses: list[float] = []
+    pace = Pace(Clock(lambda: 0.0, pauses.append))
+
+    def ask() -> None:
+        for _ in range(40):
+            pace.wait()
+
+    threads = [Thread(target=ask) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(round(pause) for pause in pauses) == [60] * 60 + [120] * 60 + [180] * 60
 
 
 def test_how_long_calls_take_is_estimated_before() -> None:

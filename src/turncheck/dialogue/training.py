@@ -257,12 +257,12 @@ class _Walk:
         """Leave out the dialogues that are known already."""
         new = []
         for tracker in trackers:
+            tracker.share_states(self.states)  # before its fingerprint is kept: that has the very texts of the states
             key = (tracker.is_rule, tracker.fingerprint)
             if key in self.known:
                 self.duplicates.append(tracker)
             else:
                 self.known.add(key)
-                tracker.share_states(self.states)
                 new.append(tracker)
         return new
 

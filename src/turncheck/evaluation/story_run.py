@@ -42,6 +42,9 @@ ACTION_LIMIT: Final = 10
 CIRCUIT_BREAKER: Final = "circuit breaker tripped"
 NOTHING_SHOWN: Final = "nothing, since it is not defined"
 """What the user gets of an action that the policies know from stories and rules alone."""
+_NO_SLOTS: Final[dict[str, Any]] = {}
+"""One for all steps that are right: a new one each would take more room than the step."""
+
 Shows = Callable[[str], bool]
 """Whether the assistant can do an action, so that the user sees something of it."""
 
@@ -354,6 +357,7 @@ class _Runner:
                 expected=event.label,
                 predicted=predicted,
                 passed=True,
+                slots=_NO_SLOTS,
                 policy=None if decision is None else decision.policy,
                 confidence=None if decision is None else decision.confidence,
                 location=event.location,

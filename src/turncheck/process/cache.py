@@ -109,6 +109,23 @@ def surroundings() -> Mapping[str, str]:
     return {**found, "turncheck": own.hexdigest(), "python": python_version(), "machine": machine(), "cpu": _cpu()}
 
 
+def software() -> Mapping[str, str]:
+    """Return what results depend on wherever they are made; of processors of one kind no two need be the same."""
+    found = surroundings()
+    return {"code": found["turncheck"]} | {
+        name: words for name, words in found.items() if name not in {"turncheck", "cpu"}
+    }
+
+
+def difference_of_software(found: Mapping[str, str], here: Mapping[str, str]) -> str:
+    """Say in what one software differs from another, as "numpy 1.26.4, not 2.3.5"; nothing where it does not."""
+    names = sorted(name for name in found.keys() | here.keys() if found.get(name) != here.get(name))
+    return ", ".join(
+        "other code of turncheck" if name == "code" else f"{name} {found.get(name)}, not {here.get(name)}"
+        for name in names
+    )
+
+
 def _cpu() -> str:
     """What the processor can do: the last digit of a sum may depend on it."""
     with suppress(OSError):

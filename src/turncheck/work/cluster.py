@@ -19,7 +19,7 @@ from turncheck import __version__
 from turncheck.engines.errors import EngineError
 from turncheck.messages.errors import UserError
 from turncheck.messages.plurals import count
-from turncheck.process.cache import surroundings
+from turncheck.process.cache import difference_of_software, software
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -200,10 +200,10 @@ def _ensure_workers(client: Any, address: str) -> None:
 
 def _ensure_versions(client: Any, address: str) -> None:
     faults = []
-    for worker, found in sorted(client.run(_versions, on_error="return").items()):
+    for worker, found in sorted(client.run(software, on_error="return").items()):
         if isinstance(found, BaseException):
             faults.append(f"{worker} has no turncheck {__version__} ({found})")
-        elif difference := _difference(found):
+        elif difference := difference_of_software(found, _here()):
             faults.append(f"{worker} has {difference}")
     if faults:
         more = "".join(f"\n- {fault}" for fault in faults)
@@ -212,24 +212,8 @@ def _ensure_versions(client: Any, address: str) -> None:
         )
 
 
-def _versions() -> Mapping[str, str]:
-    """Return what results depend on; of processors of one kind no two need be the same."""
-    found = surroundings()
-    return {"turncheck": __version__, "code": found["turncheck"]} | {
-        name: words for name, words in found.items() if name not in {"turncheck", "cpu"}
-    }
-
-
-_here = _versions
+_here = software
 """What runs here, as it is held against what workers say."""
-
-
-def _difference(found: Mapping[str, str]) -> str:
-    here = _here()
-    names = [name for name in here if found.get(name) != here[name]]
-    if names == ["code"]:
-        return f"turncheck {__version__} with other code"
-    return ", ".join(f"{name} {found.get(name)}, not {here[name]}" for name in names if name != "code")
 
 
 def _unpacked(content: bytes) -> Any:
@@ -238,7 +222,7 @@ def _unpacked(content: bytes) -> Any:
 
 def _done(common: tuple[Callable[[Any, Any], Any], Any], versions: Mapping[str, str], item: Any) -> Any:
     """Do a task, in the worker. One that came to the cluster after we did has not been looked at yet."""
-    if versions != _versions():
+    if versions != software():
         raise EngineError(
             "a worker that came to the cluster later has another version than what runs here", remedy=_SAME_VERSION
         )

@@ -153,10 +153,16 @@ class KoreClient:
     """
 
     def __init__(
-        self, access: Access, *, clock: Clock | None = None, tell: Callable[[str], None] = lambda _text: None
+        self,
+        access: Access,
+        *,
+        clock: Clock | None = None,
+        share: int = 1,
+        tell: Callable[[str], None] = lambda _text: None,
     ) -> None:
         self.access = access
         self.clock = clock or Clock()
+        self._share = share
         self.tell = tell
         self.name = without_login(access.host.rstrip("/"))
         self.tokens = Tokens(access.client_id, access.client_secret)
@@ -167,7 +173,7 @@ class KoreClient:
 
     def pace(self, name: str = "") -> Pace:
         """Return the limit that calls count for; without a name that of all which have none of their own."""
-        return self._paces.setdefault(name, Pace(self.clock))
+        return self._paces.setdefault(name, Pace(self.clock, self._share))
 
     def ask(self, question: Question, read: Callable[[Any], Read]) -> Read:
         """Ask, wait where the platform's rate limit says so, and try again where that may help.
@@ -341,7 +347,8 @@ class KoreClient:
         return waited + pause
 
     def _report_pause(self, seconds: float) -> None:
-        self.tell(f"Waiting for {duration(seconds)}: the platform takes 60 calls a minute, and 1,800 an hour.")
+        shared = f", which {self._share} shards share" if self._share > 1 else ""
+        self.tell(f"Waiting for {duration(seconds)}: the platform takes 60 calls a minute, and 1,800 an hour{shared}.")
 
     @property
     def _http(self) -> requests.Session:

@@ -264,5 +264,5 @@ def platform_of(settings: Settings, environment: Mapping[str, str], bot_name: st
             remedy="Write it as https://platform.kore.ai.",
         )
     access = Access(host, bot, client_id, secret, settings.language, Network.of(environment))
-    client = KoreClient(access, clock=Clock())
+    client = KoreClient(access, clock=Clock(), share=settings.shard.count if settings.shard else 1)
     return Platform(client, settings.kore_version, bot_name or settings.kore_bot_name or "", settings.kore_timeout)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -29,27 +30,39 @@ class Pace:
     """Spaces calls so that no window has more of them than it may."""
 
     clock: Clock = field(default_factory=Clock)
+    share: int = 1
+    """How many runs share the limits: each keeps to that part of them."""
+    _lock: Lock = field(default_factory=Lock)
     _calls: deque[float] = field(default_factory=lambda: deque(maxlen=max(calls for calls, _ in WINDOWS)))
 
     def wait(self, tell: Callable[[float], None] = lambda _seconds: None) -> None:
-        """Wait until one more call may be made, and count it; ``tell`` hears before for how many seconds."""
-        pause = _next(self._calls, self.clock.now()) - self.clock.now()
-        if pause > 0:
-            tell(pause)
-            self.clock.sleep(pause)
-        self._calls.append(self.clock.now())
+        """Wait until one more call may be made, and count it; ``tell`` hears before for how many seconds.
+
+        Several threads may wait: each has a moment of its own.
+        """
+        with self._lock:
+            now = self.clock.now()
+            moment = _next(self._calls, now, self.share)
+            self._calls.append(moment)
+        if moment > now:
+            tell(moment - now)
+            self.clock.sleep(moment - now)
 
     def seconds_for(self, calls: int) -> float:
         """Estimate how long that many further calls take, one after the other."""
         made, begin = deque(self._calls, self._calls.maxlen), self.clock.now()
         now = begin
         for _ in range(calls):
-            now = _next(made, now)
+            now = _next(made, now, self.share)
             made.append(now)
             now += _A_CALL
         return now - begin
 
 
-def _next(made: Sequence[float], now: float) -> float:
-    """Return when the next call may be made, after those that were ``made``."""
-    return max([now, *(made[-most] + seconds for most, seconds in WINDOWS if len(made) >= most)])
+def _next(made: Sequence[float], now: float, share: int) -> float:
+    """Return when the next call may be made, after those that were ``made``, in a ``share``-th of the limits.
+
+    Where more share a limit than it has calls, each makes one call in so many times its seconds.
+    """
+    limits = [(max(1, most // share), seconds * max(1.0, share / most)) for most, seconds in WINDOWS]
+    return max([now, *(made[-most] + seconds for most, seconds in limits if len(made) >= most)])

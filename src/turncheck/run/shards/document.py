@@ -53,8 +53,9 @@ class ShardHead(Part, frozen=True, kw_only=True):
     """What was measured, of which state, with which settings, and whether to the end.
 
     ``project``: a digest of all files that were read. ``settings``: flags and inputs as they were given.
-    ``versions``: of what the figures depend on. ``units``: how many were measured, by kind. ``answers``: the digest of
-    the file of answers. ``stopped``: why it ended before its end.
+    ``custom_code``: whether the project's own components were loaded. ``versions``: of what the figures depend on.
+    ``units``: how many were measured, by kind. ``answers``: the digest of the file of answers. ``stopped``: why it
+    ended before its end.
     """
 
     schema: Literal["turncheck/shard/v1"] = SCHEMA
@@ -66,6 +67,7 @@ class ShardHead(Part, frozen=True, kw_only=True):
     settings: dict[str, Any]
     versions: dict[str, str]
     engine: EngineHead
+    custom_code: bool = False
     refused: dict[Evaluation, Refusal] = {}  # noqa: RUF012 - as above
     units: dict[str, int] = {}  # noqa: RUF012 - as above
     answers: str

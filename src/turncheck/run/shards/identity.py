@@ -1,9 +1,8 @@
-"""By what shards of one run are known: the files that were read, the settings, the versions."""
+"""By what shards of one run are known: the files that were read, and the settings."""
 
 from __future__ import annotations
 
 import hashlib
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -38,7 +37,6 @@ _OF_A_JOB: Final = frozenset(
     }
 )
 """Settings that may differ from job to job, or are about publishing."""
-_LIBRARIES: Final = ("numpy", "scipy", "scikit-learn", "python-crfsuite")
 
 
 def refuse_shards_of_several(given: Mapping[str, Any]) -> None:
@@ -81,11 +79,6 @@ def settings_given(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[st
 
 def _shown(value: Any) -> str:
     return "not given" if value is None else repr(value)
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of the libraries that figures depend on to the last digit."""
-    return {name: version(name) for name in _LIBRARIES}
 
 
 def project_digest(inputs: Inputs, project: Project, tests: Tests) -> str:

@@ -12,12 +12,13 @@ from turncheck.engines.errors import INTERRUPTED
 from turncheck.evaluation.written_answers import write_answer
 from turncheck.messages.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK
 from turncheck.messages.plurals import count
+from turncheck.process.cache import software
 from turncheck.report.model import EVALUATIONS, Tool
 from turncheck.run.evaluated_project import engines_of_run, read_all
 from turncheck.run.evaluations import Evaluations
 from turncheck.run.head_start import HeadStart
 from turncheck.run.shards.document import EngineHead, Refusal, ShardHead
-from turncheck.run.shards.identity import project_digest, shared_settings, versions
+from turncheck.run.shards.identity import project_digest, shared_settings
 from turncheck.work.choice import workplace_of
 
 if TYPE_CHECKING:
@@ -97,8 +98,9 @@ def measure_shard(
             project=project_digest(inputs, project, tests),
             source=inputs.source,
             settings=shared_settings(given),
-            versions=versions(),
+            versions=dict(software()),
             engine=_engine_head(engines, run),
+            custom_code=inputs.settings.allow_custom_code,
             refused={name: _refusal(error) for name, error in run.refused.items()},
             units=dict(Counter(unit.partition(":")[0] for unit in answers.written)),
             answers="",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, cast
 
 from turncheck import __version__
@@ -13,9 +14,11 @@ from turncheck.evaluation.written_answers import UnreadableError, value_of
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.messages.plurals import count
+from turncheck.process.cache import difference_of_software, software
 from turncheck.run.head_start import HeadStart
 from turncheck.run.shards.document import HEAD_NAME, read_answers, read_head
-from turncheck.run.shards.identity import project_digest, settings_given, versions
+from turncheck.run.shards.identity import project_digest, settings_given
+from turncheck.settings.shard import Shard
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -58,7 +61,7 @@ class Shards:
         """
         answers: dict[str, Any] = {}
         for head, folder in zip(self.heads, self.folders, strict=True):
-            answers |= read_answers(folder, head)
+            answers |= _own_answers(folder, head)
         parts: dict[Part, EngineInfo] = {}
         refused: dict[Evaluation, UserError] = {}
         for head in reversed(self.heads):
@@ -88,8 +91,8 @@ class Shards:
             faults.append(f"the shards measured the commit {_short(first)}, this is {here}")
         if first.project != project_digest(inputs, project, tests):
             faults.append("the shards measured other files of the project than lie here")
-        if libraries := _difference(first.versions, versions()):
-            faults.append(f"the shards were measured with other libraries: {libraries}")
+        if libraries := difference_of_software(first.versions, software()):
+            faults.append(f"the shards were measured with other software than lies here: {libraries}")
         if faults:
             more = "".join(f"\n- {fault}" for fault in faults)
             raise UserError(f"the shards cannot be merged here:{more}", remedy=_AGAIN)
@@ -228,6 +231,22 @@ def read_shards(folders: Sequence[Path]) -> Shards:
     return Shards(heads, places)
 
 
+def _own_answers(folder: Path, head: ShardHead) -> dict[str, Any]:
+    """Return the answers to a shard's own units, and to what all of them are asked.
+
+    Raises:
+        UserError: they cannot be read, or others are among them.
+    """
+    answers, shard = read_answers(folder, head), Shard(head.number, head.count)
+    if foreign := [unit for unit in answers if ":" in unit and not shard.holds(unit)]:
+        raise UserError(
+            f"shard {shard} ({folder}) has answers of another shard: `{foreign[0]}`"
+            + (f" and {count(len(foreign) - 1, 'other')}" if len(foreign) > 1 else ""),
+            remedy=_AGAIN,
+        )
+    return answers
+
+
 def _incomplete(pairs: Sequence[tuple[ShardHead, Path]]) -> list[str]:
     of = pairs[0][0].count
     there: dict[int, list[Path]] = {}
@@ -260,9 +279,23 @@ def _foreign(pairs: Sequence[tuple[ShardHead, Path]]) -> list[str]:
             faults.append(f"{name} was measured with other files of the project")
         if settings := _difference(head.settings, first.settings):
             faults.append(f"{name} was measured with other settings: {settings}")
-        if libraries := _difference(head.versions, first.versions):
-            faults.append(f"{name} was measured with other libraries: {libraries}")
+        if libraries := difference_of_software(head.versions, first.versions):
+            faults.append(f"{name} was measured with other software: {libraries}")
+        if head.custom_code != first.custom_code:
+            faults.append(f"{name} was measured {'with' if head.custom_code else 'without'} --allow-custom-code")
+    asked = [(head, folder) for head, folder in pairs if head.units]
+    for head, folder in asked[1:]:
+        if (engine := _answered_by(head)) != (other := _answered_by(asked[0][0])):
+            name = f"shard {head.number}/{head.count} ({folder})"
+            faults.append(f"{name} was answered by {engine}, shard {asked[0][0].number} by {other}")
     return faults
+
+
+def _answered_by(head: ShardHead) -> str:
+    """Name the engine that a shard asked; where a model lies is of no matter, and it may have been trained there."""
+    info = head.engine.info
+    model = f" with the model {PurePath(info.model).name}" if info.model else ""
+    return f"{info.name} {info.version}{model}"
 
 
 def _short(head: ShardHead) -> str:
