@@ -281,10 +281,10 @@ class Evaluations:
 
     def robustness(self) -> Robustness | None:
         """Language understanding under the noise of real users; only where somebody asks."""
-        from turncheck.evaluation.nlu import why_not_testable
-
         if not is_asked(self.settings, "robustness"):
             return None
+        from turncheck.evaluation.nlu import why_not_testable
+
         tests = self.tests.nlu
         untrainable = self.engines.capabilities.no_training if tests is None else None
         reason = untrainable or why_not_testable(self.project, tests, folds=self.settings.folds)
@@ -301,11 +301,11 @@ class Evaluations:
 
     def strength(self) -> Strength | None:
         """The tests, tried on the project with one small fault at a time; only where somebody asks."""
+        if not is_asked(self.settings, "strength"):
+            return None
         from turncheck.run.assistant import running_server, where_actions_are
         from turncheck.run.strength import measure_strength, why_no_mutants
 
-        if not is_asked(self.settings, "strength"):
-            return None
         none = Skipped(evaluation="strength", reason="the project has no tests", no_tests=True)
         tests = self._project_tests
         why_not = None if self.stopped is None else self._not_now("strength")

@@ -247,15 +247,13 @@ class EmbeddedEngines(Engines):
             return replace(loaded, team_confidences=self.team_confidences)
         if not self.project.nlu.examples:
             return None
-        from turncheck.engines.embedded.kore.trainer import KoreNluTrainer
-
-        trainer, learnt = self.nlu_trainer, with_story_sentences(self.project)
-        if self._cache is None or isinstance(trainer, KoreNluTrainer):
-            return trainer.fit(learnt)
+        learnt = with_story_sentences(self.project)
+        if self._cache is None or self.project.kore is not None:
+            return self.nlu_trainer.fit(learnt)
         from turncheck.engines.embedded.cached_models import cached_nlu
         from turncheck.engines.embedded.training_key import nlu_inputs
 
-        kept = cached_nlu(self._cache, self._key("nlu", learnt), lambda: trainer.fit(nlu_inputs(learnt)))
+        kept = cached_nlu(self._cache, self._key("nlu", learnt), lambda: self._pipeline_trainer.fit(nlu_inputs(learnt)))
         return replace(kept, team_confidences=self.team_confidences)  # a model does not hold them
 
     @property
