@@ -134,6 +134,25 @@ def test_tests_are_made_of_rules_that_can_be_told_in_sentences(tmp_path: Path, m
     assert len(yaml.safe_load(text)["stories"]) == 3
 
 
+def test_without_sentences_a_test_story_tells_intents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bot = copied(EXAMPLES[0], tmp_path / "bot")
+    shutil.rmtree(bot / "data" / "nlu", ignore_errors=True)
+    for path in [*(bot / "data").rglob("*nlu*.yml")]:
+        path.unlink()
+    monkeypatch.chdir(bot)
+
+    assert run_command_line(["init", "--write"]) == 0
+
+    stories = yaml.safe_load((bot / "tests" / "test_stories.yml").read_text())["stories"]
+    assert all("user" not in step for story in stories for step in story["steps"])
+    assert not (bot / "tests" / "e2e_test_cases.yml").exists()
+    assert "read the tests made from the assistant's own rules (tests/test_stories.yml)" in capsys.readouterr().out
+    assert run_command_line(["run", "--evaluations", "core", "--workers", "1", "--quiet"]) in {0, 1}
+    assert "nothing was tested" not in capsys.readouterr().out
+
+
 def test_nothing_is_written_unless_asked_and_nothing_over_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

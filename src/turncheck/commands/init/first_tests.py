@@ -32,7 +32,7 @@ _SENTENCES: Final = """\
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What the user says, with its intent, and how the assistant answers."""
+    """What the user says ("" where no sentence is known), with its intent, and how the assistant answers."""
 
     text: str
     intent: str
@@ -47,6 +47,11 @@ class Dialogue:
     kind: str
     turns: tuple[Turn, ...]
 
+    @property
+    def is_in_sentences(self) -> bool:
+        """Whether it can be written in sentences."""
+        return all(turn.text for turn in self.turns)
+
 
 def first_tests(project: Project) -> dict[str, str]:
     """Return files by their paths in the project, of each kind of test that it does not have yet."""
@@ -54,7 +59,7 @@ def first_tests(project: Project) -> dict[str, str]:
     files: dict[str, str] = {}
     if found and not find_test_stories(project.root):
         files[STORIES_FILE] = _stories(found)
-    if found and not find_e2e_cases(project.root):
+    if found and found[0].is_in_sentences and not find_e2e_cases(project.root):
         files[E2E_CASES_FILE] = _cases(found)
     if not find_test_nlu(project.root):
         intent = next(iter(sorted({one.intent for one in project.nlu.examples if one.intent})), "…")
@@ -63,12 +68,20 @@ def first_tests(project: Project) -> dict[str, str]:
 
 
 def dialogues_of(project: Project) -> list[Dialogue]:
-    """Return the rules and stories that can be written in sentences of the training data, in their order."""
+    """Return the rules and stories that can be written in sentences of the training data, in their order.
+
+    Where there are none, as without training data, those that can be written in intents.
+    """
     sentences: dict[str, str] = {}
     for one in project.nlu.examples:
         text = one.text.strip()
         if one.intent and text and not one.entities and text.isprintable() and not text.startswith("/"):
             sentences.setdefault(one.intent, text)
+    return _told_in(sentences, project) or _told_in(dict.fromkeys(project.domain.intents, ""), project)
+
+
+def _told_in(sentences: Mapping[str, str], project: Project) -> list[Dialogue]:
+    """Return the rules and stories whose intents have sentences, one for each intent that they begin with."""
     responses = set(project.domain.responses)
     found: list[Dialogue] = []
     for story in (*project.rules, *project.stories):
@@ -99,7 +112,8 @@ def _stories(dialogues: list[Dialogue]) -> str:
     for dialogue in dialogues:
         lines += [f"- story: {_quoted(dialogue.name)}", "  steps:"]
         for turn in dialogue.turns:
-            lines += ["  - user: |-", f"      {_plain(turn.text)}", f"    intent: {_quoted(turn.intent)}"]
+            said = ["  - user: |-", f"      {_plain(turn.text)}", f"    intent: {_quoted(turn.intent)}"]
+            lines += said if turn.text else [f"  - intent: {_quoted(turn.intent)}"]
             lines += [f"  - action: {_quoted(name)}" for name in turn.responses]
     return "\n".join(lines) + "\n"
 
