@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[1]
 for folder in (ROOT, ROOT / "tests" / "unit", ROOT / "tests" / "contract"):
     sys.path.insert(0, str(folder))
 
+import msgspec  # noqa: E402
 from chromium import chromium  # noqa: E402 - of the tests, found by the paths above
 from report_builder import case, example, report, story, training  # noqa: E402
 from tools.build_page import install, node  # noqa: E402
@@ -24,12 +25,14 @@ from tools.build_page import install, node  # noqa: E402
 from turncheck.comparison.baseline import Present  # noqa: E402
 from turncheck.comparison.compare import compare  # noqa: E402
 from turncheck.comparison.gates import judge  # noqa: E402
+from turncheck.messages.location import Location  # noqa: E402
 from turncheck.render.assistants import Run  # noqa: E402
 from turncheck.render.links import Links  # noqa: E402
 from turncheck.render.page.page import render_page  # noqa: E402
+from turncheck.report.model import CaseMessage, TurnEvent, TurnTrace  # noqa: E402
 
 if TYPE_CHECKING:
-    from turncheck.report.model import NluPrediction, Report
+    from turncheck.report.model import CaseResult, NluPrediction, Report
 
 SENTENCES = (
     "please can you tell me how much is left on my account when does the shop open order another large pizza cancel",
@@ -63,11 +66,23 @@ def assistant(sentences: int, *, changed: bool) -> Report:
     stories = [
         story(f"story {number}", *_steps(dice, number, changed=changed), line=20 * number + 1) for number in range(400)
     ]
-    cases = [
-        case(f"case {number}", *_steps(dice, number, changed=changed), line=20 * number + 1) for number in range(100)
-    ]
+    cases = [_talk(dice, number, changed=changed) for number in range(100)]
     commit = ("2" if changed else "1") * 40
     return report(examples=examples, sentences=training(*known), stories=stories, cases=cases, commit=commit)
+
+
+def _talk(dice: random.Random, number: int, *, changed: bool) -> CaseResult:
+    """An end-to-end case of six messages, with what happened after each."""
+    told = case(f"case {number}", *_steps(dice, number, changed=changed), line=20 * number + 1)
+    messages = []
+    for line in range(6):
+        slots = {name: dice.choice(VOCABULARY) for name in VOCABULARY[:4]}
+        names = [f"utter_{dice.choice(VOCABULARY)}" for _ in range(2)]
+        events = [TurnEvent(kind="action", name=name, policy="TEDPolicy", confidence=dice.random()) for name in names]
+        events += [TurnEvent(kind="bot", name=name, value=_said(dice)) for name in names]
+        trace = TurnTrace(events=(*events, TurnEvent(kind="slot", name=VOCABULARY[0], value="x")), slots=slots)
+        messages.append(CaseMessage(text=_said(dice), location=Location("tests/e2e.yml", line + 1), trace=trace))
+    return msgspec.structs.replace(told, messages=tuple(messages))
 
 
 def _said(dice: random.Random) -> str:

@@ -90,9 +90,9 @@ export class VirtualTable {
   /** The rows that are to be elements: from, and up to but not. */
   private range(height: number): [number, number] {
     if (this.printing) return [0, Math.min(this.items.length, ON_PAPER)];
-    const first = Math.max(0, Math.floor(this.element.scrollTop / height) - AROUND);
+    const top = Math.max(0, Math.floor(this.element.scrollTop / height));
     const seen = Math.min(AT_ONCE + 2, Math.ceil((this.element.clientHeight || height * AT_ONCE) / height));
-    return [first, Math.min(this.items.length, first + seen + 2 * AROUND)];
+    return [Math.max(0, top - AROUND), Math.min(this.items.length, top + seen + AROUND)];
   }
 
   private make(place: number): HTMLElement {
