@@ -302,7 +302,10 @@ def test_a_run_that_was_cancelled_there_is_called_so(
     assert run(kore, "smoke.json", "--json", "r.json", "--kore-way", "batch") == 2
     (suite,) = batch_of(folder).suites
     assert (suite.outcome, suite.not_evaluated) == ("cancelled", len(CASES))
-    assert "suite smoke: 5 cases (cancelled)" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "suite smoke: 5 cases (cancelled)" in printed
+    assert printed.count("no case was evaluated: the platform's run") == 1
+    assert "smoke.json:" not in printed
 
 
 def test_a_suite_that_is_named_needs_no_assistant_here(kore: FakeKore, folder: Path) -> None:

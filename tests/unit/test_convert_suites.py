@@ -14,7 +14,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from report_builder import batch, report
-from test_batch_command import CONFIG, DATA
+from test_batch_command import CONFIG, DATA, EXPORTS
 
 from turncheck.cli import run_command_line
 from turncheck.evaluation.batch.imported import import_batch_csv
@@ -189,6 +189,34 @@ def test_the_suite_of_the_data_has_every_utterance(project: Path, tmp_path: Path
     ]
     (project / "data" / "nlu.yml").write_text('version: "3.1"\nnlu: []\n')
     assert make("from-data", "--project", project, "--out", tmp_path / "b.json") == 2
+
+
+@pytest.mark.parametrize("name", ["tea_shop", "city_library", "harbour_pitfalls"])
+@pytest.mark.parametrize("suffix", [".json", ".csv"])
+def test_the_suite_of_an_export_has_its_annotations(name: str, suffix: str, tmp_path: Path) -> None:
+    expected = json.loads((EXPORTS / "expected.json").read_text("utf-8"))[name]
+    assert make("from-data", "--project", EXPORTS / name, "--out", tmp_path / f"a{suffix}") == 0
+    (suite,) = read_suites(tmp_path, [tmp_path / f"a{suffix}"]).suites
+    written = [{"input": case.text, "intent": case.intents[0]} for case in suite.cases]
+    if suffix == ".json":
+        assert written == expected["suite_from_data"]
+    spans: dict[str, list[tuple[str, str]]] = {
+        one["text"]: [(entity["entity"], entity["value"]) for entity in one["entities"]] for one in expected["spans"]
+    }
+    found = {case.text: [(one.name, one.values[0]) for one in case.entities] for case in suite.cases if case.entities}
+    assert found == {text: values for text, values in spans.items() if values}
+
+
+def test_annotations_that_a_suite_cannot_hold_are_left_out(project: Path, tmp_path: Path) -> None:
+    sentences = "to [a}b:c](city)", "to [Rome](city)", "to Rome"
+    lines = "".join(f"    - {one}\n" for one in sentences)
+    text = f'version: "3.1"\nnlu:\n- intent: book\n  examples: |\n{lines}'
+    (project / "data" / "nlu.yml").write_text(text)
+    for suffix in (".json", ".csv"):
+        assert make("from-data", "--project", project, "--out", tmp_path / f"a{suffix}") == 0
+    (suite,) = read_suites(tmp_path, [tmp_path / "a.json"]).suites
+    assert [len(case.entities) for case in suite.cases] == [0, 1, 0]
+    assert cases_in(tmp_path / "a.csv") == [("to a}b:c", ("book",)), ("to Rome", ("book",))]
 
 
 def test_suggestions_are_marked_and_never_a_training_sentence(project: Path, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from turncheck.project.batch.known import KINDS, known_names
 from turncheck.project.batch.model import ExpectedEntity, Suite, SuiteCase
 from turncheck.project.model import Project
 from turncheck.project.reader import read_project
+from turncheck.render.batch_text import batch_text
 from turncheck.render.covered_text import covered_lines
 from turncheck.report.codec import decode
 from turncheck.report.model import Batch
@@ -215,6 +216,8 @@ def test_a_suite_is_judged_by_the_kinds_of_the_assistant() -> None:
         ("trait", "tp"),
     ]
     assert suite.kinds["dialog"].total == 3  # dialogs without sentences are left out
+    assert "  traits" in batch_text(batch)
+    assert "  traits" not in batch_text(judged(LIBRARY, case("renew it", "Renew Loan"), case("thanks", "thanks")))
     assert batch.coverage is not None
 
 

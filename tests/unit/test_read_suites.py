@@ -309,3 +309,29 @@ def test_a_value_under_a_column_without_a_name_is_refused(tmp_path: Path) -> Non
 def test_suites_for_dialog_gpt_have_one_app_for_several_intents(tmp_path: Path) -> None:
     csv = "Utterance,Fulfillment Type,Expected Intent,Linked App\nhi,Multi Intent,A|B|C|D,App1\nho,No Intent,,\n"
     assert read(tmp_path, csv, "a.csv").findings == ()
+
+
+def test_keys_that_are_misspelt_are_named_where_something_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(
+        '{"name": "x", "foo": 1, "testCases": [{"input": "a", "intent": "A", "entities": ['
+        '{"entityName": "City", "entityvalue": "Oslo"}, {"Name": "City"}]}]}'
+    )
+    hints = [(one.code, one.message, one.hint) for one in read_suites(tmp_path, [path]).findings]
+    assert hints == [
+        (
+            "suite-entity-incomplete",
+            "The entityName 'City' has no entityValue.",
+            "'entityvalue' should be 'entityValue'.",
+        ),
+        (
+            "suite-entity-incomplete",
+            "An entity has neither entityName nor entityValue.",
+            "'Name' should be 'entityName'.",
+        ),
+    ]
+    path.write_text('{"name": "x", "foo": 1, "testCases": [{"input": "a", "intent": "A"}]}')
+    hints = [(one.code, one.message, one.hint) for one in read_suites(tmp_path, [path]).findings]
+    assert [code for code, _, _ in hints] == ["suite-unknown-key"] * 2
+    assert "--name" in hints[0][2]
+    assert hints[1][2] == "Remove it."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -116,7 +117,7 @@ def _read(folder: Path, data: Sequence[Path] | None, language: str | None) -> Pr
 
 
 def run_from_data(folder: Path, data: Sequence[Path] | None, language: str | None, out: Path, screen: Screen) -> int:
-    """Write the suite of all training utterances, in their order.
+    """Write the suite of all training utterances, in their order, with what is annotated in them.
 
     Raises:
         UserError: there are none, or they cannot be read or written.
@@ -124,10 +125,35 @@ def run_from_data(folder: Path, data: Sequence[Path] | None, language: str | Non
     target = _suite_target(out)
     project = _read(folder, data, language)
     examples = project.nlu.examples if project.kore is None else project.kore.utterances
-    cases = [case_of(example, with_entities=False) for example in examples if example.intent]
-    write_cases(cases, target, screen)
+    cases = [_writable(case_of(example), target.suffix.lower()) for example in examples if example.intent]
+    kept = _distinct(cases) if target.suffix.lower() == ".csv" else cases
+    if len(kept) < len(cases):
+        less = count(len(cases) - len(kept), "repetition")
+        screen.note(f"{less} with other annotations left out: CSV would join them with the one before.")
+    write_cases(kept, target, screen)
     screen.note("These are training sentences: what a run of them shows is optimistic.")
     return EXIT_OK
+
+
+def _writable(case: SuiteCase, suffix: str) -> SuiteCase:
+    """Return a case, without its entities where a name or value of them cannot be written."""
+    try:
+        if case.entities:
+            write_suite([case], suffix)
+    except UserError:
+        return replace(case, entities=())
+    return case
+
+
+def _distinct(cases: Sequence[SuiteCase]) -> list[SuiteCase]:
+    """Leave out an utterance that repeats the one before with other annotations: CSV would make one case of both."""
+    return [
+        case
+        for place, case in enumerate(cases)
+        if place == 0
+        or case == cases[place - 1]
+        or (case.text, case.intents) != (cases[place - 1].text, cases[place - 1].intents)
+    ]
 
 
 def run_from_conversations(log: Path, out: Path, screen: Screen) -> int:

@@ -46,18 +46,29 @@ def _suite(suite: BatchSuite, folder: str) -> Iterator[str]:
     if suite.description:
         yield f"  {text(suite.description, 400)}"
     yield from _numbers(suite)
-    if len(suite.kinds) > 1:
-        for kind, numbers in suite.kinds.items():
+    kinds = {kind: numbers for kind, numbers in suite.kinds.items() if numbers.passed or numbers.failed}
+    if len(kinds) > 1:
+        for kind, numbers in kinds.items():
             counts = numbers.counts
             words = f"TP {counts.tp}, TN {counts.tn}, FP {counts.fp}, FN {counts.fn}"
             cases = count(counts.total + numbers.not_evaluated, "case")
             yield f"  {KIND_NAMES.get(kind, kind):<11} {cases}: {words}, F1 {figure(numbers.f1, 'score')}"
     failed = [case for case in suite.cases if not case.passed]
+    if (alike := _one_reason(suite)) is not None:
+        yield f"  no case was evaluated: {text(alike, 400)}"
+        failed = []
     for case in failed[:_MOST_FAILURES]:
         yield f"{place(case.location, folder)}: {_failure(case)}"
     if len(failed) > _MOST_FAILURES:
         yield f"… and {len(failed) - _MOST_FAILURES:,} more failed cases in the report"
     yield ""
+
+
+def _one_reason(suite: BatchSuite) -> str | None:
+    """Return why no case of a suite was evaluated, where it is the same for all of several."""
+    reasons = {case.reason for case in suite.cases if case.result == "not-evaluated"}
+    is_whole = suite.not_evaluated == len(suite.cases) > 1
+    return next(iter(reasons)) if is_whole and len(reasons) == 1 else None
 
 
 def _numbers(numbers: BatchNumbers) -> Iterator[str]:

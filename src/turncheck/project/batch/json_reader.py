@@ -15,7 +15,9 @@ from turncheck.project.batch.rules import (
     WrittenCase,
     WrittenEntity,
     meant_for_input,
+    meant_key,
     names_of_dialog_gpt,
+    shortened,
 )
 from turncheck.yaml_tree.json_tree import parse_json
 from turncheck.yaml_tree.offsets import text_location
@@ -77,7 +79,7 @@ def _section(root: YamlNode, rules: Rules) -> YamlSequence | None:
         return None
     for key in root.items:
         if key != TEST_CASES:
-            rules.unknown_key(str(key), root.key_location(key))
+            rules.unknown_beside(str(key), root.key_location(key))
     if not isinstance(section, YamlSequence):
         rules.error("suite-bad-value", f"'{TEST_CASES}' must be a list.", section.location, how)
         return None
@@ -132,7 +134,19 @@ def _entity(node: YamlNode, rules: Rules) -> WrittenEntity | None:
     value = value if value and value.text else None
     if name is None and value is None and set(node.items) >= set(ENTITY_KEYS):
         return None  # the empty row of a template
-    return WrittenEntity(name, value, node.location)
+    lacking = [key for key, one in zip(ENTITY_KEYS, (name, value), strict=True) if one is None]
+    return WrittenEntity(name, value, node.location, _slips(node, lacking))
+
+
+def _slips(node: YamlMapping, lacking: list[str]) -> str:
+    """Say which other keys are probably meant for those that are missing."""
+    others = [str(key) for key in node.items if key not in ENTITY_KEYS]
+    return " ".join(
+        f"'{shortened(key)}' should be '{one}'."
+        for one in lacking
+        for key in others
+        if meant_key(key) == f"Did you mean '{one}'?"
+    )
 
 
 def _check_keys(node: YamlMapping, known: tuple[str, ...], rules: Rules) -> None:

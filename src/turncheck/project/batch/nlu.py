@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def case_of(example: Example, *, with_entities: bool = True) -> SuiteCase:
+def case_of(example: Example) -> SuiteCase:
     """Return a sentence as a case: its intent, and its entities with their values."""
     values: dict[str, list[str]] = {}
-    for entity in example.entities if with_entities else ():
+    for entity in example.entities:
         values.setdefault(entity.entity, []).append(str(entity.value).strip())
     return SuiteCase(
         example.text.strip(),

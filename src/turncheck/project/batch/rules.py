@@ -173,6 +173,15 @@ class Rules:
         message = f"'{shortened(name)}' is not a {what} of a suite and is not read."
         self.findings.append(Finding("suite-unknown-key", severity, message, location, hint))
 
+    def unknown_beside(self, name: str, location: Location) -> None:
+        """Note a key beside the list of cases, where there is no place for more."""
+        severity: Severity = "error" if self._strict else "warning"
+        hint = "A suite's name is that of its file; `--name` and `--description` give others."
+        if _bare(name) not in {"name", "description", "suitename", "testsuitename"}:
+            hint = "Remove it."
+        message = f"'{shortened(name)}' is not a key of a suite and is not read."
+        self.findings.append(Finding("suite-unknown-key", severity, message, location, hint))
+
     def cases(self, written: Sequence[WrittenCase]) -> tuple[SuiteCase, ...]:
         """Return the cases."""
         if not written:
@@ -265,8 +274,10 @@ class Rules:
     def _incomplete(self, one: WrittenEntity) -> None:
         given, missing = ("entityName", "entityValue") if one.name else ("entityValue", "entityName")
         there = one.name or one.value
-        shown = f"'{shortened(there.text)}' " if there else ""
-        message = f"The {given} {shown}has no {missing}."
+        if there is None:
+            message, missing = "An entity has neither entityName nor entityValue.", "name and value"
+        else:
+            message = f"The {given} '{shortened(there.text)}' has no {missing}."
         self.error("suite-entity-incomplete", message, one.location, one.hint or f"Write the {missing}.")
 
     def _check_order(self, written: WrittenCase, case: SuiteCase) -> None:

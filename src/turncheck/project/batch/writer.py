@@ -54,10 +54,13 @@ def _ensure_same(
     rules = Rules(_NOWHERE)
     found = read(Source(_NOWHERE, text), rules)
     place = next((place for place, case in enumerate(cases) if found[place : place + 1] != (case,)), None)
-    if place is None and len(found) == len(cases):
-        return
-    case = cases[place if place is not None else -1]
     fault = next((finding for finding in rules.findings if finding.severity == "error"), None)
+    if place is None and len(found) == len(cases):
+        if fault is None:
+            return
+        line = fault.location.line or 0
+        place = max((place for place, one in enumerate(found) if (one.location.line or 0) <= line), default=0)
+    case = cases[place if place is not None else -1]
     why = fault.message if fault else "a name holds a delimiter, or the case above has the same words and intents"
     where = case.location if case.location.path else None
     raise UserError(
