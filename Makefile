@@ -66,6 +66,8 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/dialogue.py
 	$(BIN)/python benchmarks/kore.py
 	$(BIN)/python benchmarks/page.py
+	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/scale.py
 
 fuzz: $(VENV)/.installed
 	$(BIN)/python -m tools.fuzz

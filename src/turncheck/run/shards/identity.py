@@ -47,7 +47,8 @@ def refuse_shards_of_several(given: Mapping[str, Any]) -> None:
     """
     if given.get("shard") is not None or given.get("shards"):
         raise UserError(
-            "a shard is a part of one assistant's run", remedy="Name one with --project, in a job for each."
+            "a shard is a part of one assistant's run, and several are named here",
+            remedy="Of several assistants each is measured by a job of its own: name one with --project in each.",
         )
 
 

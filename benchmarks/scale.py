@@ -1,0 +1,177 @@
+"""Shards, a cluster and the cache: what they cost and spare, in CPU seconds, and that the results are the same.
+
+python benchmarks/scale.py [shards] [cluster] [cache]
+
+CPU seconds of each process with all that it starts, since the wall clock of a shared machine says little. How long a
+run of N shards takes on machines of their own is then the longest shard and the merging one after the other.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parents[1]
+PIZZERIA = ROOT / "examples" / "pizzeria"
+ALONE = ("--baseline", "none", "--quiet")
+
+EDITS: tuple[tuple[str, str, str, str], ...] = (
+    (
+        "a test story renamed",
+        "tests/test_stories.yml",
+        "A delivery, everything said at once",
+        "A delivery, all at once",
+    ),
+    (
+        "a training sentence added",
+        "data/nlu.yml",
+        "      - hello there\n",
+        "      - hello there\n      - hi to you all\n",
+    ),
+    ("a response reworded", "domain.yml", "Ciao, and enjoy your evening!", "Ciao, enjoy the evening!"),
+    ("a comment in the stories", "data/stories.yml", "stories:\n", "# What guests do most.\nstories:\n"),
+    (
+        "a test sentence added",
+        "tests/test_nlu.yml",
+        "      - hey guys\n",
+        "      - hey guys\n      - good evening all\n",
+    ),
+    ("a case renamed", "tests/e2e_test_cases.yml", "a delivery, step by step", "a delivery in small steps"),
+    ("a rule renamed", "data/rules.yml", "Say goodbye", "Say ciao"),
+    ("a comment in the sentences", "data/nlu.yml", "nlu:\n", "# Collected at the counter.\nnlu:\n"),
+    ("a sentence corrected", "data/nlu.yml", "      - helo\n", "      - hallo\n"),
+    ("the sentence back again", "data/nlu.yml", "      - hallo\n", "      - helo\n"),
+    ("a fixture changed", "tests/e2e_test_cases.yml", "customer_name: Carla", "customer_name: Carlotta"),
+    ("the fallback's threshold", "config.yml", "    threshold: 0.3\n", "    threshold: 0.35\n"),
+    ("the README", "README.md", "\n", "\n\n"),
+    ("a story's last word", "data/stories.yml", "action: utter_take_your_time", "action: utter_welcome"),
+    ("which was wrong", "data/stories.yml", "action: utter_welcome", "action: utter_take_your_time"),
+    ("a test sentence moved", "tests/test_nlu.yml", "      - good evening all\n", ""),
+    ("a response with a second text", "domain.yml", "You're welcome!", "You're very welcome!"),
+    ("credentials", "credentials.yml", "rest:", "rest: "),
+    ("an intent's sentence removed", "data/nlu.yml", "      - yo\n", ""),
+    ("a test story's step reworded", "tests/test_stories.yml", "I want to order now", "I want to order"),
+)
+"""Twenty commits as a team makes them: what they are about, the file, and what becomes of which text."""
+
+
+def main() -> None:
+    parts: dict[str, Callable[[Path], None]] = {"shards": shards, "cluster": cluster, "cache": cache}
+    for name in sys.argv[1:] or parts:
+        with tempfile.TemporaryDirectory() as folder:
+            parts[name](Path(folder))
+
+
+def shards(folder: Path) -> None:
+    """One run against two, four and eight shards with their merging."""
+    project = copied(folder)
+    one = turncheck("run", project, "--no-cache", *ALONE, "--out", folder / "one")
+    print("\n| shards | CPU s of all | longest | merging | of one run's CPU | speed-up | equal |")
+    print("|---|---|---|---|---|---|---|")
+    print(f"| (one run) | {one:.1f} | {one:.1f} | | 100 % | 1.0 | |", flush=True)
+    for number in (1, 2, 4, 8):
+        places = [folder / f"{number}-{place}" for place in range(1, number + 1)]
+        each = [
+            turncheck("run", project, "--shard", f"{place}/{number}", "--no-cache", "--quiet", "--out", out)
+            for place, out in enumerate(places, 1)
+        ]
+        merging = turncheck("report", "merge", *places, *ALONE, "--out", folder / f"m{number}")
+        equal = report_of(folder / f"m{number}") == report_of(folder / "one")
+        total, wall = sum(each) + merging, max(each) + merging
+        row = (
+            number,
+            f"{sum(each):.1f}",
+            f"{max(each):.1f}",
+            f"{merging:.1f}",
+            f"{total / one:.0%}",
+            f"{one / wall:.1f}",
+        )
+        print(f"| {' | '.join(map(str, row))} | {equal} |", flush=True)
+
+
+def cluster(folder: Path) -> None:
+    """Folds by processes of joblib and by as many workers of a cluster, both on this machine."""
+    from distributed import LocalCluster
+
+    project = copied(folder)
+    (project / "tests" / "test_nlu.yml").unlink()
+    run = ("run", project, "--no-cache", "--evaluations", "nlu", "core", *ALONE)
+    print("\n| where | wall-clock s | equal |\n|---|---|---|")
+    wall = timed(lambda: turncheck(*run, "--workers", "2", "--out", folder / "joblib"))
+    print(f"| two processes (joblib) | {wall:.1f} | |", flush=True)
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local:  # type: ignore[no-untyped-call]  # it has no types
+        for name in ("the first run, which starts up", "the second"):
+            wall = timed(lambda: turncheck(*run, "--cluster", local.scheduler_address, "--out", folder / "dask"))
+            equal = report_of(folder / "dask") == report_of(folder / "joblib")
+            print(f"| two workers of a cluster, {name} | {wall:.1f} | {equal} |", flush=True)
+
+
+def cache(folder: Path) -> None:
+    """Twenty commits, each measured with a cache that lives on and without any."""
+    project = copied(folder)
+    kept = ("--cache-folder", folder / "cache")
+    turncheck("run", project, *kept, *ALONE, "--out", folder / "with")
+    print("\n| commit | without a cache | with | taken from it | equal |\n|---|---|---|---|---|")
+    without = with_cache = 0.0
+    for what, name, old, new in EDITS:
+        path = project / name
+        text = path.read_text(encoding="utf-8")
+        if old not in text:
+            raise SystemExit(f"{what}: {name} does not have {old!r}")
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+        bare = turncheck("run", project, "--no-cache", *ALONE, "--out", folder / "without")
+        said: list[str] = []
+        cached = turncheck("run", project, *kept, "--baseline", "none", "--out", folder / "with", said=said)
+        taken = next((line.partition("cache: ")[2].rstrip(".") for line in said if "from the cache" in line), "nothing")
+        equal = report_of(folder / "with") == report_of(folder / "without")
+        print(f"| {what} | {bare:.1f} | {cached:.1f} | {taken} | {equal} |", flush=True)
+        without, with_cache = without + bare, with_cache + cached
+    print(f"| all | {without:.1f} | {with_cache:.1f} | {1 - with_cache / without:.0%} spared | |")
+
+
+def copied(folder: Path) -> Path:
+    return Path(shutil.copytree(PIZZERIA, folder / "pizzeria"))
+
+
+def report_of(folder: Path) -> bytes:
+    """The report but for its timings."""
+    report = json.loads((folder / "report.json").read_bytes())
+    del report["timings"]
+    return json.dumps(report).encode()
+
+
+def turncheck(*arguments: str | Path, said: list[str] | None = None) -> float:
+    """Run a command in a process of its own; return its CPU seconds. ``said`` gets the lines of standard error."""
+    with tempfile.TemporaryFile("w+") as file:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "turncheck", *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=file
+        )
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        file.seek(0)
+        lines = file.read().splitlines()
+    if child.returncode not in {0, 1}:
+        raise SystemExit("\n".join(lines))
+    if said is not None:
+        said += lines
+    return usage.ru_utime + usage.ru_stime
+
+
+def timed(do: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    do()
+    return time.perf_counter() - begin
+
+
+if __name__ == "__main__":
+    main()
