@@ -156,7 +156,7 @@ def _slot_signs(root: YamlMapping) -> Iterator[Sign]:
     written = [slot for slot in slots.items.values() if isinstance(slot, YamlMapping)]
     for slot in written:
         kind = slot.items.get("type")
-        if isinstance(kind, YamlScalar) and kind.value == "unfeaturized":
+        if isinstance(kind, YamlScalar) and str(kind.value).endswith(("unfeaturized", ".UnfeaturizedSlot")):
             yield Sign("slots of the type 'unfeaturized' are gone", kind.location, last=2, typical=1)
             break
     for slot in written:

@@ -6,6 +6,7 @@ mappings of their slots, ``unfeaturized`` slots, and slots without mappings, whi
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from turncheck.project.formats.rasa_domain_sections import Entry, mapping_entries
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from turncheck.yaml_tree.tree import YamlNode
 
 UNFEATURIZED: Final = "unfeaturized"
+_OWN_CLASS: Final = re.compile(r"rasa(?:_core|\.core|\.shared\.core)\.slots\.(\w+)Slot")
+"""A slot's type as Rasa's own exports wrote it."""
+_TYPES: Final = {"Boolean": "bool", "Unfeaturized": "any"}
 ASKED: Final = frozenset({"from_text", "from_intent"})
 """Mappings of a form that fill a slot only while the form asks for it."""
 
@@ -35,6 +39,18 @@ def with_older_sections(schema: SchemaFindings, sections: Sections, root: YamlMa
             elif isinstance(item, YamlMapping):
                 for name, node in item.items.items():
                     sections.named["forms"].setdefault(str(name), Entry(node, item.key_location(name)))
+
+
+def slot_type(written: str) -> str:
+    """Return today's name of a type, which may be written as the path of Rasa's class; ``any`` for unfeaturized ones.
+
+    >>> slot_type("rasa.core.slots.BooleanSlot")
+    'bool'
+    """
+    own = _OWN_CLASS.fullmatch(written)
+    if own is not None:
+        return _TYPES.get(own[1], own[1].lower())
+    return "any" if written == UNFEATURIZED else written
 
 
 def form_body(node: YamlNode | None) -> Mapping[str, YamlNode]:

@@ -151,7 +151,7 @@ def _slot(schema: SchemaFindings, name: str, entry: Entry) -> Slot:
     if schema.is_older:
         from turncheck.project.formats import older_domain  # most projects are of Rasa 3
 
-        kind = "any" if kind == older_domain.UNFEATURIZED else kind
+        kind = older_domain.slot_type(kind)
         read = read or older_domain.auto_filled(name, items, entry, stores=schema.stores_entities)
     return Slot(
         name,
