@@ -108,7 +108,7 @@ def current(component: Component) -> Component:
 
 SECTIONS: Final = ("pipeline", "policies")
 _USUAL: Final = ("nlu_config.yml", "config.json", "policies.yml", "core_config.yml")
-_OTHERS: Final = ("domain", "endpoints", "credentials", "docker-compose", "turncheck")
+_OTHERS: Final = ("domain", "endpoints", "credentials", "docker", "turncheck")
 _SUFFIXES: Final = frozenset({".yml", ".yaml", ".json"})
 _MOST: Final = 100_000
 
