@@ -11,7 +11,7 @@ from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
 from turncheck.comparison.leftovers import with_renames_reported
 from turncheck.comparison.understood_differently import marked
-from turncheck.engines.errors import INTERRUPTED
+from turncheck.messages.engine_errors import INTERRUPTED
 from turncheck.messages.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK
 from turncheck.render.assistants import Assistants, Broken, Run, comment_key
 from turncheck.render.markdown import COMMENT_LIMIT

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from fake_rasa import FakeRasa, Fault, Json, serving
 
-from turncheck.engines.errors import EngineError
 from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError
 from turncheck.engines.rasa_server.conversation import RasaConversations
 from turncheck.engines.rasa_server.engine import RasaNlu, describe
 from turncheck.engines.rasa_server.pool import RasaPool
 from turncheck.evaluation.e2e import CaseRun, evaluate_cases
+from turncheck.messages.engine_errors import EngineError
 from turncheck.project.e2e.cases import read_cases
 from turncheck.report.model import EndToEnd
 

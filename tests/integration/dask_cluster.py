@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from turncheck.engines.base import NluEngine
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
+from turncheck.engines.parse import NluEngine
 from turncheck.project.model import Project
 
 _WORKER = ("--nthreads", "1", "--no-nanny", "--no-dashboard")

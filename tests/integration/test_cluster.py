@@ -15,9 +15,9 @@ from distributed import LocalCluster
 from test_strength import CASES, STORIES, small_bot
 
 from turncheck.cli import run_command_line
-from turncheck.engines.errors import CutShortError, EngineError
 from turncheck.evaluation.fold_runs import FoldRun, run_folds
 from turncheck.evaluation.splits import Folds, stable_folds
+from turncheck.messages.engine_errors import CutShortError, EngineError
 from turncheck.messages.errors import UserError
 from turncheck.process.cache import software
 from turncheck.process.screen import Screen

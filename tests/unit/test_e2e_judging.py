@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from turncheck.commands.e2e import Progress, results_yaml
 from turncheck.engines.conversation import CustomAction, Turn
-from turncheck.engines.errors import CutShortError
 from turncheck.evaluation.e2e import CaseRun, evaluate_cases
 from turncheck.evaluation.e2e_assertions import judge_assertions
 from turncheck.evaluation.e2e_steps import judge_steps, same
+from turncheck.messages.engine_errors import CutShortError
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, Expectation

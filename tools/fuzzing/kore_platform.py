@@ -16,12 +16,12 @@ from tools.fuzzing.servers import Answer, answering, mutated
 from tools.fuzzing.trial import PLANTED, Trial, as_json, without_network
 
 from turncheck.commands.kore import delete_suite, export_suite, list_suites, print_status, pull_bot, run_suite
-from turncheck.engines.errors import CutShortError
 from turncheck.engines.kore.client import Access, KoreClient
 from turncheck.engines.kore.engines import KoreEngines
 from turncheck.engines.kore.pace import Clock
 from turncheck.engines.kore.platform import Platform
 from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
+from turncheck.messages.engine_errors import CutShortError
 from turncheck.messages.errors import UserError
 from turncheck.process.screen import Screen
 from turncheck.process.secret import Secret

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from turncheck.engines.base import NluEngine
-    from turncheck.engines.parse import Parse
+    from turncheck.engines.parse import NluEngine, Parse
     from turncheck.project.model import Project, Step, Story
     from turncheck.report.model import StoryResult
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from turncheck.engines.choice import chosen_engines
-from turncheck.engines.errors import INTERRUPTED, CutShortError
 from turncheck.evaluation.coverage import coverage, reached_by_stories
 from turncheck.evaluation.stories import evaluate_stories, has_annotated_texts
+from turncheck.messages.engine_errors import INTERRUPTED, CutShortError
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.messages.plurals import count
 from turncheck.project.model import UserStep
@@ -34,8 +34,9 @@ from turncheck.web.network import Network
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.engines.base import Engines, Models, NluEngine
+    from turncheck.engines.base import Engines, Models
     from turncheck.engines.capabilities import Part
+    from turncheck.engines.parse import NluEngine
     from turncheck.evaluation.story_judge import Tokenize
     from turncheck.process.screen import Screen
     from turncheck.project.model import Project, Story

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 from turncheck.ci.git import find_checkout
 from turncheck.commands.nlu_output import NluOutput, write_under_names
 from turncheck.engines.choice import chosen_engines
-from turncheck.engines.errors import INTERRUPTED
 from turncheck.evaluation.nlu import NluMeasurement, cross_validate, evaluate_held_out, why_not_testable
 from turncheck.evaluation.rasa_split import response_name, split_as_rasa
+from turncheck.messages.engine_errors import INTERRUPTED
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.plurals import count
 from turncheck.process.screen import Screen, duration
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from turncheck.engines.base import Engines, Models
-    from turncheck.engines.errors import CutShortError
+    from turncheck.messages.engine_errors import CutShortError
     from turncheck.project.model import Project, Response
     from turncheck.project.nlu_data import Example, NluData
     from turncheck.report.model import Report

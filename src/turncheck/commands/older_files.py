@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from turncheck.commands.nlu_output import write_under_names
-from turncheck.engines.errors import INTERRUPTED
+from turncheck.messages.engine_errors import INTERRUPTED
 from turncheck.publishing.files import write_all, write_file
 from turncheck.render.older_files import NluNames, nlu_plots_of_rasa_0_and_1
 from turncheck.render.rasa_files import as_json, intent_errors, intent_successes, nlu_files

@@ -13,9 +13,9 @@ from turncheck.engines.choice import chosen_engines
 from turncheck.engines.embedded.engines import EmbeddedEngines
 from turncheck.engines.embedded.nlu.model_parse import as_model_parse
 from turncheck.engines.embedded.nlu.trainer import ENGINE_NAME
-from turncheck.engines.errors import CutShortError
 from turncheck.engines.parse import Parse
 from turncheck.evaluation.batch.values import flatten
+from turncheck.messages.engine_errors import CutShortError
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.project.batch.model import Suite, SuiteCase
 from turncheck.project.model import Project

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from turncheck.engines.capabilities import Capabilities
 
@@ -14,52 +14,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.dialogue.tracker import Tracker
     from turncheck.engines.capabilities import Part
     from turncheck.engines.conversation import ActionServer, ConversationEngine, HearingEngine
-    from turncheck.engines.decision import Decision
-    from turncheck.engines.parse import Parse
+    from turncheck.engines.decision import Policies
+    from turncheck.engines.parse import NluEngine, NluTrainer
     from turncheck.engines.suite_answers import SuiteAnswers
     from turncheck.engines.workshop import Workshop
     from turncheck.process.cache import Cache
     from turncheck.process.screen import Screen
     from turncheck.project.batch.model import Suite
-    from turncheck.project.model import Project
     from turncheck.report.model import EngineInfo, Evaluation
     from turncheck.report.trust import ConfidenceMap, Trust
-
-
-class NluEngine(Protocol):
-    """An engine, as far as it understands sentences."""
-
-    @property
-    def info(self) -> EngineInfo:
-        """Name, version, substitutions."""
-
-    @property
-    def extractors(self) -> tuple[str, ...]:
-        """The entity extractors of the pipeline that are trained or matched here, in pipeline order."""
-
-    def parse(self, texts: Sequence[str]) -> list[Parse]:
-        """Understand each text; the same texts give the same answers in any batch."""
-
-
-class NluTrainer(Protocol):
-    """Trains engines: evaluations take this, since folds and curves fit many."""
-
-    def fit(self, project: Project) -> NluEngine:
-        """Train on the project's NLU data. Deterministic for the same project and seed."""
-
-
-class Policies(Protocol):
-    """An engine, as far as it decides what to do next."""
-
-    @property
-    def domain(self) -> DialogueDomain:
-        """The domain that stories are read by."""
-
-    def next(self, tracker: Tracker) -> Decision:
-        """Decide on the next action after what has happened; the tracker is left as it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,16 @@
-"""What the policies decided together."""
+"""What the policies decided together, and what decides."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.events import Event
+    from turncheck.dialogue.tracker import Tracker
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +28,14 @@ class Decision:
     is_end_to_end: bool = False
     metadata: Mapping[str, Any] | None = None
     alternatives: Sequence[tuple[str, float]] = ()
+
+
+class Policies(Protocol):
+    """An engine, as far as it decides what to do next."""
+
+    @property
+    def domain(self) -> DialogueDomain:
+        """The domain that stories are read by."""
+
+    def next(self, tracker: Tracker) -> Decision:
+        """Decide on the next action after what has happened; the tracker is left as it is."""

@@ -1,12 +1,15 @@
-"""A sentence as an engine understood it."""
+"""A sentence as an engine understood it, and what understands."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from turncheck.project.model import Project
+    from turncheck.report.model import EngineInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +59,25 @@ class Parse:
     """``(start, end)`` of each token, where the engine says so: entities are then scored by these."""
     traits: tuple[PredictedIntent, ...] = ()
     """What the sentence has beside its intent, where an assistant knows such traits."""
+
+
+class NluEngine(Protocol):
+    """An engine, as far as it understands sentences."""
+
+    @property
+    def info(self) -> EngineInfo:
+        """Name, version, substitutions."""
+
+    @property
+    def extractors(self) -> tuple[str, ...]:
+        """The entity extractors of the pipeline that are trained or matched here, in pipeline order."""
+
+    def parse(self, texts: Sequence[str]) -> list[Parse]:
+        """Understand each text; the same texts give the same answers in any batch."""
+
+
+class NluTrainer(Protocol):
+    """Trains engines: evaluations take this, since folds and curves fit many."""
+
+    def fit(self, project: Project) -> NluEngine:
+        """Train on the project's NLU data. Deterministic for the same project and seed."""

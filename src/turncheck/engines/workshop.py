@@ -8,8 +8,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from turncheck.dialogue.events import Event
-    from turncheck.engines.base import NluEngine, Policies
     from turncheck.engines.conversation import ActionServer, Conversation, ConversationEngine
+    from turncheck.engines.decision import Policies
+    from turncheck.engines.parse import NluEngine
     from turncheck.project.model import Project
 
 Trains = Literal["nlu", "policies", "nothing"]

@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from turncheck.engines.errors import CutShortError
+from turncheck.messages.engine_errors import CutShortError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.tracker import Tracker
-    from turncheck.engines.base import NluEngine, Policies
-    from turncheck.engines.decision import Decision
-    from turncheck.engines.parse import Parse
+    from turncheck.engines.decision import Decision, Policies
+    from turncheck.engines.parse import NluEngine, Parse
     from turncheck.report.model import EngineInfo
 
 Answer = TypeVar("Answer")

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from turncheck.engines.at_once import Workers
-from turncheck.engines.errors import INTERRUPTED, CutShortError, EngineError, PassingError
 from turncheck.evaluation.answers import ASKED_HERE, ElsewhereError, units_of
 from turncheck.evaluation.e2e_assertions import judge_assertions
 from turncheck.evaluation.e2e_coverage import Exercised
 from turncheck.evaluation.e2e_steps import Judged, SlotOrder, judge_steps, one_line
 from turncheck.evaluation.heard import heard_in
 from turncheck.evaluation.traces import trace_of, within_limits
+from turncheck.messages.engine_errors import INTERRUPTED, CutShortError, EngineError, PassingError
 from turncheck.messages.errors import UserError
 from turncheck.report.model import Attempt, CaseMessage, CaseResult, CaseStep, EndToEnd, Outcome
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from turncheck.engines.errors import CutShortError, EngineError
 from turncheck.evaluation.answers import unanswered
 from turncheck.evaluation.e2e import NOT_FINISHED, CaseOutcome, case_units, run_unless_lost, section_of, skipped_case
 from turncheck.evaluation.e2e_coverage import Exercised
+from turncheck.messages.engine_errors import CutShortError, EngineError
 from turncheck.work.workplace import batches
 
 if TYPE_CHECKING:

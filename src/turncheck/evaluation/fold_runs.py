@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from turncheck.engines.errors import CutShortError, EngineError
 from turncheck.evaluation.answers import ASKED_HERE, answered
+from turncheck.messages.engine_errors import CutShortError, EngineError
 from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from turncheck.engines.base import NluTrainer
-    from turncheck.engines.parse import Parse
+    from turncheck.engines.parse import NluTrainer, Parse
     from turncheck.evaluation.answers import Answers
     from turncheck.evaluation.splits import Folds
     from turncheck.project.model import Project

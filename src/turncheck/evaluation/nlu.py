@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
-from turncheck.engines.errors import CutShortError
 from turncheck.evaluation.answers import ASKED_HERE, EngineFacts, answered, finished_part, units_of
 from turncheck.evaluation.calibration import expected_calibration_error
 from turncheck.evaluation.entities import PRETRAINED_EXTRACTORS, EntityCase, score_extractors, score_spans
@@ -22,6 +21,7 @@ from turncheck.evaluation.predictions import Judged, judge, judgement_of
 from turncheck.evaluation.responses import judged_selector, score_selectors
 from turncheck.evaluation.splits import Folds, stable_folds
 from turncheck.evaluation.understood import score_understood, with_fallbacks
+from turncheck.messages.engine_errors import CutShortError
 from turncheck.messages.plurals import count
 from turncheck.report.model import EntityScores, Nlu, SpanScores, TrainingSentence, Understood
 from turncheck.work.workplace import HERE
@@ -29,8 +29,7 @@ from turncheck.work.workplace import HERE
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from turncheck.engines.base import NluEngine, NluTrainer
-    from turncheck.engines.parse import Parse
+    from turncheck.engines.parse import NluEngine, NluTrainer, Parse
     from turncheck.evaluation.answers import Answers
     from turncheck.project.model import Component, Config, Project
     from turncheck.project.nlu_data import Example, NluData

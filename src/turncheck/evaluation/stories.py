@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from turncheck.dialogue.training import trackers_of
-from turncheck.engines.errors import CutShortError
 from turncheck.evaluation.annotated import annotation
 from turncheck.evaluation.answers import ASKED_HERE, NluToCome, PoliciesToCome, answered, finished_part, units_of
 from turncheck.evaluation.misunderstood import misunderstandings
 from turncheck.evaluation.policy_entities import score_policy_entities
 from turncheck.evaluation.scores import score_pairs
 from turncheck.evaluation.story_judge import Count, StoryAnswer, StoryJudge, judged_elsewhere
+from turncheck.messages.engine_errors import CutShortError
 from turncheck.messages.plurals import count
 from turncheck.project.model import UserStep
 from turncheck.report.model import Core, StoriesAsWritten, StoryResult
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
     from turncheck.dialogue.training import StoryTracker
-    from turncheck.engines.base import NluEngine, Policies
+    from turncheck.engines.decision import Policies
+    from turncheck.engines.parse import NluEngine
     from turncheck.evaluation.answers import Answers
     from turncheck.evaluation.policy_entities import AnnotatedText
     from turncheck.evaluation.story_judge import Tokenize

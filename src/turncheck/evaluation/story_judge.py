@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from turncheck.dialogue.events import UserUttered
 from turncheck.engines.at_once import ask_all
 from turncheck.engines.direct_message import read_direct_message
-from turncheck.engines.errors import CutShortError, EngineError
 from turncheck.engines.parse import Parse, PredictedIntent
 from turncheck.evaluation.story_run import StoryRun, passes_as_written, run_story
+from turncheck.messages.engine_errors import CutShortError, EngineError
 from turncheck.work.workplace import batches
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.tracker import Tracker
     from turncheck.dialogue.training import StoryTracker
-    from turncheck.engines.base import NluEngine, Policies
-    from turncheck.engines.decision import Decision
+    from turncheck.engines.decision import Decision, Policies
+    from turncheck.engines.parse import NluEngine
     from turncheck.evaluation.story_run import Shows
     from turncheck.report.tags import Tokens
     from turncheck.validation.learnable import Learnable

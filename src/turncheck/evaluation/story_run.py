@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.training import StoryTracker
-    from turncheck.engines.base import Policies
-    from turncheck.engines.decision import Decision
+    from turncheck.engines.decision import Decision, Policies
     from turncheck.evaluation.story_messages import Entity
 
 ACTION_LIMIT: Final = 10

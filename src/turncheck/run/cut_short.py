@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
-from turncheck.engines.errors import CutShortError, EngineError
+from turncheck.messages.engine_errors import CutShortError, EngineError
 from turncheck.report.model import Skipped
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import structs
 
-from turncheck.engines.errors import INTERRUPTED
 from turncheck.evaluation.answers import ElsewhereError, answered
+from turncheck.messages.engine_errors import INTERRUPTED
 from turncheck.messages.errors import UserError
 from turncheck.messages.plurals import count
 from turncheck.process.secret import redact

@@ -20,7 +20,7 @@ from turncheck.ci.host import Base, HostError, LeftReport
 from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.changes import SettingChange
 from turncheck.comparison.gate_rules import read_rules
-from turncheck.engines.errors import INTERRUPTED
+from turncheck.messages.engine_errors import INTERRUPTED
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import shown_path
 from turncheck.process.screen import Screen

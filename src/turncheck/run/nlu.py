@@ -9,7 +9,8 @@ from turncheck.run.kept_answers import KeptAnswers
 from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
-    from turncheck.engines.base import Engines, NluEngine
+    from turncheck.engines.base import Engines
+    from turncheck.engines.parse import NluEngine
     from turncheck.evaluation.answers import Answers
     from turncheck.evaluation.nlu import NluMeasurement
     from turncheck.process.cache import Cache

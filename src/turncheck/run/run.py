@@ -9,7 +9,7 @@ from msgspec import structs
 
 from turncheck.comparison.baseline import Missing, Present
 from turncheck.conclude import Outcome, conclude
-from turncheck.engines.errors import INTERRUPTED
+from turncheck.messages.engine_errors import INTERRUPTED
 from turncheck.run.evaluated_project import evaluate_project
 from turncheck.run.head_start import NO_HEAD_START
 

@@ -8,7 +8,8 @@ from turncheck.evaluation.answers import NluToCome
 from turncheck.project.model import UserStep
 
 if TYPE_CHECKING:
-    from turncheck.engines.base import Engines, NluEngine
+    from turncheck.engines.base import Engines
+    from turncheck.engines.parse import NluEngine
     from turncheck.project.model import Story
 
 

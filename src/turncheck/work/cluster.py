@@ -16,7 +16,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
-from turncheck.engines.errors import EngineError
+from turncheck.messages.engine_errors import EngineError
 from turncheck.messages.errors import UserError
 from turncheck.messages.plurals import count
 from turncheck.process.cache import difference_of_software, software

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.engines.base import NluEngine
     from turncheck.engines.conversation import ActionServer
+    from turncheck.engines.parse import NluEngine
     from turncheck.report.model import Substitution
 
 ACTION_LIMIT: Final = 10

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.events import Event
-    from turncheck.engines.base import NluEngine
+    from turncheck.engines.parse import NluEngine
     from turncheck.report.model import EngineInfo
 
 NO_NLU = "the model was trained without NLU data"

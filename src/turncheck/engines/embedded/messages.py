@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.engines.base import NluEngine
-    from turncheck.engines.parse import Parse, PredictedEntity, SelectedResponse
+    from turncheck.engines.parse import NluEngine, Parse, PredictedEntity, SelectedResponse
 
 Json = dict[str, Any]
 

@@ -17,12 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from turncheck.dialogue.events import Event
-    from turncheck.engines.base import NluEngine
     from turncheck.engines.conversation import ActionServer
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
     from turncheck.engines.embedded.policies.ensemble import Ensemble
-    from turncheck.engines.parse import Parse
+    from turncheck.engines.parse import NluEngine, Parse
     from turncheck.engines.workshop import Trains
     from turncheck.project.model import Project
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.engines.base import Engines
 from turncheck.engines.capabilities import Capabilities
-from turncheck.engines.errors import CutShortError, EngineError
 from turncheck.engines.kore.client import (
     Access,
     KoreCancelledError,
@@ -24,6 +23,7 @@ from turncheck.engines.kore.platform import Platform
 from turncheck.engines.kore.progress import Progress
 from turncheck.engines.kore.run_report import ReportError, answers_to, read_report
 from turncheck.engines.suite_answers import SuiteAnswers, UtteranceAnswer
+from turncheck.messages.engine_errors import CutShortError, EngineError
 from turncheck.messages.errors import UserError
 from turncheck.process.screen import Screen
 from turncheck.process.secret import secret_of

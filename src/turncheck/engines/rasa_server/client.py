@@ -18,8 +18,8 @@ from urllib.parse import quote, urlsplit
 import requests
 from urllib3.exceptions import HTTPError
 
-from turncheck.engines.errors import EngineError, PassingError
 from turncheck.engines.rasa_server import answers
+from turncheck.messages.engine_errors import EngineError, PassingError
 from turncheck.web.addresses import without_login
 from turncheck.web.exchange import AnswerTooLargeError, Call, exchange, read_body
 from turncheck.web.network import Network

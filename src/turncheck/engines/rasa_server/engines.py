@@ -18,13 +18,13 @@ from turncheck.engines.capabilities import NOTHING_TO_LEARN, Capabilities
 from turncheck.engines.embedded.models import named_model
 from turncheck.engines.embedded.nlu.catalogue import known_component
 from turncheck.engines.embedded.remote_models import fetch_model
-from turncheck.engines.errors import CutShortError, EngineError
 from turncheck.engines.rasa_server.client import CONCURRENCY, Access, CutError, RasaClient
 from turncheck.engines.rasa_server.conversation import RasaConversations
 from turncheck.engines.rasa_server.engine import NAME, RasaNlu, RasaPolicies, describe
 from turncheck.engines.rasa_server.pool import RasaPool
 from turncheck.engines.rasa_server.process import RasaFiles, RasaProcess, rasa_process
 from turncheck.engines.rasa_server.stub_server import StubServer, serving_stubs
+from turncheck.messages.engine_errors import CutShortError, EngineError
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import expand, for_child
 from turncheck.process.screen import Screen, duration

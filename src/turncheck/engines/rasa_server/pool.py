@@ -6,8 +6,8 @@ import threading
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import unquote
 
-from turncheck.engines.errors import EngineError
 from turncheck.engines.rasa_server.client import CutError, RasaClient, ServerError
+from turncheck.messages.engine_errors import EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 import yaml
 
-from turncheck.engines.errors import EngineError
 from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError
 from turncheck.engines.rasa_server.pool import RasaPool
+from turncheck.messages.engine_errors import EngineError
 from turncheck.messages.errors import UserError
 from turncheck.process.child_process import running_child, split_command
 from turncheck.process.temporary import temporary_folder

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from turncheck.engines.errors import CutShortError, EngineError
 from turncheck.engines.suite_answers import SuiteAnswers, UtteranceAnswer
 from turncheck.evaluation.answers import ASKED_HERE, ElsewhereError, units_of
 from turncheck.evaluation.batch.judging import judged_case
 from turncheck.evaluation.batch.numbers import expected_names, intents_of, kinds_of
 from turncheck.evaluation.covered_intents import ENTITY, covered_intents
+from turncheck.messages.engine_errors import CutShortError, EngineError
 from turncheck.project.batch.known import KnownNames
 from turncheck.project.batch.model import comparable
 from turncheck.report.batch import BATCH_KINDS, Batch, BatchSetting, BatchSuite
@@ -19,9 +19,9 @@ from turncheck.report.batch_numbers import numbers_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from turncheck.engines.base import Engines, NluEngine
+    from turncheck.engines.base import Engines
     from turncheck.engines.capabilities import Capabilities
-    from turncheck.engines.parse import Parse
+    from turncheck.engines.parse import NluEngine, Parse
     from turncheck.evaluation.answers import Answers
     from turncheck.process.screen import Screen
     from turncheck.project.batch.model import Suite, SuiteCase

@@ -21,8 +21,7 @@ from turncheck.work.workplace import HERE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from turncheck.engines.base import NluEngine, NluTrainer
-    from turncheck.engines.parse import Parse
+    from turncheck.engines.parse import NluEngine, NluTrainer, Parse
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import Example, NluData
     from turncheck.report.model import EngineInfo

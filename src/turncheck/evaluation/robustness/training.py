@@ -10,7 +10,7 @@ from turncheck.evaluation.robustness.robustness import evaluate_robustness, make
 from turncheck.project.nlu_data import Example
 
 if TYPE_CHECKING:
-    from turncheck.engines.base import NluTrainer
+    from turncheck.engines.parse import NluTrainer
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import NluData
     from turncheck.report.robustness import Robustness

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
 from turncheck.engines.capabilities import Capabilities
-from turncheck.engines.errors import INTERRUPTED
 from turncheck.evaluation.written_answers import write_answer
+from turncheck.messages.engine_errors import INTERRUPTED
 from turncheck.messages.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK
 from turncheck.messages.plurals import count
 from turncheck.process.cache import software

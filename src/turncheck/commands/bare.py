@@ -10,7 +10,7 @@ from msgspec import structs
 
 from turncheck.commands.core import core_exit_code, evaluate_core, print_core, write_core_files
 from turncheck.commands.nlu import evaluate_nlu, print_nlu, write_test_files
-from turncheck.engines.errors import CutShortError
+from turncheck.messages.engine_errors import CutShortError
 from turncheck.messages.errors import UserError
 from turncheck.publishing.files import write_file
 from turncheck.render.not_run import not_run_text
