@@ -194,6 +194,8 @@ ELSEWHERE = {
     "story-ways-too-many",  # test_many_ways.py
     "hidden-by-load-error",
     "file-without-data",
+    "data-format-unknown",  # test_read_markdown.py
+    "markdown-of-form",  # test_read_markdown.py
     "data-key-unseen",
     "file-is-folder",
     "format-deprecated",  # test_read_nlu_json.py
