@@ -247,6 +247,7 @@ def _in_words(address: str) -> Iterator[None]:
     from asyncio import CancelledError
 
     from distributed import KilledWorker
+    from distributed.client import CancelledError as FutureCancelledError
 
     try:
         yield
@@ -255,7 +256,7 @@ def _in_words(address: str) -> Iterator[None]:
             f"a task ended every worker of the cluster at {address} that it was given to: {error}",
             remedy="Is their memory large enough? Their logs say more.",
         ) from None
-    except (CancelledError, OSError) as error:
+    except (CancelledError, FutureCancelledError, OSError) as error:
         if isinstance(error, TimeoutError):  # of a wait, which goes on
             raise
         raise _gone(address) from error
