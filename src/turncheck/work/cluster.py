@@ -245,9 +245,9 @@ def _in_words(address: str) -> Iterator[None]:
         EngineError: the cluster can do no more.
     """
     from asyncio import CancelledError
+    from concurrent.futures import CancelledError as FutureCancelledError
 
     from distributed import KilledWorker
-    from distributed.client import CancelledError as FutureCancelledError
 
     try:
         yield
