@@ -27,6 +27,9 @@ from turncheck.render.nlu_text import nlu_text
 from turncheck.render.not_run import not_run_text
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files
 from turncheck.render.rendered import Rendered
+from turncheck.render.rooted import Rooted
+from turncheck.render.sinks.terminal_writer import TerminalWriter
+from turncheck.render.trust_text import trust_entry
 from turncheck.render.version_text import noted_version_line
 from turncheck.report.codec import encode
 from turncheck.report.model import Source
@@ -87,8 +90,13 @@ def config_files(paths: Sequence[Path]) -> list[Path]:
 
 def print_nlu(report: Report, project: Path) -> None:
     """Print what was measured, or why nothing was; places are told from here."""
-    nlu = report.nlu
-    sys.stdout.write(nlu_text(nlu, report.engine, str(project)) if nlu is not None else not_run_text(report))
+    nlu, folder = report.nlu, str(project)
+    if nlu is None:
+        sys.stdout.write(not_run_text(report))
+        return
+    entry = trust_entry(report)
+    trust = TerminalWriter(folder, Rooted(report, folder)).entry(entry) if entry else ""
+    sys.stdout.write(nlu_text(nlu, report.engine, folder, trust))
 
 
 def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Screen, source: Source | None = None) -> int:

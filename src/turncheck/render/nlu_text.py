@@ -21,19 +21,22 @@ if TYPE_CHECKING:
 _MOST_CONFUSED = 10
 
 
-def nlu_text(nlu: Nlu, engine: EngineInfo | None = None, folder: str = "") -> str:
+def nlu_text(nlu: Nlu, engine: EngineInfo | None = None, folder: str = "", trust: str = "") -> str:
     """Tell what was measured: main figures, with their spread over the folds, and where to look first.
 
-    ``folder``: the project's path from the current folder, for the places named.
+    ``folder``: the project's path from the current folder, for the places named. ``trust`` is said behind what stands
+    in for what: how far that can be trusted.
     """
-    return "\n".join([*_head(nlu, engine), *_figures(nlu), *_where_to_look(nlu, folder), ""])
+    return "\n".join([*_head(nlu, engine, trust), *_figures(nlu), *_where_to_look(nlu, folder), ""])
 
 
-def _head(nlu: Nlu, engine: EngineInfo | None) -> Iterator[str]:
+def _head(nlu: Nlu, engine: EngineInfo | None, trust: str) -> Iterator[str]:
     how = f"{nlu.folds}-fold cross-validation" if nlu.mode == "cross-validation" else "held-out sentences"
     yield f"NLU: {count(nlu.examples, 'sentence')}, {how}"
     yield from (f"  {remark.in_words}" for remark in overlap_remarks(nlu))
     yield from (f"  {line}" for line in substitution_lines(engine.substitutions if engine else ()))
+    if trust:
+        yield f"  {trust}"
     for remark in nlu.remarks:
         yield f"  {text(remark, 400)}"
     if unjudged := unjudged_remark(nlu):
