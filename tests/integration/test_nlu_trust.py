@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from turncheck.cli import main
+from turncheck.cli import run_command_line
 
 if TYPE_CHECKING:
     import pytest
@@ -29,7 +29,7 @@ def printed(folder: Path, component: str, capsys: pytest.CaptureFixture[str]) ->
     (folder / "domain.yml").write_text("intents: [greet, bye]\n", encoding="utf-8")
     pipeline = f"language: en\npipeline:\n- name: WhitespaceTokenizer\n- name: {component}\n"
     (folder / "config.yml").write_text(pipeline, encoding="utf-8")
-    main(["test", "nlu", "--project", str(folder), "--no-plot", "--out", str(folder / "results")])
+    run_command_line(["test", "nlu", "--project", str(folder), "--no-plot", "--out", str(folder / "results")])
     return capsys.readouterr().out
 
 
