@@ -27,9 +27,13 @@ def printed(folder: Path, component: str, capsys: pytest.CaptureFixture[str]) ->
     (folder / "data").mkdir(exist_ok=True)
     (folder / "data" / "nlu.yml").write_text(SMALL, encoding="utf-8")
     (folder / "domain.yml").write_text("intents: [greet, bye]\n", encoding="utf-8")
-    pipeline = f"language: en\npipeline:\n- name: WhitespaceTokenizer\n- name: {component}\n"
+    pipeline = (
+        f"language: en\npipeline:\n- name: WhitespaceTokenizer\n- name: CountVectorsFeaturizer\n- name: {component}\n"
+    )
     (folder / "config.yml").write_text(pipeline, encoding="utf-8")
-    run_command_line(["test", "nlu", "--project", str(folder), "--no-plot", "--out", str(folder / "results")])
+    assert not run_command_line(
+        ["test", "nlu", "--project", str(folder), "--no-plot", "--out", str(folder / "results")]
+    )
     return capsys.readouterr().out
 
 
