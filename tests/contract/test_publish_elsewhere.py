@@ -13,7 +13,9 @@ from fake_bitbucket import FakeBitbucket
 from fake_github import PERSON_TOKEN, FakeGitHub
 from fake_gitlab import BOT_TOKEN, PROJECT, FakeGitLab
 
-from turncheck.ci.host import Target
+from turncheck.ci.comment import StickyComment
+from turncheck.ci.gitlab.api import GitLabClient, GitLabProject
+from turncheck.ci.host import Stamp, Target
 from turncheck.ci.hosts import find_host
 from turncheck.cli import run_command_line
 from turncheck.process.secret import Secret
@@ -74,6 +76,27 @@ def test_on_gitlab_by_name(gitlab: FakeGitLab, monkeypatch: pytest.MonkeyPatch) 
 
     (body,) = gitlab.bodies(7)
     assert body.startswith("<!-- turncheck:report id=bot -->")
+
+
+@pytest.mark.parametrize("run", [346, 3_000_000_000])
+def test_runs_of_the_host_and_what_is_published_by_hand_write_over_each_other(
+    gitlab: FakeGitLab, monkeypatch: pytest.MonkeyPatch, run: int
+) -> None:
+    monkeypatch.setenv("GITLAB_URL", gitlab.url.removesuffix("/api/v4"))
+    flags = ["--host", "gitlab", "--repository", PROJECT, "--pull-request", "7", "--token", BOT_TOKEN]
+    marker = "<!-- turncheck:report id=bot -->"
+    notes = GitLabProject(GitLabClient(gitlab.url, Secret(BOT_TOKEN)), PROJECT).notes(7, "")
+
+    StickyComment(notes, marker).write(f"{marker}\nfirst run", Stamp(run))
+    assert publish(*flags) == 0
+    (by_hand,) = gitlab.bodies(7)
+    StickyComment(notes, marker).write(f"{marker}\nolder run", Stamp(run - 1))
+    (kept,) = gitlab.bodies(7)
+    StickyComment(notes, marker).write(f"{marker}\nsecond run", Stamp(run + 1))
+
+    assert "first run" not in by_hand
+    assert kept == by_hand
+    assert gitlab.bodies(7) == [f"{marker}{Stamp(run + 1)}\nsecond run"]
 
 
 def test_in_a_later_job_of_gitlab_nothing_has_to_be_named(gitlab: FakeGitLab, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,8 @@
 
 No host's API has "write only if unchanged", so runs that race are put right afterwards: the oldest comment stays, with
 the newest content; our own newer ones are deleted. Each comment bears, invisibly, the run it came from, and an older
-run leaves the words of a newer one alone. Comments of other authors are never touched, whatever they begin with.
+run leaves the words of a newer one alone. What no run wrote (``NO_RUN``) takes the place of what is there as that run's
+words, so that the next run writes over it. Comments of other authors are never touched, whatever they begin with.
 """
 
 from __future__ import annotations
@@ -140,6 +141,8 @@ class StickyComment:
 
     def _settle(self, mine: list[Written], body: str, stamp: Stamp, author: str) -> Posted:
         """Bring the newest content into the oldest comment, and delete our own newer ones."""
+        if stamp == NO_RUN and (found := max(comment.stamp for comment in mine)) != NO_RUN:
+            body, stamp = body.replace(str(stamp), str(found), 1), found
         self._settled = body, stamp, author
         posted = Posted(mine[0].url)
         for _ in range(_MOST_ROUNDS):

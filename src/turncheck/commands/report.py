@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from turncheck.ci.host import Stamp
+from turncheck.ci.host import NO_RUN
 from turncheck.ci.hosts import OF_CODE, REPOSITORIES, find_host, name_of
 from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.model import Comparison
@@ -243,10 +242,9 @@ def _given(request: PublishRequest, host: Host, network: Network) -> FoundRun:
         )
     baseline = read_baseline(request.baseline, network) if request.baseline else _baseline_beside(request.report)
     links = Links(pages=host.pages, commit=measured)
-    # Other CIs have no run ids of GitHub's: the clock tells later from earlier.
-    stamp = Stamp(int(time.time()))
     outcome = conclude(report, baseline, links, flavour=request.settings.junit_flavour)
-    return FoundRun(stamp, target, (FoundResult(outcome, ""),))
+    # Hosts number their runs each in its own way: this comes after those that wrote, and before others.
+    return FoundRun(NO_RUN, target, (FoundResult(outcome, ""),))
 
 
 def _baseline_beside(path: Path) -> Baseline:
