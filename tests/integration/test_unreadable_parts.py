@@ -292,3 +292,18 @@ def test_without_validation_the_gates_say_what_could_not_be_trained(project: Pat
     assert gates["errors"]["outcome"] == "failed"
     assert gates["errors"]["failed_by"][0]["location"] == {"path": "data/nlu.yml", "line": 7, "column": 7}
     assert gates["something-was-tested"]["outcome"] == "failed"
+
+
+def test_what_cannot_be_trained_in_a_fold_is_a_fault_of_the_pipeline(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sentences = "".join(f"    - word{number} here\n" for number in range(6))
+    data = f'version: "3.1"\nnlu:\n- intent: greet\n  examples: |\n{sentences}    - hello there :(\n'
+    (project / "data/nlu.yml").write_text(data)
+    (project / "tests/nlu.yml").unlink()
+
+    assert run_command_line(["run", "--evaluations", "nlu"]) == 1
+
+    out = capsys.readouterr().out
+    assert "'hello there :(' is not one: missing ), unterminated subpattern at position 15 (config.yml:" in out
+    assert "()" not in out

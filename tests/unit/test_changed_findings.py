@@ -25,6 +25,16 @@ def test_a_file_that_was_renamed_makes_no_finding_new_or_gone() -> None:
     assert changed_findings(base, head) == ((), ())
 
 
+def test_findings_without_a_file_are_compared_too() -> None:
+    known = finding("not-trained", "It cannot be trained.", path="")
+    base = report(findings=(known,))
+    head = report(findings=(known, finding("not-trained", "Another cannot.", path="")))
+
+    new, gone = changed_findings(base, head)
+
+    assert (len(new), len(gone)) == (1, 0)
+
+
 def test_another_subject_is_another_finding() -> None:
     base = report(findings=(finding("rule-contradiction", SAID.format(line=7)),))
     head = report(findings=(finding("rule-contradiction", SAID.format(line=7).replace("'b'", "'c'")),))

@@ -368,7 +368,7 @@ def _left_over(findings: list[Finding], others: list[Finding], parts: tuple[str,
 
     def key(finding: Finding) -> tuple[str, ...]:
         written = {"path": finding.location.path, "message": _without_places(finding.message, files="path" in parts)}
-        return tuple(written.get(part) or getattr(finding, part) for part in parts)
+        return tuple(written[part] if part in written else getattr(finding, part) for part in parts)
 
     partners = Counter(map(key, others))
     left = []

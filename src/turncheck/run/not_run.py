@@ -88,11 +88,11 @@ def with_tests(skipped: Skipped, names: Iterable[str] | None) -> Skipped:
 
 def refused_training(error: UserError, evaluation: Evaluation, config: Config) -> Skipped:
     """What cannot be trained is a fault at its place; where none is known, at that of the pipeline or the policies."""
-    location = error.location
+    location = known = None if error.location == NOWHERE else error.location
     if location is None and evaluation != "e2e":
         location = config.keys.get("pipeline" if evaluation == "nlu" else "policies", config.location)
         location = None if location == NOWHERE else location
-    place = f" ({error.location})" if error.location else ""
+    place = f" ({known})" if known else ""
     reason = f"{_REFUSED[evaluation]}: {error.what}{place}"
     return Skipped(evaluation=evaluation, reason=reason, fault=True, location=location)
 
