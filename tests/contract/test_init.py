@@ -54,6 +54,19 @@ def test_each_workflow_is_one_of_its_host(host: str, projects: list[str], branch
     assert "bots/a" in file.read_text() or projects == ["."]
 
 
+def test_a_rule_that_does_not_wait_for_the_user_makes_no_test_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = ROOT / "tests" / "oracle" / "core" / "rules_conditions" / "project"
+    monkeypatch.chdir(copied(rules, tmp_path / "bot"))
+    assert "wait_for_user_input: false" in "".join(path.read_text() for path in Path("data").glob("*.yml"))
+
+    assert run_command_line(["init", "--write"]) == 0
+
+    assert "leaves the turn open" not in Path("tests/test_stories.yml").read_text()
+    assert run_command_line(["run"]) == 0
+
+
 @pytest.mark.parametrize("host", ["gitlab", "azure", "bitbucket", "jenkins"])
 def test_one_command_measures_all_so_that_none_hides_another(host: str) -> None:
     text = workflow(host, ["bots/a", "bots/it's", "-c"])

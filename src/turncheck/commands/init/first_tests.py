@@ -93,7 +93,12 @@ def _told_in(sentences: Mapping[str, str], project: Project) -> list[Dialogue]:
 
 
 def _turns(story: Story, sentences: Mapping[str, str], responses: set[str]) -> Iterator[Turn]:
-    """Yield the turns of a story, none where a step is anything but a plain intent or a response."""
+    """Yield the turns of a story, none where a step is anything but a plain intent or a response.
+
+    None either of a rule that does not wait for the user: what follows is other rules' business.
+    """
+    if not story.wait_for_user_input:
+        return
     turns: list[tuple[str, list[str]]] = []
     for step in story.steps:
         if isinstance(step, UserStep) and step.intent and step.intent in sentences and not (step.text or step.entities):
