@@ -15,6 +15,7 @@ from fake_host import Answer, Seen, Trouble
 from hostile import HOSTILE
 
 from turncheck.ci.azure.api import AzureClient, AzureRepository
+from turncheck.ci.azure.host import Azure
 from turncheck.ci.comment import StickyComment, stamped
 from turncheck.ci.host import Stamp
 from turncheck.ci.rest import NotFoundError, Patience, RefusedError, RestError
@@ -233,6 +234,15 @@ def test_a_job_has_its_thread_issues_summary_and_variables(
     assert variables["verdict"] == "failed"
     assert variables["comment-url"].endswith("/pullrequest/7?discussionId=100")
     assert TOKEN not in out + written
+
+
+def test_a_variable_too_long_for_the_environment_of_later_steps_is_not_set() -> None:
+    host = Azure.of({"TF_BUILD": "True"}, None)
+
+    long, short = host.set_outputs({"metrics": "é" * 20_000, "verdict": "failed"})
+
+    assert long == "turncheck: no variable 'metrics': longer than 30,000 bytes; see comparison.json"
+    assert short == "##vso[task.setvariable variable=verdict;isOutput=true;]failed"
 
 
 def test_without_a_token_it_says_which_to_set(

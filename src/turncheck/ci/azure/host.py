@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from turncheck.render.rendered import Rendered
 
 _PATIENCE: Final = 300.0
+_LONGEST_VARIABLE: Final = 30_000
+"""Later steps get each in their environment, where Windows takes 32,767 characters and Linux 128 KiB: with a longer one
+none of them would start."""
 _HOW: Final = "set `SYSTEM_ACCESSTOKEN: $(System.AccessToken)` under `env:` of the step"
 
 
@@ -215,7 +218,8 @@ class Azure(JobHost):
 
     def set_outputs(self, outputs: Mapping[str, str]) -> Iterable[str]:
         """Return a variable each, for later steps and jobs: ``$(turncheck.verdict)`` where the step is so called."""
-        return [
-            logging_command("task.setvariable", value, variable=name, isOutput="true")
-            for name, value in outputs.items()
-        ]
+        for name, value in outputs.items():
+            if len(value.encode(errors="replace")) > _LONGEST_VARIABLE:
+                yield f"turncheck: no variable '{name}': longer than {_LONGEST_VARIABLE:,} bytes; see comparison.json"
+            else:
+                yield logging_command("task.setvariable", value, variable=name, isOutput="true")
