@@ -350,3 +350,9 @@ def test_a_name_that_leads_out_is_refused(fake: FakeBitbucket, name: str) -> Non
     fake.sources["c" * 40] = {name: b"x"}
     with pytest.raises(RestError, match="leads out"), repository(fake).files_of("c" * 40):
         pass
+
+
+def test_a_name_like_a_tag_keeps_its_letters_in_the_line_of_a_fold() -> None:
+    fold = "head\n<details><summary>a <code>x&lt;b&gt;</code></summary>\n\ntext\n</details>\n"
+
+    assert "**a `x<b>`**" in to_bitbucket(fold)

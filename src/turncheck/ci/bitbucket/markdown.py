@@ -56,5 +56,5 @@ def from_bitbucket(body: str) -> str:
 
 
 def _plain(summary: str) -> str:
-    shown = _CODE.sub(lambda match: code(html.unescape(match[1])), summary)
-    return _TAG.sub("", _BOLD.sub("", shown)).strip().strip("*")
+    shown = _TAG.sub("", _BOLD.sub("", summary)).strip().strip("*")  # what is escaped in code is no tag
+    return _CODE.sub(lambda match: code(html.unescape(match[1])), shown)
