@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from turncheck.work.workplace import Item, Result, Shared
 
 CONNECT_SECONDS: Final = 10.0
-WORKERS_SECONDS: Final = 10.0
+WORKERS_SECONDS: Final = 60.0
 """How long the first worker is waited for."""
 NO_WORKERS_SECONDS: Final = 60.0
 """How long a cluster may be without any worker: one that restarts is there again by then."""
@@ -177,7 +177,7 @@ def connected(address: str, screen: Screen) -> Iterator[Cluster]:
         ) from None
     try:
         cluster = Cluster(client, address, screen)
-        _ensure_workers(client, address)
+        _ensure_workers(client, address, screen)
         cluster.look()
         _ensure_versions(client, address)
         screen.note(f"The cluster at {address} has {count(len(client.nthreads()), 'worker')}.")
@@ -189,7 +189,10 @@ def connected(address: str, screen: Screen) -> Iterator[Cluster]:
             client.close(timeout=CONNECT_SECONDS)
 
 
-def _ensure_workers(client: Any, address: str) -> None:
+def _ensure_workers(client: Any, address: str, screen: Screen) -> None:
+    """Wait for a first worker: one that was started with the scheduler takes its time to come."""
+    if not client.nthreads():
+        screen.note(f"The cluster at {address} has no workers yet: waiting {WORKERS_SECONDS:g} seconds for one.")
     try:
         client.wait_for_workers(1, timeout=WORKERS_SECONDS)
     except TimeoutError:
