@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -246,3 +247,22 @@ def test_the_sample_that_was_judged_by_hand_has_its_rate() -> None:
     kept = sum(row["same"] for row in rows)
     page = (Path(__file__).parents[2] / "docs" / "robustness.md").read_text("utf-8")
     assert f"{kept} of 500" in page
+
+
+def test_a_variant_nearly_another_intents_sentence_is_dropped_however_near_its_own_is(tmp_path: Path) -> None:
+    said = "please bring the large table to my room tonight"
+    training = (Example(said, "bring"), Example(f"{said} now", "order"))
+    project = read_project(small_bot(tmp_path))
+    project = replace(project, nlu=replace(project.nlu, examples=training))
+
+    kept = make_variants([Example(said, "bring")], project, 42)
+
+    assert not [one for one in kept if one.family in {"casing", "punctuation"}]
+
+
+def test_the_words_of_a_kore_assistant_are_those_of_its_language() -> None:
+    project = read_project(Path(__file__).parents[2] / "examples" / "bike_workshop")
+
+    families = {one.family for one in make_variants(project.nlu.examples, project, 42)}
+
+    assert families >= {"contraction", "abbreviation", "politeness"}

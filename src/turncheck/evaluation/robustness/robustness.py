@@ -51,7 +51,7 @@ def make_variants(examples: Sequence[Example], project: Project, seed: int) -> l
     Raises:
         UserError: the project's own word lists cannot be read.
     """
-    language = project.config.language
+    language = project.config.language if project.kore is None else project.kore.language
     words = words_for(language, project.root)
     noise = Noise(base_language(language), words, project.nlu.examples)
     made = []
@@ -85,14 +85,16 @@ def _sampled(examples: Sequence[Example], seed: int) -> list[int]:
 def _unmistakable(variants: Sequence[Variant], training: Sequence[Example]) -> list[Variant]:
     """Leave out variants that are nearly another intent's sentence."""
     near = find_neighbours(
-        training, {number: one.sentence.text for number, one in enumerate(variants)}, lambda _, __: True
+        training,
+        {number: one.sentence.text for number, one in enumerate(variants)},
+        # Its own intent's sentences are often nearer: they tell nothing about the others.
+        lambda number, index: training[index].base_intent != variants[number].sentence.intent,
     )
     kept = []
     for number, one in enumerate(variants):
         nearest = near.get(number, ())
-        if nearest and nearest[0][1] >= _NEARLY and training[nearest[0][0]].base_intent != one.sentence.intent:
-            continue
-        kept.append(one)
+        if not nearest or nearest[0][1] < _NEARLY:
+            kept.append(one)
     return kept
 
 
