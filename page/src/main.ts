@@ -4,6 +4,7 @@ import type { Context } from "./context.ts";
 import { unpack, type Assistant } from "./data.ts";
 import { fill, h } from "./dom.ts";
 import { format, parse, VIEWS, type View } from "./route.ts";
+import { said } from "./text.ts";
 import { conversationsView } from "./views/conversations.ts";
 import { dataView } from "./views/data.ts";
 import { intentsView } from "./views/intents.ts";
@@ -100,7 +101,7 @@ class Page {
     fill(
       byId("top")!,
       several && h("a", { class: "back", href: "#" }, "All assistants"),
-      several && h("span", { class: "name" }, assistant.name),
+      several && h("span", { class: "name" }, said(assistant.name)),
       h("nav", { "aria-label": "Views" }, ...tabs),
       assistant.compared && h("label", { class: "scope" }, scope, " only what changed"),
     );

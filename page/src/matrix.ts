@@ -2,7 +2,7 @@
 // mark a cell with its row and column; a click or Enter lists its sentences.
 
 import { fill, h } from "./dom.ts";
-import { signed } from "./text.ts";
+import { code, signed, visible } from "./text.ts";
 
 export type Side = "now" | "base" | "difference";
 
@@ -129,7 +129,7 @@ export class Matrix {
     if (margin) {
       order.forEach((label, place) => {
         const middle = margin + place * cell + cell / 2;
-        const shown = shortened(brush, name(label), margin - 10);
+        const shown = shortened(brush, visible(name(label)), margin - 10);
         brush.fillStyle = colour("--text");
         brush.textAlign = "right";
         brush.fillText(shown, margin - 5, middle + 0.5);
@@ -205,8 +205,8 @@ export class Matrix {
     }
     const [was, is] = [base(expected, predicted), now(expected, predicted)];
     const times = compared ? `${is} now, ${was} on the base (${signed(is - was, 0)})` : `${is}`;
-    const told = expected === predicted ? ["expected and got ", h("code", {}, name(expected))] : [
-      "expected ", h("code", {}, name(expected)), ", got ", h("code", {}, name(predicted)), `: ${times}`,
+    const told = expected === predicted ? ["expected and got ", code(name(expected))] : [
+      "expected ", code(name(expected)), ", got ", code(name(predicted)), `: ${times}`,
     ];
     fill(this.told, ...told);
   }

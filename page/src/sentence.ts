@@ -113,7 +113,7 @@ export function sentenceDialog(context: Context, number: number, closed: () => v
     responsePart(assistant, number),
     neighboursPart(assistant, number),
     rankingPart(assistant, number),
-    h("p", { class: "note" }, h("a", { href: caseAddress(context, sentences.key[number] ?? "") }, "Link to this sentence"), " · ", h("a", { href: viewAddress(context, "sentences", { intent: label(assistant, sentences.expected[number] ?? -1) }) }, "All sentences of the intent")),
+    h("p", { class: "note" }, h("a", { href: caseAddress(context, sentences.key[number] ?? "") }, "Link to this sentence"), " · ", h("a", { href: viewAddress(context, "sentences", { intent: label(assistant, sentences.expected[number] ?? -1), all: "1" }) }, "All sentences of the intent")),
   );
   close.addEventListener("click", () => dialog.close());
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());

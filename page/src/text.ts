@@ -2,9 +2,11 @@
 
 import { h, type Child } from "./dom.ts";
 
-// Control, format and private characters, halves of pairs, and blanks that are not the space bar's.
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
-const JOINERS = "\u200c\u200d"; // scripts and emoji are wrong without them
+// Control, format and private characters, halves of pairs, what fonts leave blank (fillers, the empty Braille pattern),
+// and blanks that are not the space bar's.
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
+const JOINERS = /[\u200c\u200d\p{Variation_Selector}]/u; // scripts and emoji are wrong without them
+const NOT_ASCII = /[^\n\x20-\x7e]/gu;
 
 /** A text in one direction of its own, invisible characters as escapes; of `exact` ones the joiners too. */
 export function said(text: string, { exact = false, kind = "said" } = {}): HTMLElement {
@@ -21,14 +23,14 @@ export function visible(text: string): string {
   return text.replace(INVISIBLE, escaped);
 }
 
-/** The parts of a text: strings, and escapes as elements. */
-export function pieces(text: string, exact: boolean): Child[] {
+/** The parts of a text: strings, and as elements the escapes of those characters that are to be `escapes`. */
+export function pieces(text: string, exact: boolean, escapes = INVISIBLE): Child[] {
   const parts: Child[] = [];
   let end = 0;
-  for (const match of text.matchAll(INVISIBLE)) {
+  for (const match of text.matchAll(escapes)) {
     const character = match[0];
     if (character === "\n" && !exact) continue; // pre-wrap shows it
-    if (!exact && JOINERS.includes(character)) continue;
+    if (!exact && JOINERS.test(character)) continue;
     parts.push(text.slice(end, match.index), h("span", { class: "escape" }, escaped(character)));
     if (character === "\n") parts.push("\n");
     end = match.index + character.length;
@@ -52,15 +54,17 @@ export function difference(expected: string, actual: string): [HTMLElement, HTML
   while (first < shorter && one[first] === other[first]) first++;
   let last = 0;
   while (last < shorter - first && one[one.length - 1 - last] === other[other.length - 1 - last]) last++;
-  return [marked(one, first, last), marked(other, first, last)];
+  // Letters that look the same, composed or not, narrow or wide, differ in their escapes alone.
+  const middle = expected.normalize("NFKC") === actual.normalize("NFKC") ? NOT_ASCII : INVISIBLE;
+  return [marked(one, first, last, middle), marked(other, first, last, middle)];
 }
 
-function marked(characters: string[], first: number, last: number): HTMLElement {
-  const part = (from: number, to: number): Child[] => pieces(characters.slice(from, to).join(""), true);
+function marked(characters: string[], first: number, last: number, within: RegExp): HTMLElement {
+  const part = (from: number, to: number, escapes = INVISIBLE): Child[] => pieces(characters.slice(from, to).join(""), true, escapes);
   const end = characters.length - last;
   // Where hardly anything is common the marks would only confuse.
   const alike = first + last >= characters.length / 3;
-  const middle = alike && end > first ? [h("mark", {}, ...part(first, end))] : part(first, end);
+  const middle = alike && end > first ? [h("mark", {}, ...part(first, end, within))] : part(first, end, within);
   return h("bdi", { class: "said" }, ...part(0, first), ...middle, ...part(end, characters.length));
 }
 

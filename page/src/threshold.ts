@@ -39,8 +39,11 @@ export function thresholdPart(context: Context): HTMLElement | null {
   const now = verdicts(today);
   const curve = Array.from({ length: STEPS + 1 }, (_, step) => ({ at: step / STEPS, ...verdicts((number) => answers(number, step / STEPS)) }));
 
+  // The slider can stand where the threshold is, or the suggested one.
+  const exact = [threshold.now, threshold.suggested].every((one) => one === null || Number(one.toFixed(2)) === one);
+  const [step, digits] = exact ? [0.01, 2] : [0.001, 3];
   const chosen = context.route.query.get("at") ?? "";
-  const slider = h("input", { type: "range", min: 0, max: 1, step: 1 / STEPS, value: chosen || (threshold.now ?? threshold.suggested ?? 0), id: "threshold" });
+  const slider = h("input", { type: "range", min: 0, max: 1, step, value: chosen || (threshold.now ?? threshold.suggested ?? 0), id: "threshold" });
   const told = h("p", { class: "told-cell", "aria-live": "polite" });
   const listed = h("div");
   const needle = svg("line", { class: "needle", y1: 8, y2: HEIGHT - BOTTOM });
@@ -50,9 +53,9 @@ export function thresholdPart(context: Context): HTMLElement | null {
     const place = String(x(at));
     needle.setAttribute("x1", place);
     needle.setAttribute("x2", place);
-    slider.setAttribute("aria-valuetext", `${at.toFixed(2)}: ${words(then)}`);
-    const versus = threshold.now === null ? "without a fallback, as now" : `today (${threshold.now.toFixed(2)})`;
-    fill(told, h("strong", {}, `At ${at.toFixed(2)}: `), words(then), h("span", { class: "note" }, ` · ${versus}: ${words(now)}`));
+    slider.setAttribute("aria-valuetext", `${at.toFixed(digits)}: ${words(then)}`);
+    const versus = threshold.now === null ? "without a fallback, as now" : `today (${threshold.now.toFixed(digits)})`;
+    fill(told, h("strong", {}, `At ${at.toFixed(digits)}: `), words(then), h("span", { class: "note" }, ` · ${versus}: ${words(now)}`));
     const other = judged.filter((number) => answers(number, at) !== today(number));
     fill(
       listed,
@@ -73,7 +76,7 @@ export function thresholdPart(context: Context): HTMLElement | null {
     "details",
     { class: "threshold", open: chosen !== "" },
     h("summary", {}, "Fallback threshold: what would another one do?"),
-    h("p", { class: "note" }, "Sentences below the threshold are answered by the fallback, which asks again.", threshold.suggested !== null && ` Most right minus wrong answers: at ${threshold.suggested.toFixed(2)}.`),
+    h("p", { class: "note" }, "Sentences below the threshold are answered by the fallback, which asks again.", threshold.suggested !== null && ` Most right minus wrong answers: at ${threshold.suggested.toFixed(digits)}.`),
     drawing(curve, judged.length, needle),
     h("label", { class: "slider" }, h("span", {}, "threshold"), slider),
     told,

@@ -9,7 +9,7 @@ const texts = JSON.parse(await readFile(`${process.env.PAGES}/hostile.json`, "ut
 const ALLOWED = new Set("A ARTICLE ASIDE BDI BODY BUTTON CANVAS CAPTION CODE DD DETAILS DIALOG DIV DL DT EM FORM H1 H2 H3 HEAD HEADER HTML INPUT LABEL LI LINK MAIN MARK META NAV NOSCRIPT OL OPTION P PATH Q SCRIPT SECTION SELECT SPAN STRONG STYLE SUMMARY SVG TABLE TBODY TD TEMPLATE TEXT TH THEAD TITLE TR UL LINE".split(" "));
 
 /** What the page shows for a text: escapes stand for what cannot be seen. */
-const shown = (text) => text.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu, (one) => {
+const shown = (text) => text.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\u2800\u3164]|(?! )\p{Zs}/gu, (one) => {
   if (one === "\n" || "\u200c\u200d".includes(one)) return one;
   const short = { "\t": "\\t", "\r": "\\r" }[one];
   const point = one.codePointAt(0);
@@ -73,4 +73,17 @@ test("an address cannot smuggle anything in", async () => {
   for (const hash of ["#sentences?text=%3Cimg%20src%3Dx%20onerror%3Dpwned%3D1%3E&intent=%3Cscript%3E", "#%3Cscript%3Epwned=1%3C/script%3E", "#story-%22%5D%3Cb%3E", "#%E0%A4%A"]) {
     await opened("hostile", onlyLetters, { hash });
   }
+});
+
+test("a cell's neighbours and what the matrix says keep their directions", async () => {
+  await opened("hostile", async (page) => {
+    const wanted = texts.find((one) => one.startsWith("\u202e"));
+    await page.evaluate((to) => { location.hash = to; }, `#intents?${new URLSearchParams({ expected: `i${wanted}`, got: `j${wanted}` })}`);
+    await page.locator(".cell-sentences q").first().waitFor();
+    await page.locator("canvas").focus();
+    for (let press = 0; press < 60; press++) {
+      await page.keyboard.press("ArrowDown");
+      assert.doesNotMatch(await page.locator("#view").evaluate((one) => one.textContent), /[\u200b\u202e\u2066\ufeff\u3164]/u);
+    }
+  });
 });

@@ -217,7 +217,7 @@ test("the threshold's slider says what the verdicts would be", async () => {
     await slider.fill("0.8");
     assert.match(await page.locator(".threshold .told-cell").innerText(), /At 0.80: 0 right, 0 wrong, 48 not understood/);
     await slider.focus();
-    for (let press = 0; press < 5; press++) await page.keyboard.press("ArrowLeft");
+    for (let press = 0; press < 10; press++) await page.keyboard.press("ArrowLeft");
     assert.match(await page.locator(".threshold .told-cell").innerText(), /At 0.70: 39 right, 9 wrong, 0 not understood, 81.3 %/);
   }, { hash: "#sentences?all=1" });
 });
@@ -312,4 +312,46 @@ test("without a base nothing is said to have changed", async () => {
   await opened("traced", async (page) => {
     assert.match(await page.locator("#view").innerText(), /No intent was judged\.[\s\S]*No intent is confused with another\./);
   }, { hash: "#intents" });
+});
+
+test("the slider begins at the threshold of today, where no verdict is another", async () => {
+  for (const [name, at] of [["unsure", "0.35"], ["unsurer", "0.325"]]) {
+    await opened(name, async (page) => {
+      await page.getByText("Fallback threshold").click();
+      const same = "1 right, 0 wrong, 1 not understood, 100.0 % of the answers right";
+      assert.equal(await page.locator(".threshold .told-cell").innerText(), `At ${at}: ${same} · today (${at}): ${same}`);
+      assert.doesNotMatch(await page.locator(".threshold").innerText(), /another verdict/);
+    }, { hash: "#sentences" });
+  }
+});
+
+test("letters that nobody sees, or that look the same, are escapes where texts differ", async () => {
+  await opened("alike", async (page) => {
+    const got = await page.locator("dd.got").allInnerTexts();
+    assert.deepEqual(got, ["caffe\\u0300", "a\\u3164b", "one\\u2800two", "ok \u2705\\ufe0f"]);
+    assert.equal(await page.locator("dd.expected").first().innerText(), "caff\\u00e8");
+  }, { hash: "#conversations" });
+});
+
+test("an address of a conversation shows it among what changed, and a filter chooses without it", async () => {
+  await opened("bank", async (page) => {
+    const key = await page.evaluate(() => [...document.querySelectorAll(".conversation")].find((one) => !one.querySelector(".flag")).dataset.key);
+    const changed = await page.evaluate(() => document.querySelectorAll(".conversation:has(.flag)").length);
+    await page.evaluate((to) => { location.hash = to; }, `#${key}`);
+    await page.getByLabel("only what changed").check();
+    await page.locator(`details[data-key="${key}"][open]`).waitFor();
+    const words = () => page.locator("#view p.told").innerText();
+    assert.ok((await words()).startsWith(`${changed + 1} of `), await words());
+    assert.match(await words(), /only what changed, and the one that the address names$/);
+    await page.locator("#view").getByLabel("search").fill("no such words");
+    await eventually(async () => assert.match(await words(), /^0 of .*only what changed$/));
+  }, { hash: "#conversations?all=1" });
+});
+
+test("all sentences of an intent are all, also where only what changed is shown", async () => {
+  await opened("bank", async (page) => {
+    await rows(page).getByRole("link").first().click();
+    await page.getByRole("dialog").getByRole("link", { name: "All sentences of the intent" }).click();
+    await eventually(async () => assert.match(await told(page), /^\d+ of 48 sentences$/));
+  }, { hash: "#sentences" });
 });

@@ -16,7 +16,7 @@ from turncheck.comparison.gates import judge
 from turncheck.messages.location import Location
 from turncheck.render.assistants import Run
 from turncheck.render.page.page import render_page
-from turncheck.report.model import CaseMessage, Report, Skipped, Substitution, TurnEvent, TurnTrace
+from turncheck.report.model import CaseMessage, Report, Skipped, Substitution, TurnEvent, TurnTrace, Understood
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,8 @@ TRICKS = [
     "<svg onload=pwned=1>", "<iframe srcdoc='<script>parent.pwned=1</script>'>", "<base href=https://evil.example>",
     "<style>*{display:none}</style>", "<details open ontoggle=pwned=1>", "&lt;script&gt;",
     "\u202eevil\u202c", "a\u200bb\u2060c\ufeff",
-    "\U000e0041\U000e0042", "x\u0300" * 30, "a" * 3000, "\u2066\u2069\u061c", "</title><script>pwned=1</script>",
+    "\U000e0041\U000e0042", "x\u0300" * 30, "a" * 3000, "\u2066\u2069\u061c", "\u3164a\u2800",
+    "</title><script>pwned=1</script>",
 ]  # fmt: skip
 
 
@@ -43,6 +44,9 @@ def write_examples(folder: Path) -> None:
         "long": [_alone(_long())],
         "confused": [_alone(_confused())],
         "traced": [_alone(_traced())],
+        "unsure": [_alone(_unsure(0.35))],
+        "unsurer": [_alone(_unsure(0.325))],
+        "alike": [_alone(_alike())],
         "named": [Run(*pull_request(), LINKS), *(_alone(_skipping()) for _ in range(2))],
     }
     for name, runs in pages.items():
@@ -89,6 +93,25 @@ def _traced() -> Report:
     )
     message = CaseMessage(text="go to Rome", location=Location("tests/e2e_test_cases.yml", 2), trace=trace)
     return report(cases=[msgspec.structs.replace(case("trip", "a!b"), messages=(message,))])
+
+
+def _unsure(threshold: float) -> Report:
+    """Two sentences, one just above the fallback's threshold and one just below."""
+    sure, unsure = (
+        example("hello", "greet", confidence=threshold),
+        example("hey", "greet", confidence=threshold - 0.001),
+    )
+    fallen = msgspec.structs.replace(unsure, predicted=msgspec.structs.replace(unsure.predicted, fallback=True))
+    made = report(examples=[sure, fallen])
+    assert made.nlu
+    verdicts = Understood(right=1, wrong=0, not_understood=1, threshold=threshold)
+    return msgspec.structs.replace(made, nlu=msgspec.structs.replace(made.nlu, understood=verdicts))
+
+
+def _alike() -> Report:
+    """Cases whose answers differ in what nobody sees."""
+    steps = ("caff\u00e8!caffe\u0300", "ab!a\u3164b", "one two!one\u2800two", "ok \u2705!ok \u2705\ufe0f")
+    return report(cases=[case(f"c{number}", step) for number, step in enumerate(steps)])
 
 
 def _skipping() -> Report:

@@ -17,13 +17,14 @@ export function conversationsView(context: Context): HTMLElement {
   const query = route.query;
   const told = h("p", { class: "told", "aria-live": "polite" });
   const list = h("div", { class: "conversations" });
-  const wanted = route.case;
+  let wanted = route.case; // is shown whatever is filtered, until somebody filters
 
   const draw = (most = AT_FIRST): void => {
-    const all = assistant.conversations.filter((one) => one.key === wanted || matches(one, query, context.onlyChanged && !wanted));
+    const all = assistant.conversations.filter((one) => one.key === wanted || matches(one, query, context.onlyChanged));
     // The wanted one stands among those in sight.
     const shown = all.slice(0, Math.max(most, all.findIndex((one) => one.key === wanted) + 1));
-    fill(told, `${all.length.toLocaleString("en")} of ${count(assistant.conversations.length, "conversation")}${context.onlyChanged && !wanted ? ", only what changed" : ""}`);
+    const added = all.some((one) => one.key === wanted && !matches(one, query, context.onlyChanged));
+    fill(told, `${all.length.toLocaleString("en")} of ${count(assistant.conversations.length, "conversation")}${context.onlyChanged ? ", only what changed" : ""}${added ? ", and the one that the address names" : ""}`);
     fill(
       list,
       ...shown.map((one) => item(context, one, one.key === wanted || all.length <= OPEN_IF)),
@@ -33,6 +34,7 @@ export function conversationsView(context: Context): HTMLElement {
   };
   const set = (name: string, value: string): void => {
     context.remember({ [name]: value });
+    wanted = "";
     draw();
   };
   draw();

@@ -8,7 +8,7 @@ import { confusedTogether } from "../order.ts";
 import { place } from "../place.ts";
 import { sentenceList } from "../sentence.ts";
 import { sortable, type Column } from "../table.ts";
-import { code, count, figure, signed } from "../text.ts";
+import { code, count, figure, said, signed } from "../text.ts";
 import { change, nothing, sideSwitch } from "../widgets.ts";
 
 const SIDES: Side[] = ["now", "base", "difference"];
@@ -205,7 +205,7 @@ function cellSentences(context: Context, expected: number, predicted: number): H
       "ul",
       {},
       ...(sentences.neighbours[number] ?? []).map(([one, similarity]) =>
-        h("li", {}, `like (${similarity.toFixed(2)}) `, code(label(assistant, training.intent[one] ?? -1)), ": ", h("q", {}, training.text[one] ?? ""), " ", place(assistant, { file: training.file[one] ?? -1, line: training.line[one] ?? 0 })),
+        h("li", {}, `like (${similarity.toFixed(2)}) `, code(label(assistant, training.intent[one] ?? -1)), ": ", h("q", {}, said(training.text[one] ?? "")), " ", place(assistant, { file: training.file[one] ?? -1, line: training.line[one] ?? 0 })),
       ),
     );
   return h(
