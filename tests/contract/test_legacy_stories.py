@@ -57,6 +57,7 @@ def test_each_action_is_predicted_as_by_rasa_1(case: str, name: str) -> None:
     ours = [as_told(story) for story in core.stories if not story.duplicate]
     recorded = [as_recorded(story) for story in run["stories"]]
     assert sorted(ours) == sorted(recorded)
+    assert core.in_training_data_fraction == pytest.approx(run["in_training_data_fraction"])
 
 
 def judge(case: str, run: dict[str, Any]) -> Core:

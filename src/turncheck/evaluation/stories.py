@@ -39,6 +39,12 @@ if TYPE_CHECKING:
 
 
 NOT_RUN = "Custom actions and forms were not run: their events are those of the stories, as in rasa test core."
+MEMORIZING = {
+    1: ("MemoizationPolicy", "AugmentedMemoizationPolicy"),
+    2: ("RulePolicy", "MemoizationPolicy", "AugmentedMemoizationPolicy"),
+}
+"""The policies whose predictions count as in the training data, by Rasa's major version. Rasa 3 looks for a suffix that
+its policies' names no longer have, so its figure is always 0."""
 
 
 def evaluate_stories(
@@ -92,6 +98,7 @@ def evaluate_stories(
     trackers = trackers_of([story for story in stories if story.kind == "story"], ensemble.domain)
     everything = (*trackers.stories, *trackers.duplicates)[:max_stories]
     twice = set(map(id, trackers.duplicates))
+    memorizing = MEMORIZING.get(ensemble.domain.domain.rasa, ())
     done = Count(len(everything), progress)
 
     def ask(missing: Sequence[int]) -> list[StoryAnswer]:
@@ -113,9 +120,10 @@ def evaluate_stories(
     # Where nothing understands, nothing is misunderstood: the stories fail.
     sentences = misunderstandings([one.run.misheard if nlu is not None else () for one in judged], training)
     if stopped is not None:
-        raise CutShortError(stopped, _core(judged, sentences, twice, *_left(len(everything), len(judged))))
+        finished = _core(judged, sentences, twice, memorizing, *_left(len(everything), len(judged)))
+        raise CutShortError(stopped, finished)
     total = len(trackers.stories) + len(trackers.duplicates)
-    return _core(judged, sentences, twice, *_left(total, len(judged), f"--max-stories {max_stories}"))
+    return _core(judged, sentences, twice, memorizing, *_left(total, len(judged), f"--max-stories {max_stories}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +153,7 @@ def _core(
     judged: Sequence[_Judged],
     misunderstood: Sequence[tuple[Misunderstanding, ...]],
     duplicates: Container[int],
+    memorizing: Container[str],
     *remarks: str,
 ) -> Core:
     """Count what was judged, but for duplicates (by identity), and list all of it."""
@@ -155,7 +164,9 @@ def _core(
         if not is_duplicate:
             tally.add(one.run)
         results.append(_result(one, sentences, is_duplicate=is_duplicate))
-    return tally.core(results, *remarks)
+    policies = [step.policy for one in results if not one.duplicate for step in one.steps if step.kind == "action"]
+    memorized = sum(policy in memorizing for policy in policies if policy)
+    return tally.core(results, memorized / len(policies) if policies else 0.0, *remarks)
 
 
 def _result(judged: _Judged, misunderstood: tuple[Misunderstanding, ...], *, is_duplicate: bool) -> StoryResult:
@@ -201,7 +212,7 @@ class _Tally:
         self.correct += run.passed
         self.warned += run.passed and run.warned
 
-    def core(self, results: Sequence[StoryResult], *remarks: str) -> Core:
+    def core(self, results: Sequence[StoryResult], in_training_data: float, *remarks: str) -> Core:
         texts = [text for text in {**self.expected_entities, **self.predicted_entities} if text is not None]
         for text in texts:
             self.pairs.update(_aligned(self.expected_entities.get(text, []), self.predicted_entities.get(text, [])))
@@ -228,7 +239,7 @@ class _Tally:
             precision=scores.precision,
             recall=scores.recall,
             f1=scores.f1,
-            in_training_data_fraction=0.0,
+            in_training_data_fraction=in_training_data,
             as_written=StoriesAsWritten(
                 passed=sum(bool(story.as_written) for story in results),
                 failed=sum(not story.as_written for story in results),
