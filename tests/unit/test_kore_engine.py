@@ -171,6 +171,33 @@ def test_annotations_that_the_platform_alone_finds_are_not_judged() -> None:
     assert not any("Responses" in remark for remark in nlu.remarks)
 
 
+def test_annotations_of_free_text_are_learnt_in_every_fold(tmp_path: Path) -> None:
+    ships = ("Aurora", "Heron", "Swan", "Gannet", "Cormorant", "Albatros", "Tern", "Osprey", "Kestrel", "Plover")
+    data = definition("harbour_pitfalls")
+    (ship,) = (one["_id"] for one in data["dialogComponents"] if one["name"] == "Ship")
+    task = data["sentences"][0]["taskId"]
+    begin = len("book a pilot for the ")
+    data["sentences"] += [
+        {
+            "_id": f"{number:024x}",
+            "taskId": task,
+            "sentence": f"book a pilot for the {name} now",
+            "type": "DialogIntent",
+            "language": "en",
+            "entities": [{"startIndex": begin, "endIndex": begin + len(name), "entityId": ship}],
+        }
+        for number, name in enumerate(ships)
+    ]
+    project = read_project(write(tmp_path, data))
+    engines = EmbeddedEngines(project, seed=0)
+    unknown = engines.capabilities.unknown_entities
+    assert set(unknown) == {"Draught"}
+    measured = cross_validate(project, engines.nlu_trainer, folds=3, seed=0, unknown_entities=unknown)
+    assert [one.component for one in measured.engine.substitutions][-1] == "Recognition of Draught"
+    found = [entity.entity for one in measured.section.predictions for entity in one.predicted.entities]
+    assert found.count("Ship") >= len(ships) // 2
+
+
 def test_any_number_of_workers_gives_the_same(tmp_path: Path) -> None:
     reports = []
     for workers in ("1", "2"):

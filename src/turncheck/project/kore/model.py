@@ -146,7 +146,7 @@ class KoreBot:
             intents=tuple(replace(intent, place=NO_PLACE) for intent in self.intents),
             entities=tuple(replace(entity, place=NO_PLACE) for entity in self.entities),
             traits=tuple(replace(trait, examples=_without_places(trait.examples)) for trait in self.traits),
-            utterances=(),
+            utterances=_without_places(tuple(one for one in self.utterances if one.entities)),  # what can be learnt
             phrases={},
             others={},
             faults=(),
