@@ -12,6 +12,7 @@ from fake_bitbucket import TOKEN as BITBUCKET_TOKEN
 from fake_bitbucket import FakeBitbucket
 from fake_github import PERSON_TOKEN, FakeGitHub
 from fake_gitlab import BOT_TOKEN, PROJECT, FakeGitLab
+from msgspec import structs
 
 from turncheck.ci.comment import StickyComment
 from turncheck.ci.gitlab.api import GitLabClient, GitLabProject
@@ -19,7 +20,7 @@ from turncheck.ci.host import Stamp, Target
 from turncheck.ci.hosts import find_host
 from turncheck.cli import run_command_line
 from turncheck.process.secret import Secret
-from turncheck.report.codec import encode
+from turncheck.report.codec import decode, encode
 from turncheck.report.model import GateSettings, ProjectInfo, Report, Source, Tool
 
 HEAD = "a" * 40
@@ -97,6 +98,31 @@ def test_runs_of_the_host_and_what_is_published_by_hand_write_over_each_other(
     assert "first run" not in by_hand
     assert kept == by_hand
     assert gitlab.bodies(7) == [f"{marker}{Stamp(run + 1)}\nsecond run"]
+
+
+def test_results_of_several_assistants_become_one_comment(
+    gitlab: FakeGitLab, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GITLAB_URL", gitlab.url.removesuffix("/api/v4"))
+    report = decode(Path("report.json").read_bytes(), name="report.json")
+    for name, stopped in (("one", None), ("two", "domain.yml is not YAML")):
+        folder = Path("results/bots", name)
+        folder.mkdir(parents=True)
+        info = ProjectInfo(name=name, root=f"bots/{name}")
+        (folder / "report.json").write_bytes(encode(structs.replace(report, project=info, stopped=stopped)))
+    flags = ["--host", "gitlab", "--repository", PROJECT, "--pull-request", "7", "--token", BOT_TOKEN]
+    again = ["report", "publish", "results", *flags, "--out", "again"]
+
+    assert run_command_line(again) == 0
+    assert run_command_line(again) == 0
+
+    (body,) = gitlab.bodies(7)
+    assert body.startswith("<!-- turncheck:report id=bots-")
+    assert "bots/one" in body
+    assert "domain.yml is not YAML" in body
+    assert Path("again/bots/two/report.json").exists()
+    assert run_command_line([*again, "--baseline", "report.json"]) == 2
+    assert "--baseline is about one assistant" in capsys.readouterr().err
 
 
 def test_in_a_later_job_of_gitlab_nothing_has_to_be_named(gitlab: FakeGitLab, monkeypatch: pytest.MonkeyPatch) -> None:

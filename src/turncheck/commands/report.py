@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
@@ -14,13 +14,13 @@ from turncheck.ci.hosts import OF_CODE, REPOSITORIES, find_host, name_of
 from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.model import Comparison
 from turncheck.comparison.verdict import Verdict
-from turncheck.conclude import as_reported, conclude, page_of
+from turncheck.conclude import Member, Several, as_reported, conclude, page_of
 from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.publishing.files import terminal_summary, write_all, write_file, written_line
 from turncheck.publishing.other_run import FoundResult, FoundRun, RunReader
 from turncheck.publishing.publish import Place, Publishing
 from turncheck.publishing.result import result_of_any
-from turncheck.render.assistants import Run
+from turncheck.render.assistants import Run, comment_key, key_of
 from turncheck.render.links import Links
 from turncheck.report.codec import BASELINE_NAME, MAX_BYTES, decode
 from turncheck.run.named_baseline import read_baseline
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
     from turncheck.settings.options import Settings
 
+REPORT_NAME: Final = "report.json"
 COMPARISON_FILES = ("comparison.json", "verdict.json", "report.html", "comment.md", "summary.md")
 
 
@@ -48,7 +49,7 @@ def read_report(path: Path) -> Report:
         UserError: it is not there, or is not a report.
     """
     if path.is_dir():
-        path = path / "report.json"
+        path = path / REPORT_NAME
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
@@ -226,25 +227,46 @@ def _reader(request: PublishRequest, host: Host, screen: Screen) -> RunReader:
 
 
 def _given(request: PublishRequest, host: Host, network: Network) -> FoundRun:
-    """A report from a file, for a pull request, named or this job's: both must be about the same commit."""
+    """What a run wrote, for a pull request, named or this job's: both must be about the same commit."""
     if request.report is None:
         raise UserError("what is to be published?", remedy="Give REPORT and --pull-request N, or --run-id ID.")
-    report = _with_gates(read_report(request.report), request.gates)
+    reports = {path: _with_gates(read_report(path), request.gates) for path in _reports_of(request.report)}
+    if request.baseline and len(reports) > 1:
+        raise UserError(
+            "--baseline is about one assistant, and the results of several are to be published",
+            remedy="Omit it: each is compared with what its run compared it with.",
+        )
     target = host.target() if request.pull_request is None else host.target_of_number(request.pull_request)
     if isinstance(target, str):
         raise UserError(f"there is nowhere to comment: {target}", remedy="Name the pull request: --pull-request N.")
-    measured = report.source.commit or ""
-    if not (target.head_sha and measured.startswith(target.head_sha)):  # some hosts shorten it
-        raise UserError(
-            f"the report is of {measured[:12] or 'no known commit'}, "
-            f"the head of pull request {target.number} is {target.head_sha[:12]}",
-            remedy="Measure the commit that the pull request is at.",
-        )
-    baseline = read_baseline(request.baseline, network) if request.baseline else _baseline_beside(request.report)
-    links = Links(pages=host.pages, commit=measured)
-    outcome = conclude(report, baseline, links, flavour=request.settings.junit_flavour)
-    # Hosts number their runs each in its own way: this comes after those that wrote, and before others.
-    return FoundRun(NO_RUN, target, (FoundResult(outcome, ""),))
+    outcomes: dict[Path, Outcome] = {}
+    for path, report in reports.items():
+        measured = report.source.commit or ""
+        if not (target.head_sha and measured.startswith(target.head_sha)):  # some hosts shorten it
+            raise UserError(
+                f"{path} is of {measured[:12] or 'no known commit'}, "
+                f"the head of pull request {target.number} is {target.head_sha[:12]}",
+                remedy="Measure the commit that the pull request is at.",
+            )
+        baseline = read_baseline(request.baseline, network) if request.baseline else _baseline_beside(path)
+        links = Links(pages=host.pages, commit=measured)
+        outcomes[path] = conclude(report, baseline, links, flavour=request.settings.junit_flavour)
+    # Hosts number their runs each in its own way: what is published by hand has no number.
+    if len(outcomes) == 1:
+        (result,) = outcomes.values()
+        return FoundRun(NO_RUN, target, (FoundResult(result, ""),))
+    links = Links(pages=host.pages, commit=next(iter(reports.values())).source.commit)
+    key = key_of(comment_key(report) for report in reports.values())
+    members = tuple(Member(str(path.relative_to(request.report)), outcome) for path, outcome in outcomes.items())
+    together = Several(members, (), key, links, flavour=request.settings.junit_flavour)
+    return FoundRun(NO_RUN, target, (FoundResult(together, ""),))
+
+
+def _reports_of(given: Path) -> tuple[Path, ...]:
+    """The report that is named, or the folders of the assistants below one that a run over several of them wrote."""
+    if not given.is_dir() or (given / REPORT_NAME).exists():
+        return (given,)
+    return tuple(sorted(path.parent for path in given.rglob(REPORT_NAME))) or (given,)
 
 
 def _baseline_beside(path: Path) -> Baseline:
