@@ -58,6 +58,9 @@ def test_each_action_is_predicted_as_by_rasa_1(case: str, name: str) -> None:
     recorded = [as_recorded(story) for story in run["stories"]]
     assert sorted(ours) == sorted(recorded)
     assert core.in_training_data_fraction == pytest.approx(run["in_training_data_fraction"])
+    table = run["tables"]["ACTION"]
+    figures = (core.accuracy, core.precision, core.f1)
+    assert figures == pytest.approx((table["accuracy"], table["precision"], table["f1"]))
 
 
 def judge(case: str, run: dict[str, Any]) -> Core:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from turncheck.dialogue.training import trackers_of
@@ -20,7 +21,7 @@ from turncheck.report.model import Core, StoriesAsWritten, StoryResult
 from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from turncheck.dialogue.training import StoryTracker
     from turncheck.engines.decision import Policies
@@ -45,6 +46,8 @@ MEMORIZING = {
 }
 """The policies whose predictions count as in the training data, by Rasa's major version. Rasa 3 looks for a suffix that
 its policies' names no longer have, so its figure is always 0."""
+ALIGNS_ENTITIES = 2
+"""The first major version of Rasa whose report of ``--e2e`` holds entities of the same message against each other."""
 
 
 def evaluate_stories(
@@ -98,7 +101,7 @@ def evaluate_stories(
     trackers = trackers_of([story for story in stories if story.kind == "story"], ensemble.domain)
     everything = (*trackers.stories, *trackers.duplicates)[:max_stories]
     twice = set(map(id, trackers.duplicates))
-    memorizing = MEMORIZING.get(ensemble.domain.domain.rasa, ())
+    rasa = ensemble.domain.domain.rasa
     done = Count(len(everything), progress)
 
     def ask(missing: Sequence[int]) -> list[StoryAnswer]:
@@ -120,10 +123,10 @@ def evaluate_stories(
     # Where nothing understands, nothing is misunderstood: the stories fail.
     sentences = misunderstandings([one.run.misheard if nlu is not None else () for one in judged], training)
     if stopped is not None:
-        finished = _core(judged, sentences, twice, memorizing, *_left(len(everything), len(judged)))
+        finished = _core(judged, sentences, twice, rasa, *_left(len(everything), len(judged)))
         raise CutShortError(stopped, finished)
     total = len(trackers.stories) + len(trackers.duplicates)
-    return _core(judged, sentences, twice, memorizing, *_left(total, len(judged), f"--max-stories {max_stories}"))
+    return _core(judged, sentences, twice, rasa, *_left(total, len(judged), f"--max-stories {max_stories}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +156,12 @@ def _core(
     judged: Sequence[_Judged],
     misunderstood: Sequence[tuple[Misunderstanding, ...]],
     duplicates: Container[int],
-    memorizing: Container[str],
+    rasa: int,
     *remarks: str,
 ) -> Core:
-    """Count what was judged, but for duplicates (by identity), and list all of it."""
-    tally = _Tally({text: tokens for one in judged for text, tokens in one.answer.tokens.items()})
+    """Count what was judged, but for duplicates (by identity), and list all of it, as that version of Rasa does."""
+    tally = _Tally({text: tokens for one in judged for text, tokens in one.answer.tokens.items()}, rasa)
+    memorizing = MEMORIZING.get(rasa, ())
     results = []
     for one, sentences in zip(judged, misunderstood, strict=True):
         is_duplicate = id(one.tracker) in duplicates
@@ -191,12 +195,13 @@ def _result(judged: _Judged, misunderstood: tuple[Misunderstanding, ...], *, is_
 class _Tally:
     """All expected and predicted labels: actions and, end to end, intents and entities."""
 
-    def __init__(self, tokens: Mapping[str, Tokens]) -> None:
+    def __init__(self, tokens: Mapping[str, Tokens], rasa: int) -> None:
         self.tokens = tokens
+        self.rasa = rasa
         self.annotated: list[AnnotatedText] = []
         self.pairs: Counter[tuple[str, str]] = Counter()
-        self.expected_entities: dict[str | None, list[Entity]] = {}
-        self.predicted_entities: dict[str | None, list[Entity]] = {}
+        self.expected_entities: list[Entity] = []
+        self.predicted_entities: list[Entity] = []
         self.total = self.correct = self.warned = 0
 
     def add(self, run: StoryRun) -> None:
@@ -204,18 +209,23 @@ class _Tally:
         self.annotated.extend(run.before_actions)
         # No intent is a label without a name, as in Rasa's reports; an entity without a partner is called "None".
         self.pairs.update((expected or "", predicted or "") for expected, predicted in run.intents)
-        for entity in run.expected_entities:
-            self.expected_entities.setdefault(entity["text"], []).append(entity)
-        for entity in run.predicted_entities:
-            self.predicted_entities.setdefault(entity["text"], []).append(entity)
+        self.expected_entities += run.expected_entities
+        self.predicted_entities += run.predicted_entities
         self.total += 1
         self.correct += run.passed
         self.warned += run.passed and run.warned
 
+    def _pairs_of_entities(self) -> list[tuple[str, str]]:
+        """Pair entities: text by text, or one list beside the other as in Rasa 1 (a missed one shifts the rest)."""
+        if self.rasa < ALIGNS_ENTITIES:
+            both = zip_longest(self.expected_entities, self.predicted_entities)
+            return [(_label(one), _label(other)) for one, other in both]
+        expected, predicted = _by_text(self.expected_entities), _by_text(self.predicted_entities)
+        texts = {**expected, **predicted}
+        return [pair for text in texts for pair in _aligned(expected.get(text, []), predicted.get(text, []))]
+
     def core(self, results: Sequence[StoryResult], in_training_data: float, *remarks: str) -> Core:
-        texts = [text for text in {**self.expected_entities, **self.predicted_entities} if text is not None]
-        for text in texts:
-            self.pairs.update(_aligned(self.expected_entities.get(text, []), self.predicted_entities.get(text, [])))
+        self.pairs.update(self._pairs_of_entities())
         scores = score_pairs(self.pairs)
         report: dict[str, Any] = {
             label: {key: figure for key, figure in row.items() if key != "confused_with"}
@@ -247,6 +257,14 @@ class _Tally:
             remarks=(NOT_RUN, *remarks),
             policy_entities=score_policy_entities(self.annotated, self.tokens) if self.annotated else None,
         )
+
+
+def _by_text(entities: Iterable[Entity]) -> dict[str, list[Entity]]:
+    found: dict[str, list[Entity]] = {}
+    for entity in entities:
+        if entity["text"] is not None:
+            found.setdefault(entity["text"], []).append(entity)
+    return found
 
 
 def _aligned(expected: Sequence[Entity], predicted: Sequence[Entity]) -> list[tuple[str, str]]:
