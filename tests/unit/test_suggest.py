@@ -167,6 +167,48 @@ def test_a_form_is_filled_in_to_its_end(tmp_path: Path) -> None:
     assert found[0].steps[-1]["bot"].startswith("Booked for ")
 
 
+def with_form(root: Path, nights: str) -> Path:
+    """Give the small bot a form for a city and something else, whose slot is ``nights``."""
+    asked = "responses:\n  utter_ask_city:\n    - text: Where?\n  utter_ask_nights:\n    - text: How long?\n"
+    domain = DOMAIN.replace("responses:\n", nights + asked).replace(
+        "[greet, bye, book]", "[greet, bye, book, sure, nope]"
+    )
+    rules = RULES[: RULES.index("  - rule: book")].rstrip() + FORM_RULES
+    nlu = (
+        NLU.rstrip()
+        + """
+  - intent: sure
+    examples: |
+      - exactly
+  - intent: nope
+    examples: |
+      - never
+"""
+    )
+    (root / "domain.yml").write_text((domain + FORM).lstrip(), encoding="utf-8")
+    (root / "data/rules.yml").write_text(rules.lstrip(), encoding="utf-8")
+    (root / "data/nlu.yml").write_text(nlu.lstrip(), encoding="utf-8")
+    return root
+
+
+def test_the_questions_of_a_form_are_noticed_and_each_way_to_answer_is_taken(tmp_path: Path) -> None:
+    way = "      - type: from_intent\n        intent: {}\n        value: {}\n"
+    way += "        conditions:\n          - active_loop: book_form\n            requested_slot: nights\n"
+    slot = "  nights:\n    type: bool\n    influence_conversation: false\n    mappings:\n"
+    ways = way.format("sure", "true") + way.format("nope", "false")
+    root = with_form(small_bot(tmp_path / "bot", test_stories=STORIES), slot + ways)
+
+    suggested = measured(root, the_tests(root)).suggested
+
+    faults = {fault for test in suggested for _, fault, _ in named(test)}
+    assert "'utter_ask_nights' says something else" in faults
+    assert {"exactly", "never"} <= {step.get("user") for test in suggested for step in test.steps}
+    done = [(test.kind, test.steps, test.fixture) for test in suggested]
+    assert all(one not in done[:number] for number, one in enumerate(done))
+    for one in suggested:
+        assert named(one) <= noticed(read_project(root), one, tmp_path)
+
+
 def test_missing_sentences_are_a_task_and_no_truth(tmp_path: Path) -> None:
     root = small_bot(tmp_path, test_stories=STORIES)
     tasks = sentence_tasks(read_project(root), (Example("hi", "greet"),), measured(root, the_tests(root)))

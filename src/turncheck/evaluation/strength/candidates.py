@@ -77,9 +77,28 @@ class Candidates:
     def _touched(self) -> list[frozenset[str]]:
         project = self.trained.project
         return [
-            frozenset().union(*(touched_by(one) for one in (*(before_story(story, project) or ()), story)))
+            self._with_questions(
+                frozenset().union(*(touched_by(one) for one in (*(before_story(story, project) or ()), story)))
+            )
             for story in self._stories
         ]
+
+    def _with_questions(self, touched: frozenset[str]) -> frozenset[str]:
+        """Add what forms ask and fill: a story names the form alone, and a test walks through it to its end."""
+        domain = self.trained.project.domain
+        if domain is None:
+            return touched
+        asked = {
+            name
+            for form in domain.forms.values()
+            if touched & {f"form {form.name}", f"action {form.name}"}
+            for slot in form.required_slots
+            for name in (
+                f"slot {slot}",
+                *(f"action {kind}_ask_{of}" for kind in ("utter", "action") for of in (slot, f"{form.name}_{slot}")),
+            )
+        }
+        return touched | asked
 
     @cached_property
     def _names(self) -> list[str]:

@@ -23,13 +23,15 @@ def chosen_tests(trials: Sequence[Trial], unwalked: Collection[Location]) -> tup
     test walks (``unwalked``, by place), where they notice what validation alone does.
     """
     tests: dict[str, SuggestedTest] = {}
+    names: dict[str, str] = {}
     survivors: dict[str, dict[int, MutantResult]] = {}
     warned: dict[str, dict[int, MutantResult]] = {}
     for number, trial in enumerate(trials):
         kind = survivors if trial.result.outcome == "survived" else warned
         for test in trial.noticed_by:
-            tests.setdefault(test.name, test)
-            kind.setdefault(test.name, {})[number] = trial.result
+            name = names.setdefault(_what_is_done(test), test.name)  # two that do the same are one
+            tests.setdefault(name, test)
+            kind.setdefault(name, {})[number] = trial.result
 
     def is_unwalked(name: str) -> bool:
         return tests[name].location in unwalked
@@ -54,6 +56,10 @@ def chosen_tests(trials: Sequence[Trial], unwalked: Collection[Location]) -> tup
         )
         for name in order
     )
+
+
+def _what_is_done(test: SuggestedTest) -> str:
+    return repr((test.kind, test.steps, test.fixture))
 
 
 def _fault(result: MutantResult) -> Fault:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.conversation import Conversation, Turn
     from turncheck.engines.workshop import Trained
-    from turncheck.project.model import Project, Step, Story
+    from turncheck.project.model import Project, SlotMapping, Step, Story
     from turncheck.project.nlu_data import Example
 
 _MOST_ANSWERS: Final = 12
@@ -82,28 +82,35 @@ class Sentences:
             others = [examples[0] for examples in of_intent.values()]
         return others[turn % len(others)] if others else None
 
-    def filling(self, slot: str, wanted: Any) -> str | None:
-        """Return what a user would say to a form's question; ``wanted``: the value to give, ``None`` for any."""
+    def filling(self, slot: str, wanted: Any, turn: int) -> str | None:
+        """Return what a user would say to a form's question.
+
+        ``wanted``: the value to give, ``None`` for any; ``turn``: which of the mappings of the slot.
+        """
         definition = self.trained.project.domain.slots.get(slot)
-        for mapping in definition.mappings if definition else ():
-            match mapping.type:
-                case "from_entity":
-                    for one in self.known:
-                        values = [
-                            entity.value
-                            for entity in one.entities
-                            if entity.entity == mapping.entity and (mapping.role is None or mapping.role == entity.role)
-                        ]
-                        if len(values) == len(one.entities) == 1 and wanted in {None, values[0]}:
-                            return one.text
-                case "from_intent" if wanted is None or wanted == mapping.value:
-                    for one in self.known:
-                        if one.base_intent in mapping.intents and not one.entities:
-                            return one.text
-                case "from_text":
-                    return slot.replace("_", " ") if wanted is None else str(wanted)
-                case _:
-                    pass
+        mappings = definition.mappings if definition else ()
+        ways = [text for mapping in mappings if (text := self._by_mapping(slot, mapping, wanted)) is not None]
+        return ways[turn % len(ways)] if ways else None
+
+    def _by_mapping(self, slot: str, mapping: SlotMapping, wanted: Any) -> str | None:
+        match mapping.type:
+            case "from_entity":
+                for one in self.known:
+                    values = [
+                        entity.value
+                        for entity in one.entities
+                        if entity.entity == mapping.entity and (mapping.role is None or mapping.role == entity.role)
+                    ]
+                    if len(values) == len(one.entities) == 1 and wanted in {None, values[0]}:
+                        return one.text
+            case "from_intent" if wanted is None or wanted == mapping.value:
+                for one in self.known:
+                    if one.base_intent in mapping.intents and not one.entities:
+                        return one.text
+            case "from_text":
+                return slot.replace("_", " ") if wanted is None else str(wanted)
+            case _:
+                pass
         return None
 
 
@@ -136,7 +143,8 @@ class Walks:
             return None
         # Without a message of its own it ends a form, which is filled in before.
         fills = bool(before) and not list(users_of(story))
-        steps = self.recorded([one.text for one in examples], {} if fills else slots, slots if fills else None)
+        said = [one.text for one in examples]
+        steps = self.recorded(said, {} if fills else slots, slots if fills else None, turn)
         return None if steps is None else (steps, {} if fills else slots)
 
     def as_story(self, story: Story, turn: int) -> Steps | None:
@@ -153,11 +161,12 @@ class Walks:
         return tuple(steps)
 
     def recorded(
-        self, texts: Sequence[str], slots: Mapping[str, Any], filled_in: Mapping[str, Any] | None = None
+        self, texts: Sequence[str], slots: Mapping[str, Any], filled_in: Mapping[str, Any] | None = None, way: int = 0
     ) -> Steps | None:
         """Hold the conversation, and return the steps of a case that expects what is said; ``None``: it is not a test.
 
-        ``filled_in``: the form that is active in the end is answered to its end, with these values for these slots.
+        ``filled_in``: the form that is active in the end is answered to its end, with these values for these slots;
+        ``way``: in which of the ways that fill each.
         """
         engine = self.trained.engine(NoActionServer())
         if engine is None or not texts:
@@ -169,20 +178,20 @@ class Walks:
             for text in texts:
                 if turn is not None:
                     turn = self._say(conversation, text, turn, steps)
-            if turn is None or (filled_in is not None and not self._fill_in(conversation, filled_in, turn, steps)):
+            if turn is None or (filled_in is not None and not self._fill_in(conversation, filled_in, way, turn, steps)):
                 return None
         except UserError:
             return None
         return tuple(steps) if any(step.keys() & {"bot", "utter", "slot_was_set"} for step in steps) else None
 
     def _fill_in(
-        self, conversation: Conversation, wanted: Mapping[str, Any], turn: Turn, steps: list[dict[str, Any]]
+        self, conversation: Conversation, wanted: Mapping[str, Any], way: int, turn: Turn, steps: list[dict[str, Any]]
     ) -> bool:
         for _ in range(_MOST_ANSWERS):
             asked = turn.slots.get("requested_slot")
             if turn.active_loop is None or not isinstance(asked, str):
                 break
-            text = self.sentences.filling(asked, wanted.get(asked))
+            text = self.sentences.filling(asked, wanted.get(asked), way)
             answered = None if text is None else self._say(conversation, text, turn, steps)
             if answered is None:
                 return False
