@@ -46,21 +46,21 @@ class Judged:
         return np.asarray(self.scores.argmax(axis=1) == self.truth)
 
 
-def fit_factor(scores: NDArray[np.float64], right: NDArray[np.bool_], typical: float = UNCALIBRATED) -> float:
+def fit_factor(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> float:
     """Find the factor on scores with which the highest softmax probability best says whether the answer is right.
 
     ``scores`` has a row a sentence, ``right`` says where its highest score is that of the true label; it is not where
     the model does not know the true label. What is minimized is the log loss of that statement. Temperature scaling
     (Guo et al. 2017, "On Calibration of Modern Neural Networks") for the answer given rather than for the true label,
     since labels that were never seen must lower the confidence, too. Few sentences are drawn towards
-    the factor that is ``typical`` of such scores. A score of ``-inf`` is a label the model did not know.
+    :data:`UNCALIBRATED`. A score of ``-inf`` is a label the model did not know.
     """
     known = np.where(np.isfinite(scores), scores, -1e6)
 
     def loss(log_factor: float) -> float:
         confidence = softmax(known * math.exp(log_factor)).max(axis=1)
         stated = np.where(right, confidence, 1 - confidence)
-        away = log_factor - math.log(typical)
+        away = log_factor - math.log(UNCALIBRATED)
         return float(-np.log(stated + 1e-6).sum()) + _PRIOR * away * away
 
     return math.exp(_minimum(loss, -2.0, 5.0))
@@ -150,16 +150,16 @@ def _fit_logistic(inputs: NDArray[np.float64], right: NDArray[np.bool_]) -> tupl
     return float(weights[0] - of_inputs @ mean), of_inputs.tolist()
 
 
-def held_out(count: int, seed: int, judged: int = _JUDGED) -> list[NDArray[np.int64]]:
+def held_out(count: int, seed: int) -> list[NDArray[np.int64]]:
     """Choose, of so many sentences, those that models are judged on: each piece by a model that has not seen it.
 
-    ``judged`` of them, of fewer than three times as many a third, of very many a tenth; where there are not even
+    :data:`_JUDGED` of them, of fewer than three times as many a third, of very many a tenth; where there are not even
     so many, each third in turn.
     """
     shuffled = np.random.default_rng(seed).permutation(count)
-    if count <= judged:
+    if count <= _JUDGED:
         return np.array_split(shuffled, 3)
-    return [shuffled[: max(count // 10, min(count // 3, judged))]]
+    return [shuffled[: max(count // 10, min(count // 3, _JUDGED))]]
 
 
 def _score_and_lead(scores: NDArray[np.float64]) -> NDArray[np.float64]:

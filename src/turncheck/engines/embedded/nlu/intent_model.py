@@ -1,6 +1,6 @@
 """The stand-in's intent classifier: a linear multi-class SVM (Crammer and Singer) with calibrated confidences.
 
-Where sentences are few, a second classifier has a say: see :mod:`.few_sentences`.
+Where sentences are few, a second classifier has a say: see :mod:`.second_opinion`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, BestAnswer, Judged, fit_factor, held_out
 from turncheck.engines.embedded.nlu.classifiers import softmax
-from turncheck.engines.embedded.nlu.few_sentences import JUDGED_OF_FEW, fit_few, in_words, suits
 from turncheck.engines.embedded.nlu.linear import LinearModel
+from turncheck.engines.embedded.nlu.second_opinion import MOST_SENTENCES, SecondOpinion, count, fit_linear
 from turncheck.engines.embedded.nlu.sentence_features import SentenceFeatures
 from turncheck.engines.embedded.nlu.small_svm import MOST_ROWS
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
-    from turncheck.engines.embedded.nlu.feature_rows import FeatureRows
     from turncheck.engines.embedded.nlu.linear import LabelSplit
+    from turncheck.engines.embedded.nlu.ngrams import SparseRows
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
 
 
@@ -41,6 +41,8 @@ class IntentModel:
     """Of all sentences, how many each intent has: all that can be said of a text without any known term."""
     best: BestAnswer | None = None
     """What the highest confidence is, where labels are combinations."""
+    second: SecondOpinion | None = None
+    """What is asked as well, where sentences are few."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -60,32 +62,25 @@ class IntentModel:
 
         With ``split`` labels are read as combinations: see :meth:`.LinearModel.fit`.
         """
-        if split is None and suits(labels):
-            return cls._train_few(texts, labels, seed, vectors)
-        features, rows = SentenceFeatures.fit(texts, vectors, few=False)
+        features, rows = SentenceFeatures.fit(texts, vectors)
         rows = _ready(rows)
         linear = LinearModel.fit(rows, labels, seed, split)
-        shares = _shares(linear.names, labels)
-        pieces = held_out(len(labels), seed)
-        judged = _judged(rows, labels, pieces, lambda some, of_some: LinearModel.fit(some, of_some, seed, split))
+        counts = Counter(labels)
+        shares = tuple(counts[name] / len(labels) for name in linear.names)
+        judged = _judged(rows, labels, seed, lambda some, of_some: LinearModel.fit(some, of_some, seed, split))
         if judged is None:
             return cls(features, linear, UNCALIBRATED, shares)
         factor = fit_factor(judged.scores, judged.right)
-        best = BestAnswer.fit(judged.scores, judged.right) if linear.composition is not None else None
-        return cls(features, linear, factor, shares, best)
-
-    @classmethod
-    def _train_few(
-        cls, texts: Sequence[str], labels: Sequence[str], seed: int, vectors: SentenceVectors | None
-    ) -> Self:
-        """Fit a logistic regression to sentences and names of intents, and its temperature."""
-        names = sorted(set(labels))
-        features, rows = SentenceFeatures.fit([*texts, *map(in_words, names)], vectors, few=True)
-        rows = rows.with_products()
-        linear = fit_few(rows, [*labels, *names])
-        judged = _judged(rows, labels, held_out(len(labels), seed, JUDGED_OF_FEW), fit_few)
-        factor = 1.0 if judged is None else fit_factor(judged.scores, judged.right, typical=1.0)
-        return cls(features, linear, factor, _shares(names, labels))
+        if linear.composition is not None:
+            return cls(features, linear, factor, shares, BestAnswer.fit(judged.scores, judged.right))
+        if len(texts) > MOST_SENTENCES or vectors is not None:
+            return cls(features, linear, factor, shares)
+        columns, plain = count(texts)
+        plain = plain.with_products()
+        second = SecondOpinion(columns, fit_linear(plain, labels))
+        if (judged_too := _judged(plain, labels, seed, fit_linear)) is not None:
+            second = second.calibrated(softmax(np.maximum(judged.scores, -1e6) * factor), judged_too)
+        return cls(features, linear, factor, shares, second=second)
 
     def confidences(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Confidences, shape (texts, intents)."""
@@ -94,7 +89,9 @@ class IntentModel:
         confidences = softmax(scores * self.factor)
         if self.best is not None:
             confidences = self.best.applied(confidences, scores)
-        confidences[rows.empty] = self.shares
+        if self.second is not None:
+            confidences = self.second.blended(confidences, texts)
+        confidences[np.diff(rows.starts) == 0] = self.shares
         return confidences
 
     def save(self, members: MemberWriter) -> None:
@@ -108,51 +105,45 @@ class IntentModel:
                 "factor": self.factor,
                 "shares": self.shares,
                 "best": best and [best.intercept, best.of_score, best.of_lead],
+                "second": self.second is not None,
             },
         )
+        if self.second is not None:
+            self.second.save(members.below("second"))
 
     @classmethod
     def load(cls, members: MemberReader) -> Self:
         """Inverse of :meth:`save`."""
         calibration = members.json("calibration")
         best = BestAnswer(*calibration["best"]) if calibration["best"] else None
+        second = SecondOpinion.load(members.below("second")) if calibration["second"] else None
         features, linear = SentenceFeatures.load(members), LinearModel.load(members)
-        return cls(features, linear, calibration["factor"], tuple(calibration["shares"]), best)
+        return cls(features, linear, calibration["factor"], tuple(calibration["shares"]), best, second)
 
 
-def _ready(rows: FeatureRows) -> FeatureRows:
+def _ready(rows: SparseRows) -> SparseRows:
     """Few rows get their products here, once for all models that see parts of them."""
     return rows.with_products() if len(rows) <= MOST_ROWS else rows
 
 
-def _shares(names: Sequence[str], labels: Sequence[str]) -> tuple[float, ...]:
-    counts = Counter(labels)
-    return tuple(counts[name] / len(labels) for name in names)
-
-
 def _judged(
-    rows: FeatureRows,
-    labels: Sequence[str],
-    pieces: Sequence[NDArray[np.int64]],
-    fit: Callable[[FeatureRows, Sequence[str]], LinearModel],
-    always: Sequence[str] = (),
+    rows: SparseRows, labels: Sequence[str], seed: int, fit: Callable[[SparseRows, Sequence[str]], LinearModel]
 ) -> Judged | None:
-    """Judge models on sentences they have not seen; the rows behind the sentences, labelled ``always``, they have.
+    """Judge models on sentences they have not seen.
 
-    ``None`` where no model can be fitted.
+    The same sentences for the same labels and seed; ``None`` where no model can be fitted.
     """
     count = len(labels)
     names = sorted(set(labels))
     column = {name: index for index, name in enumerate(names)}
     scores: list[NDArray[np.float64]] = []
     truth: list[int] = []
-    for piece in pieces:
+    for piece in held_out(count, seed):
         kept = np.setdiff1d(np.arange(count), piece)
         kept_labels = [labels[int(row)] for row in kept]
         if len(set(kept_labels)) < 2 or not len(piece):
             continue
-        seen = np.concatenate([kept, np.arange(count, count + len(always))])
-        model = fit(rows.take(seen), [*kept_labels, *always])
+        model = fit(rows.take(kept), kept_labels)
         of_piece = np.full((len(piece), len(names)), -np.inf)
         of_piece[:, [column[name] for name in model.names]] = model.scores(rows.take(piece))
         scores.append(of_piece)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -25,6 +25,8 @@ _WORD: Final = re.compile(r"\w+")
 _CACHED_WORDS: Final = 200_000
 _MIN_DOCUMENTS: Final = 2
 """A character 3-gram must occur in so many sentences to count, unless there are few sentences."""
+
+_LONGEST: Final = 4
 
 _FEW: Final = 700
 """Up to here every 3-gram counts: what occurs once in them is half of what they say."""
@@ -38,6 +40,8 @@ class SparseRows:
     columns: NDArray[np.int32]
     values: NDArray[np.float32]
     width: int
+    products: NDArray[np.float32] | None = None
+    """Each row times each, shape (rows, rows), where they are known."""
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -53,19 +57,19 @@ class SparseRows:
         lengths = self.starts[rows + 1] - self.starts[rows]
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         positions = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], lengths)
-        return SparseRows(starts, self.columns[positions], self.values[positions], self.width)
+        products = None if self.products is None else self.products[np.ix_(rows, rows)]
+        return SparseRows(starts, self.columns[positions], self.values[positions], self.width, products)
 
-    def products(self) -> NDArray[np.float32]:
-        """Multiply each row by each, shape (rows, rows)."""
-        blocks = [self.times(self._turned(first, first + _ROWS)) for first in range(0, len(self), _ROWS)]
-        return np.hstack(blocks) if blocks else np.zeros((0, 0), dtype=np.float32)
+    def with_products(self) -> SparseRows:
+        """The same with each row times each, which subsets take along: models of parts of the rows need them again."""
+        if self.products is not None:
+            return self
+        return SparseRows(self.starts, self.columns, self.values, self.width, self.times(self._by_column()))
 
-    def _turned(self, first: int, last: int) -> NDArray[np.float32]:
-        """Some rows as columns of a dense matrix of shape (width, some)."""
-        last = min(last, len(self))
-        inner = slice(self.starts[first], self.starts[last])
-        dense = np.zeros((self.width, last - first), dtype=np.float32)
-        dense[self.columns[inner], self.row_of[inner] - first] = self.values[inner]
+    def _by_column(self) -> NDArray[np.float32]:
+        """A dense matrix of shape (width, rows)."""
+        dense = np.zeros((self.width, len(self)), dtype=np.float32)
+        dense[self.columns, self.row_of] = self.values
         return dense
 
     def weighted_sums(self, weights: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -74,6 +78,13 @@ class SparseRows:
         starts = np.concatenate([[0], np.cumsum(np.bincount(self.columns, minlength=self.width))]).astype(np.int64)
         turned = SparseRows(starts, self.row_of[order].astype(np.int32), self.values[order], len(self))
         return turned.times(weights.astype(np.float32))
+
+    @classmethod
+    def of_dense(cls, values: NDArray[np.float32]) -> Self:
+        """Take a dense matrix of shape (rows, width)."""
+        count, width = values.shape
+        columns = np.tile(np.arange(width, dtype=np.int32), count)
+        return cls(np.arange(count + 1, dtype=np.int64) * width, columns, values.ravel(), width)
 
     def times(self, weights: NDArray[np.float32]) -> NDArray[np.float32]:
         """Multiply by a dense matrix of shape (width, outputs); returns (rows, outputs)."""
@@ -102,9 +113,6 @@ class SparseRows:
 
 _BLOCK: Final = 2_000_000
 """Products held in memory at a time."""
-
-_ROWS: Final = 256
-"""Rows that are multiplied by all at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +206,17 @@ def _trigrams(word: str) -> list[str]:
     return [padded[start : start + 3] for start in range(len(padded) - 2)]
 
 
+def all_terms(text: str) -> list[str]:
+    """Words, and the 1- to 4-grams of characters within what spaces separate, marked so that the two differ."""
+    lowered = text.lower()
+    terms = _WORD.findall(lowered)
+    for word in lowered.split():
+        padded = f" {word} "
+        for length in range(1, min(_LONGEST, len(padded)) + 1):
+            terms += [f"\n{padded[start : start + length]}" for start in range(len(padded) - length + 1)]
+    return terms
+
+
 class _CharacterTerms:
     """The character 3-grams of a text, word by word; each word is cut once."""
 
@@ -228,6 +247,12 @@ def count_terms(texts: Sequence[str], terms_of: Any, min_documents: int) -> tupl
     new_columns = np.full(len(numbers), -1, dtype=np.int32)
     new_columns[[numbers[term] for term in kept]] = np.arange(len(kept), dtype=np.int32)
     return {term: column for column, term in enumerate(kept)}, _renumber(counts, new_columns, len(kept))
+
+
+def count_known(texts: Sequence[str], terms_of: Callable[[str], Iterable[str]], columns: dict[str, int]) -> SparseRows:
+    """Count the terms of ``texts`` that have a column."""
+    known = [[column for term in terms_of(text) if (column := columns.get(term, -1)) >= 0] for text in texts]
+    return _merge(known, len(columns))
 
 
 def _merge(rows: Sequence[Sequence[int]], width: int) -> SparseRows:
