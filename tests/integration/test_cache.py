@@ -71,7 +71,8 @@ def test_a_second_run_trains_nothing_and_reports_the_same(
 
     assert trained == []
     assert without == first == second
-    assert "Unchanged, and taken from the cache: 5 folds, 1 trained pipeline" in capsys.readouterr().err
+    taken = "Unchanged, and taken from the cache: 5 folds, 1 set of trained policies, 1 trained pipeline."
+    assert taken in capsys.readouterr().err
 
 
 def test_an_edited_test_story_trains_nothing_and_a_training_story_no_language_understanding(

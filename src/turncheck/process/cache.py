@@ -86,7 +86,7 @@ class Cache:
         """Say what was taken from here, and what could not be."""
         said = [f"The cache entry {path} is damaged: it is ignored." for path in self.damaged]
         if self.found:
-            words = ", ".join(count(number, kind) for kind, number in self.found.items())
+            words = ", ".join(count(number, kind) for kind, number in sorted(self.found.items()))
             said.append(f"Unchanged, and taken from the cache: {words}.")
         return said
 
