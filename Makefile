@@ -4,6 +4,9 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 VENV := .venv
 BIN := $(VENV)/bin
 
+# A machine that forbids byte code would compile TensorFlow anew at each start of Rasa, and every test process its imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo page test test-image test-rasa bench fuzz interrupts lint format pins clean
 
 $(VENV)/.installed: requirements/test.txt requirements/vectors.txt pyproject.toml
