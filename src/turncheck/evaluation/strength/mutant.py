@@ -68,7 +68,7 @@ OPERATORS: Final[tuple[Operator, ...]] = (
         "a block is lost in a merge, or its heading is misspelt",
     ),
     Operator(
-        "cut-intent", "sentences", "nlu", "an intent keeps two of its training sentences",
+        "cut-intent", "sentences", "nlu", "an intent keeps only two of its training sentences",
         "an intent is added in a hurry, or sentences are moved away from it",
     ),
     Operator(
@@ -85,35 +85,35 @@ OPERATORS: Final[tuple[Operator, ...]] = (
     ),
     Operator(
         "drop-synonym", "sentences", "nlu", "a synonym is removed",
-        "a value is renamed, and what stood for it is forgotten", frozenset({"EntitySynonymMapper"}),
+        "a value is renamed, and its synonyms are forgotten", frozenset({"EntitySynonymMapper"}),
     ),
     Operator(
         "drop-lookup", "sentences", "nlu", "a lookup table is removed",
-        "a table is moved to a file that nobody reads",
+        "a table is moved to a file that is not read",
     ),
     Operator("drop-regex", "sentences", "nlu", "a regular expression is removed", "its name no longer fits its entity"),
     Operator(
         "replace-response", "responses", "nothing", "the text of a response is replaced",
-        "the wrong text is pasted, or a placeholder is left",
+        "the wrong text is pasted, or a placeholder text is left in",
     ),
     Operator(
-        "swap-responses", "responses", "nothing", "two responses have each other's text",
-        "texts are sorted or translated, and two are mixed up",
+        "swap-responses", "responses", "nothing", "two responses swap their texts",
+        "texts are sorted or translated, and two get mixed up",
     ),
     Operator(
         "drop-step", "stories", "policies", "an action, a message, a slot or a loop of a rule or story is removed",
         "a line is lost while a story is edited",
     ),
     Operator(
-        "swap-steps", "stories", "policies", "two actions in a row change places",
-        "steps are put in the order in which somebody thinks of them",
+        "swap-steps", "stories", "policies", "two consecutive actions are swapped",
+        "steps are written down in the wrong order",
     ),
     Operator(
         "drop-rule-condition", "stories", "policies", "the condition of a rule is removed",
         "a rule is copied, and its condition is not",
     ),
     Operator(
-        "rename-slot-value", "stories", "policies", "the value of a slot in a story or rule is another one",
+        "rename-slot-value", "stories", "policies", "the value of a slot in a story or rule is changed",
         "a value is renamed in the domain, and not in the stories",
     ),
     Operator(
@@ -126,7 +126,7 @@ OPERATORS: Final[tuple[Operator, ...]] = (
     ),
     Operator(
         "rename-category", "slots", "policies", "a value of a categorical slot is renamed",
-        "a value is renamed in one place of several",
+        "a value is renamed in only one of several places",
     ),
     Operator(
         "drop-response-condition", "responses", "nothing", "the condition of a response variation is removed",
@@ -134,14 +134,14 @@ OPERATORS: Final[tuple[Operator, ...]] = (
     ),
     Operator(
         "drop-required-slot", "forms", "nothing", "a form no longer asks for a slot",
-        "a question is dropped, and what needs its answer is not",
+        "a question is dropped although its answer is still needed",
     ),
     Operator(
-        "move-nlu-threshold", "config", "nlu", "a threshold of the pipeline is moved half way to 1, or halved",
+        "move-nlu-threshold", "config", "nlu", "a threshold of the pipeline is moved halfway to 1, or halved",
         "thresholds are tuned by trial and error", frozenset({"FallbackClassifier"}),
     ),
     Operator(
-        "move-policy-threshold", "config", "policies", "a threshold of a policy is moved half way to 1, or halved",
+        "move-policy-threshold", "config", "policies", "a threshold of a policy is moved halfway to 1, or halved",
         "thresholds are tuned by trial and error",
     ),
     Operator(
