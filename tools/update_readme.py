@@ -23,7 +23,7 @@ def with_tables(text: str) -> str:
 
 def inputs_table() -> str:
     """Return the table of inputs."""
-    rows = ["| input | what it is | default |", "|---|---|---|"]
+    rows = ["| input | meaning | default |", "|---|---|---|"]
     for name, option in options().items():
         if option.action_input:
             mark = "" if option.file_key else "°"
@@ -33,7 +33,7 @@ def inputs_table() -> str:
 
 def outputs_table(action: dict[str, Any]) -> str:
     """Return the table of outputs."""
-    rows = ["| output | what it is |", "|---|---|"]
+    rows = ["| output | meaning |", "|---|---|"]
     rows += [f"| `{name}` | {_cell(output['description'])} |" for name, output in action["outputs"].items()]
     return "\n".join(rows)
 
@@ -42,7 +42,7 @@ def _default(name: str) -> str:
     if name == "token":
         return "the job's own"
     value = default_of(name)
-    if value in (None, ()):
+    if value in (None, (), ""):
         return ""
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"

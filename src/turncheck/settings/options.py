@@ -59,7 +59,7 @@ class Settings:
     project: str = setting(
         ".",
         read_text,
-        "the assistant's folder; several, or a pattern such as 'bots/*', are measured in one run",
+        "the assistant's folder; several folders, or a pattern such as 'bots/*', are measured in one run",
         metavar="DIR",
     )
     projects: tuple[str, ...] = setting(
@@ -88,34 +88,40 @@ class Settings:
         (), read_paths, "batch suites, JSON or CSV (default: found in tests/ and batch/)", many=True, metavar="PATH"
     )
     language: str | None = setting(
-        None, read_text, "of a Kore.ai assistant, whose sentences are read (default: its own default)", metavar="CODE"
+        None, read_text, "language of a Kore.ai assistant to read (default: its own default)", metavar="CODE"
     )
     evaluations: tuple[str, ...] = setting(
-        (), words_of(*EVALUATIONS), "what to run (default: what there are files for)", many=True, choices=EVALUATIONS
+        (),
+        words_of(*EVALUATIONS),
+        f"evaluations to run: {', '.join(EVALUATIONS)} (default: those that the project has files for)",
+        many=True,
+        choices=EVALUATIONS,
     )
     engine: str = setting(
         "embedded",
         read_engine,
-        "what understands and answers",
+        "engine that understands and answers",
         choices=tuple(ENGINES),
     )
     model: str | None = setting(
         None,
         read_text,
-        "a trained model for the engine 'rasa', a file or folder",
+        "trained model for the engine 'rasa', a file or a folder of models",
         file_key=False,
         metavar="PATH",
         engine="rasa",
     )
-    folds: int = setting(5, whole_number(2, MOST_FOLDS), "folds of the cross-validation", metavar="N")
-    seed: int = setting(42, whole_number(0, MOST_SEED), "seed of everything random", metavar="N")
+    folds: int = setting(5, whole_number(2, MOST_FOLDS), "number of folds of the cross-validation", metavar="N")
+    seed: int = setting(
+        42, whole_number(0, MOST_SEED), "random seed; the same files and seed give the same report", metavar="N"
+    )
     workers: int = setting(
-        0, whole_number(0, MOST_WORKERS), "parallel workers, 64 at most (0: one per processor)", metavar="N"
+        0, whole_number(0, MOST_WORKERS), "number of parallel workers, 64 at most (0: one per processor)", metavar="N"
     )
     cluster: str | None = setting(
         None,
         read_text,
-        "a Dask scheduler (tcp://host:port), whose workers train and test; needs turncheck[dask] (embedded engine)",
+        "Dask scheduler (tcp://host:port) whose workers train and test; needs turncheck[dask] (engine 'embedded')",
         file_key=False,
         metavar="ADDRESS",
         engine="embedded",
@@ -123,93 +129,102 @@ class Settings:
     cache: bool = setting(
         True,
         read_switch,
-        "take what is unchanged from earlier runs: trained models and folds",
+        "reuse what has not changed since earlier runs: trained models and folds",
         file_key=False,
         switch=True,
     )
     cache_folder: str | None = setting(
         None,
         read_text,
-        "where that is kept (default: ~/.cache/turncheck); never for a pull request of a fork",
+        "folder of the cache (default: ~/.cache/turncheck); not used for pull requests from forks",
         file_key=False,
         metavar="DIR",
     )
     shard: Shard | None = setting(
         None,
         parse_shard,
-        "measure one part of the run, such as 2/8, and judge nothing (`turncheck report merge` does)",
+        "measure only one part of the run, such as 2/8, without judging it (`turncheck report merge` does that)",
         file_key=False,
         metavar="N/OF",
     )
     shards: tuple[str, ...] = setting(
         (),
         read_paths,
-        "folders that shards left, to be merged, judged and published; nothing else is measured",
+        "output folders of shards, to be merged, judged and published; nothing is measured",
         file_key=False,
         many=True,
         flag=False,
         metavar="DIR",
     )
-    strict: bool = setting(False, read_switch, "show all of our own findings at their true severity", switch=True)
+    strict: bool = setting(False, read_switch, "show all findings beyond Rasa's at their true severity", switch=True)
     fail_on: tuple[str, ...] = setting(
-        ("errors", "test-failures"), read_fail_on, "what fails the run", many=True, choices=FAIL_ON
+        ("errors", "test-failures"),
+        read_fail_on,
+        f"what fails the run: {', '.join(FAIL_ON)}",
+        many=True,
+        choices=FAIL_ON,
     )
-    fail_on_warnings: bool = setting(False, read_switch, "warnings in the data fail the run", switch=True)
+    fail_on_warnings: bool = setting(False, read_switch, "fail the run on warnings in the data", switch=True)
     thresholds: tuple[str, ...] = setting(
-        (), read_lines, "floors, one per line: nlu.intents.f1 >= 0.85", many=True, metavar="RULE"
+        (), read_lines, "limits for metrics, one per line: nlu.intents.f1 >= 0.85", many=True, metavar="RULE"
     )
     max_regression: tuple[str, ...] = setting(
         (),
         read_lines,
-        "largest drops against the baseline, one per line: nlu.intents.f1: 0.01",
+        "largest allowed drops against the baseline, one per line: nlu.intents.f1: 0.01",
         many=True,
         metavar="RULE",
     )
     strength: str = setting(
         "off",
         one_of("off", "changed", "all"),
-        "try the tests on mutants, the project with one small fault each: of the lines that a change touches, or all",
+        "try the tests on mutants (the project with one small fault each): of the changed lines, or all",
         choices=("off", "changed", "all"),
     )
     strength_budget: int = setting(
         60,
         whole_number(0, _MOST_SECONDS),
-        "seconds for the mutants, the others are not tried (0: no limit)",
+        "time limit for trying mutants, in seconds (0: no limit)",
         metavar="N",
     )
     robustness: bool = setting(
         False,
         read_switch,
-        "vary the test sentences as real users write: typos, casing, abbreviations and the like",
+        "vary the test sentences the way real users write: typos, casing, abbreviations and the like",
         switch=True,
     )
     require: tuple[str, ...] = setting(
-        (), words_of(*EVALUATIONS), "evaluations that must not be skipped", many=True, choices=EVALUATIONS
+        (),
+        words_of(*EVALUATIONS),
+        f"evaluations that must not be skipped: {', '.join(EVALUATIONS)}",
+        many=True,
+        choices=EVALUATIONS,
     )
     accept_gone: tuple[str, ...] = setting(
         (),
         read_lines,
-        "tests that may go away: names, files, folders or evaluations, one per line",
+        "tests that may be deleted: names, files, folders or evaluations, one per line",
         many=True,
         metavar="TEST",
     )
     not_judged: str = setting(
         "auto",
         one_of("auto", "pass", "fail"),
-        "what a gate counts as that could not be judged (auto: fail if there is a baseline that could not be had)",
+        "how to count a gate that could not be judged (auto: fail if a baseline exists but could not be read or"
+        " reached)",
         choices=("auto", "pass", "fail"),
     )
     misunderstood: str = setting(
         "warn",
         one_of("warn", "fail"),
-        "what a test counts as that fails only because a sentence is understood differently: a story, than written; an "
-        "end-to-end case, than on the base",
+        "how to count a test that fails only because a sentence is understood differently: in a story, than written; "
+        "in an end-to-end case, than on the base",
         choices=("warn", "fail"),
     )
     allow_custom_code: bool = setting(
         False,
         read_switch,
-        "load components of the project's own modules: runs its code",
+        "load components from the project's own modules; this runs its code",
         file_key=False,
         action_input=False,
         switch=True,
@@ -217,8 +232,8 @@ class Settings:
     vectors: bool | str = setting(
         False,
         read_switch_or_folder,
-        "sentence vectors beside n-grams: of the installed package (English), or of this sentence-transformers folder;"
-        " needs turncheck[vectors]",
+        "use sentence vectors beside n-grams, from the installed package (English) or from this sentence-transformers"
+        " folder; needs turncheck[vectors]",
         metavar="FOLDER",
         switch=True,
         engine="embedded",
@@ -226,11 +241,11 @@ class Settings:
     today: str = setting(
         "2025-01-01",
         read_day,
-        "the day from which relative dates count, the same in every run (embedded engine)",
+        "date that relative dates count from, the same in every run (engine 'embedded')",
         metavar="DATE",
     )
     ignore: tuple[str, ...] = setting(
-        (), words_of(), "codes of findings to leave out", many=True, flag=False, action_input=False
+        (), words_of(), "codes of findings to ignore", many=True, flag=False, action_input=False
     )
     baseline: str = setting(
         "auto",
@@ -241,8 +256,8 @@ class Settings:
     base: str | None = setting(
         None,
         read_state,
-        "the state to compare with: where this change left a branch, tag or commit (default: what the CI host names, "
-        "else the default branch)",
+        "branch, tag or commit to compare with, as it was where this change left it (default: what the CI host names,"
+        " else the default branch)",
         metavar="REF",
     )
     comment: str = setting(
@@ -251,50 +266,51 @@ class Settings:
         "when to comment on the pull request",
         choices=("always", "on-change", "on-failure", "never"),
     )
-    check_run: bool = setting(False, read_switch, "annotate by a check run instead of workflow commands", switch=True)
+    check_run: bool = setting(False, read_switch, "annotate with a check run instead of workflow commands", switch=True)
     annotations: bool = setting(True, read_switch, "annotate files and lines", switch=True)
     artifact_name: str = setting("turncheck", read_artifact_name, "name of the uploaded artifact", metavar="NAME")
     retention_days: int = setting(
-        0, whole_number(0, _MOST_DAYS), "days the artifact is kept (0: the repository's default)", metavar="N"
+        0, whole_number(0, _MOST_DAYS), "days to keep the artifact (0: the repository's default)", metavar="N"
     )
     junit_flavour: JunitFlavour = setting(
         "common",
         one_of("common", "xunit"),
-        "layout of junit.xml: common (each test has its file and line) or xunit (what Jenkins' xunit plugin accepts)",
+        "layout of junit.xml: common (each test has its file and line) or xunit (for Jenkins' xunit plugin)",
         choices=("common", "xunit"),
     )
     output_format: tuple[OutputFormat, ...] = setting(
         (),
         words_of(*OUTPUT_FORMATS),
-        "files to write besides: sarif (findings.sarif), codequality, metrics (OpenMetrics), annotations (GitLab's "
-        "reports; default: what the CI host reads)",
+        "additional files to write: sarif (findings.sarif), codequality, metrics (OpenMetrics), annotations"
+        " (the latter "
+        "three for GitLab; default: what the CI host reads)",
         many=True,
         choices=OUTPUT_FORMATS,
     )
-    out: str = setting("results", read_text, "folder for everything that is written", file_key=False, metavar="DIR")
+    out: str = setting("results", read_text, "output folder", file_key=False, metavar="DIR")
     token: Secret | None = setting(
         None,
         read_hidden,
-        "the CI host's token, for the comment, the check run and the baseline",
+        "token of the CI host, for the comment, the check run and the baseline",
         file_key=False,
         metavar="TOKEN",
     )
     rasa_url: str | None = setting(
         None,
         read_addresses,
-        "a running Rasa server, or several with one model (engine 'rasa')",
+        "address of a running Rasa server, or of several with the same model (engine 'rasa')",
         file_key=False,
         many=True,
         metavar="URL",
         engine="rasa",
     )
     rasa_token: Secret | None = setting(
-        None, read_hidden, "that server's token", file_key=False, metavar="TOKEN", engine="rasa"
+        None, read_hidden, "token of the Rasa server", file_key=False, metavar="TOKEN", engine="rasa"
     )
     rasa_jwt: Secret | None = setting(
         None,
         read_hidden,
-        "a JWT with the role admin, where that server asks for one",
+        "JWT with the role admin, if the Rasa server requires one",
         file_key=False,
         metavar="JWT",
         engine="rasa",
@@ -302,7 +318,7 @@ class Settings:
     rasa_command: str | None = setting(
         None,
         read_text,
-        "how to start Rasa from the project (engine 'rasa')",
+        "command to start Rasa from the project (engine 'rasa')",
         file_key=False,
         metavar="COMMAND",
         engine="rasa",
@@ -310,7 +326,7 @@ class Settings:
     rasa_servers: int = setting(
         1,
         whole_number(1, MOST_RASA_SERVERS),
-        "how many servers are started with that command, each with the whole model in memory; cases are spread",
+        "number of servers to start with --rasa-command, each with the whole model in memory",
         file_key=False,
         metavar="N",
         engine="rasa",
@@ -324,18 +340,28 @@ class Settings:
         engine="kore",
     )
     kore_bot_id: str | None = setting(
-        None, read_text, "the assistant on that platform (st-…)", file_key=False, metavar="ID", engine="kore"
+        None, read_text, "id of the assistant on Kore.ai's platform (st-…)", file_key=False, metavar="ID", engine="kore"
     )
     kore_bot_name: str | None = setting(
-        None, read_text, "its name there (default: that of the export)", file_key=False, metavar="NAME", engine="kore"
+        None,
+        read_text,
+        "name of the assistant on Kore.ai's platform (default: the export's)",
+        file_key=False,
+        metavar="NAME",
+        engine="kore",
     )
     kore_client_id: str | None = setting(
-        None, read_text, "the client id of the app that may ask it (cs-…)", file_key=False, metavar="ID", engine="kore"
+        None,
+        read_text,
+        "client id of the app that may call the assistant (cs-…)",
+        file_key=False,
+        metavar="ID",
+        engine="kore",
     )
     kore_client_secret: Secret | None = setting(
         None,
         read_hidden,
-        "that app's secret (or the variable TURNCHECK_KORE_CLIENT_SECRET)",
+        "client secret of that app (or the variable TURNCHECK_KORE_CLIENT_SECRET)",
         file_key=False,
         metavar="SECRET",
         engine="kore",
@@ -343,40 +369,53 @@ class Settings:
     kore_version: str = setting(
         "in-development",
         one_of(*KORE_VERSIONS),
-        "which version of a Kore.ai assistant is asked",
+        "version of the Kore.ai assistant to test",
         choices=KORE_VERSIONS,
     )
     kore_way: str = setting(
         "find-intent",
         one_of(*KORE_WAYS),
-        "how batch suites are run: find-intent (an utterance per call) or batch (uploaded, and run by the platform)",
+        "how to run batch suites: find-intent (one call per utterance) or batch (upload, and run on the platform)",
         file_key=False,
         choices=KORE_WAYS,
         engine="kore",
     )
     kore_timeout: int = setting(
-        3600, whole_number(1, _MOST_SECONDS), "seconds that a run on Kore.ai's platform may take", metavar="N"
+        3600, whole_number(1, _MOST_SECONDS), "time limit of a run on Kore.ai's platform, in seconds", metavar="N"
     )
-    notes: str = setting("", read_notes, "notes on this run of batch suites, up to 1,024 characters", metavar="TEXT")
+    notes: str = setting("", read_notes, "notes on this run of batch suites, at most 1,024 characters", metavar="TEXT")
     action_endpoint: str | None = setting(
-        None, read_text, "the action server, instead of the one in endpoints.yml", file_key=False, metavar="URL"
+        None,
+        read_text,
+        "address of the action server, instead of the one in endpoints.yml",
+        file_key=False,
+        metavar="URL",
     )
     action_server: str | None = setting(
-        None, read_text, "a command that starts the action server for this run", file_key=False, metavar="COMMAND"
+        None, read_text, "command that starts the action server for this run", file_key=False, metavar="COMMAND"
     )
     allow_hosts: tuple[str, ...] = setting(
-        (), words_of(), "hosts the project's files may name, beside loopback", file_key=False, many=True, metavar="HOST"
+        (),
+        words_of(),
+        "hosts that the project's files may name, in addition to loopback",
+        file_key=False,
+        many=True,
+        metavar="HOST",
     )
     env: tuple[tuple[str, str], ...] = setting(
         (),
         read_pairs,
-        "variables for child processes, one per line: NAME=VALUE",
+        "environment variables for child processes, one per line: NAME=VALUE",
         file_key=False,
         many=True,
         metavar="NAME=VALUE",
     )
     run_id: str | None = setting(
-        None, read_text, "publish what this workflow run uploaded, and evaluate nothing", file_key=False, metavar="ID"
+        None,
+        read_text,
+        "publish what the workflow run with this id uploaded; nothing is evaluated",
+        file_key=False,
+        metavar="ID",
     )
 
 

@@ -21,16 +21,22 @@ def add_assistant(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     add_project(group)
     add_domain(group)
     group.add_argument(
-        "--data", type=Path, nargs="+", action="extend", default=[], metavar="PATH", help="(default: data)"
+        "--data",
+        type=Path,
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="PATH",
+        help="training data, files or folders (default: data)",
     )
     add_config(group)
     add_model(group)
-    group.add_argument("--endpoints", type=Path, metavar="PATH", help="(default: endpoints.yml)")
+    group.add_argument("--endpoints", type=Path, metavar="PATH", help="the endpoints file (default: endpoints.yml)")
     group.add_argument(
-        "--action-endpoint", metavar="URL", help="the action server, instead of the one in endpoints.yml"
+        "--action-endpoint", metavar="URL", help="address of the action server, instead of the one in endpoints.yml"
     )
-    group.add_argument("--action-server", metavar="COMMAND", help="start the action server with this command")
-    add_seed(group, "training and of variations")
+    group.add_argument("--action-server", metavar="COMMAND", help="command that starts the action server")
+    add_seed(group, "training and of response variations")
     add_vectors_flag(group)
     add_custom_code_flag(group)
     return group

@@ -31,7 +31,7 @@ def add_train(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``train`` with its kinds below it."""
     parser = subparsers.add_parser(
         "train",
-        help="train a model: both parts, or one",
+        help="train a model: NLU and policies, or one of them",
         description="Train language understanding and policies, and save them as one model.",
     )
     _add_train_flags(parser)
@@ -39,7 +39,7 @@ def add_train(subparsers: argparse._SubParsersAction[Any]) -> None:
     add_verbosity(parser)
     parser.set_defaults(handler=_train_both)
     _add_validation_flags(parser)
-    parts = parser.add_subparsers(title="one part only", metavar="PART")
+    parts = parser.add_subparsers(title="commands for one part", metavar="PART")
     only_nlu = parts.add_parser("nlu", help="train language understanding", description="Train the NLU pipeline.")
     _add_train_flags(only_nlu)
     only_nlu.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="NLU data (default: data)")
@@ -50,7 +50,7 @@ def add_train(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def _add_train_flags(parser: argparse.ArgumentParser) -> None:
     add_project(parser)
-    add_paths(parser, "--data", words="files or folders (default: data)")
+    add_paths(parser, "--data", words="training data, files or folders (default: data)")
     add_domain(parser)
     add_config(parser)
     add_seed(parser, "training")
@@ -60,10 +60,15 @@ def _add_train_flags(parser: argparse.ArgumentParser) -> None:
 
 def _add_validation_flags(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("validation before training")
-    group.add_argument("--skip-validation", action="store_true", help="train without `data validate` before it")
-    group.add_argument("--fail-on-validation-warnings", action="store_true", help="train nothing where it warns")
+    group.add_argument("--skip-validation", action="store_true", help="do not run `data validate` first")
     group.add_argument(
-        "--validation-max-history", type=at_least_one, metavar="N", help="turns that its story check looks back at"
+        "--fail-on-validation-warnings", action="store_true", help="do not train if the validation warns"
+    )
+    group.add_argument(
+        "--validation-max-history",
+        type=at_least_one,
+        metavar="N",
+        help="number of turns that the story structure check looks back",
     )
 
 
@@ -73,8 +78,8 @@ def add_test(subparsers: argparse._SubParsersAction[Any]) -> None:
 
     parser = subparsers.add_parser(
         "test",
-        help="test what was trained, as `rasa test` does",
-        description="Judge test stories end to end, and NLU data.",
+        help="test stories and NLU data, as `rasa test` does, or one kind of test",
+        description="Test the stories end to end and the NLU data.",
     )
     nlu.add_nlu_flags(parser)
     core.add_story_flags(parser)
@@ -82,7 +87,7 @@ def add_test(subparsers: argparse._SubParsersAction[Any]) -> None:
     nlu.add_output_flags(parser)
     add_verbosity(parser)
     parser.set_defaults(handler=_test_both)
-    kinds = parser.add_subparsers(title="one kind only", metavar="WHAT")
+    kinds = parser.add_subparsers(title="commands for one kind of test", metavar="WHAT")
     nlu.add_test_nlu(kinds)
     core.add_test_core(kinds)
     e2e.add_test_e2e(kinds)
@@ -148,10 +153,10 @@ def _test_both(namespace: argparse.Namespace) -> int:
             rasa_files=namespace.rasa_files,
         )
         if not has_nlu:
-            screen.note("No NLU data: only the test stories are tested.")
+            screen.note("There are no NLU data: only the test stories are tested.")
             return run_test_core(options, replace(output, json=namespace.json), screen)
         if len(config_files(configs)) <= 1:
             return run_bare_test(options, output, *nlu.nlu_options(namespace), screen)
         return max(run_test_core(options, output, screen), nlu.test_nlu(namespace))
-    screen.note("No test stories: only the NLU data are tested.")
+    screen.note("There are no test stories: only the NLU data are tested.")
     return nlu.test_nlu(namespace)

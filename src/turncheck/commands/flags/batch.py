@@ -35,14 +35,20 @@ def add_test_batch(subparsers: argparse._SubParsersAction[Any]) -> None:
         "paths",
         nargs="*",
         metavar="SUITE",
-        help="file or folder of suites (default: those found in tests/ and batch/ of the project)",
+        help="files or folders of suites (default: those found in tests/ and batch/ of the project)",
     )
     parser.recognise("paths", os.path.exists)
     group = parser.add_argument_group("the assistant")
     add_project(group)
     add_domain(group)
     group.add_argument(
-        "--data", type=Path, nargs="+", action="extend", default=[], metavar="PATH", help="(default: data)"
+        "--data",
+        type=Path,
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="PATH",
+        help="training data, files or folders (default: data)",
     )
     add_config(group)
     add_model(group)
@@ -50,15 +56,15 @@ def add_test_batch(subparsers: argparse._SubParsersAction[Any]) -> None:
     add_vectors_flag(group)
     add_custom_code_flag(group)
     add_engine_flags(parser)
-    run = parser.add_argument_group("the run")
-    run.add_argument("--name", metavar="NAME", help="the suite's name (default: that of the file)")
+    run = parser.add_argument_group("suites")
+    run.add_argument("--name", metavar="NAME", help="name of the suite (default: the file's name)")
     run.add_argument("--description", default="", metavar="TEXT", help="what the suite is for")
     run.add_argument("--notes", default="", metavar="TEXT", help="notes on this run, up to 1,024 characters")
-    run.add_argument("--strict", action="store_true", help="unknown keys are errors; advise on names")
+    run.add_argument("--strict", action="store_true", help="treat unknown keys as errors, and advise on names")
     output = parser.add_argument_group("output")
     output.add_argument("--csv", type=Path, metavar="FILE", help="write the results in the platform's report layout")
     output.add_argument(
-        "--raw-csv", action="store_true", help="without ' before cells that a spreadsheet would run as formulas"
+        "--raw-csv", action="store_true", help="do not put ' before cells that a spreadsheet would run as formulas"
     )
     output.add_argument("--out", type=Path, metavar="DIR", help="write report.json, junit.xml and the CSV files here")
     add_json(output)

@@ -22,17 +22,19 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
 
     parser = subparsers.add_parser(
         "calibrate",
-        help="hold the stand-in against your own Rasa model, for later runs",
-        description="Have your own Rasa model and the stand-in judge the same sentences and stories, and write how far"
+        help="measure how far the embedded engine agrees with your own Rasa model, for later runs",
+        description="Judge the same sentences and stories with your own Rasa model and with the embedded"
+        " engine, and write how far"
         " they agree into .turncheck/calibration.json, which later runs read. Commit that file.",
     )
     parser.add_argument(
         "--results",
         type=Path,
         metavar="PATH",
-        help="what your Rasa judged before: the folder of `rasa test --successes`, or a report.json of --engine rasa",
+        help="results of your Rasa from before: the folder of `rasa test --successes`, or a report.json of"
+        " --engine rasa",
     )
-    groups = (("what is read", _READ), ("how it is measured", _MEASURED), ("your own Rasa", _RASA))
+    groups = (("input", _READ), ("evaluation", _MEASURED), ("your own Rasa", _RASA))
     for title, names in groups:
         group = parser.add_argument_group(title)
         for name in names:

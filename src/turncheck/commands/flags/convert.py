@@ -24,17 +24,21 @@ def add_older(kinds: argparse._SubParsersAction[Any]) -> None:
         parser = kinds.add_parser(
             kind,
             help=f"{what}: to the YAML of Rasa 3",
-            description=f"Write {what} anew for Rasa 3, and say what could not be carried over.",
+            description=f"Convert {what} to the YAML of Rasa 3, and list what could not be converted.",
         )
         parser.add_argument(
-            "files", nargs="*", type=Path, metavar="FILE", help="files or folders (default: the project's)"
+            "files", nargs="*", type=Path, metavar="FILE", help="files or folders (default: those of the project)"
         )
         add_project(parser)
-        parser.add_argument("--out", type=Path, default=Path("converted"), metavar="DIR", help="default: converted")
-        parser.add_argument("--check", action="store_true", help="train both, and end with 1 where they differ")
         parser.add_argument(
-            "--dry-run", action="store_true", help="write nothing, show the difference to what is there"
+            "--out", type=Path, default=Path("converted"), metavar="DIR", help="output folder (default: converted)"
         )
+        parser.add_argument(
+            "--check",
+            action="store_true",
+            help="train on both forms, and end with exit code 1 if they behave differently",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="write nothing, show what would change")
         add_verbosity(parser)
         parser.set_defaults(handler=_convert, kind=kind)
 

@@ -36,7 +36,7 @@ def add_train_core(subparsers: argparse._SubParsersAction[Any]) -> None:
     parser = subparsers.add_parser(
         "core",
         help="train the policies on stories and rules",
-        description="Train the policies on stories and rules. With several configurations: models to compare.",
+        description="Train the policies on stories and rules. With several configurations, train models to compare.",
     )
     add_train_core_flags(parser)
     add_verbosity(parser)
@@ -45,14 +45,14 @@ def add_train_core(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def add_train_core_flags(parser: argparse.ArgumentParser) -> None:
     """Add what ``train core`` reads, and where its models go."""
-    read = parser.add_argument_group("what is read")
+    read = parser.add_argument_group("input")
     add_project(read)
     add_paths(read, "-s", "--stories", "--data", words="files or folders with stories and rules (default: data)")
     add_domain(read)
-    add_config(read, several="several give models to compare")
-    learn = parser.add_argument_group("how it is trained")
+    add_config(read, several="with several, train models to compare")
+    learn = parser.add_argument_group("training")
     add_augmentation(learn)
-    add_seed(learn, "the random choices")
+    add_seed(learn, "training")
     compare = parser.add_argument_group("comparing configurations")
     compare.add_argument("--runs", type=repetitions, default=3, metavar="N", help="repetitions (default: 3)")
     compare.add_argument(
@@ -71,8 +71,8 @@ def add_test_core(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``core`` below ``test``."""
     parser = subparsers.add_parser(
         "core",
-        help="judge the policies by test stories",
-        description="Hold test stories against a trained model. Custom actions are never called here.",
+        help="test the policies on test stories",
+        description="Run test stories against a trained model. Custom actions are never called.",
     )
     add_test_core_flags(parser)
     add_story_flags(parser)
@@ -84,7 +84,7 @@ def add_test_core(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def add_test_core_flags(parser: argparse.ArgumentParser) -> None:
     """Add what ``test core`` reads beside the stories."""
-    read = parser.add_argument_group("what is read")
+    read = parser.add_argument_group("input")
     add_project(read)
     read.add_argument(
         *("-m", "--model"),
@@ -92,11 +92,11 @@ def add_test_core_flags(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         metavar="PATH",
-        help="a model, or a folder with models; several models are compared",
+        help="a trained model, or a folder of models; several models are compared",
     )
     add_domain(read)
     add_config(read)
-    add_seed(read, "training in memory")
+    add_seed(read, "training, if done in memory")
     add_vectors_flag(read)
     add_custom_code_flag(read)
 
@@ -104,11 +104,13 @@ def add_test_core_flags(parser: argparse.ArgumentParser) -> None:
 def add_story_flags(parser: argparse.ArgumentParser) -> None:
     """Add which test stories are judged, and how."""
     judge = parser.add_argument_group("test stories")
-    add_paths(judge, "-s", "--stories", words="test stories (default: test_*.yml below tests; of Rasa 0 and 1: data)")
-    judge.add_argument("--url", metavar="URL", help="fetch the test stories from here (https)")
-    judge.add_argument("--endpoints", type=Path, metavar="PATH", help="read with the project; nothing of it is called")
-    judge.add_argument("--max-stories", type=at_least_one, metavar="N", help="judge only so many stories")
-    judge.add_argument("--e2e", "--end-to-end", action="store_true", help="judge intents and entities too")
+    add_paths(judge, "-s", "--stories", words="test stories (default: test_*.yml below tests/; for Rasa 0 and 1: data)")
+    judge.add_argument("--url", metavar="URL", help="fetch the test stories from this https address")
+    judge.add_argument(
+        "--endpoints", type=Path, metavar="PATH", help="the endpoints file; read, but nothing in it is called"
+    )
+    judge.add_argument("--max-stories", type=at_least_one, metavar="N", help="judge only the first N stories")
+    judge.add_argument("--e2e", "--end-to-end", action="store_true", help="judge intents and entities, too")
     judge.add_argument("--fail-on-prediction-errors", action="store_true", help="end with exit code 1 if a story fails")
     judge.add_argument(
         "--evaluate-model-directory",
@@ -120,11 +122,13 @@ def add_story_flags(parser: argparse.ArgumentParser) -> None:
 def add_core_output_flags(parser: argparse.ArgumentParser) -> None:
     """Add what ``test core`` writes."""
     output = parser.add_argument_group("output")
-    output.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="folder (default: results)")
-    output.add_argument("--successes", action="store_true", help="write the stories that are right to a file too")
-    output.add_argument("--no-errors", action="store_true", help="do not write the failed stories to a file")
+    output.add_argument(
+        "--out", type=Path, default=Path("results"), metavar="DIR", help="output folder (default: results)"
+    )
+    output.add_argument("--successes", action="store_true", help="write the stories that passed to a file, too")
+    output.add_argument("--no-errors", action="store_true", help="do not write failed stories to a file")
     output.add_argument("--no-warnings", action="store_true", help="do not write stories with warnings to a file")
-    output.add_argument("--no-plot", action="store_true", help="draw nothing")
+    output.add_argument("--no-plot", action="store_true", help="draw no plots")
     add_rasa_files(output)
     add_json(output)
 

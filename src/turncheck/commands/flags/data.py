@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``data`` and what is below it."""
-    data = subparsers.add_parser("data", help="check and split the project's data")
-    kinds = data.add_subparsers(title="what is done", metavar="WHAT", required=True)
+    data = subparsers.add_parser("data", help="validate, split and convert the project's data")
+    kinds = data.add_subparsers(title="commands", metavar="WHAT", required=True)
     _add_validate(kinds)
     add_data_split(kinds)
     add_convert(kinds)
@@ -25,24 +25,29 @@ def _add_validate(kinds: argparse._SubParsersAction[Any]) -> None:
     parser = kinds.add_parser(
         "validate",
         help="check domain, data and configuration, as `rasa data validate` does",
-        description="Check domain, data and configuration. Exit code 0 where Rasa's is 0, else 1.",
+        description="Check domain, data and configuration. The exit code is 0 where Rasa's is 0, otherwise 1.",
     )
-    parser.add_argument("kind", nargs="?", choices=("stories",), help="check story structure and configuration alone")
-    read = parser.add_argument_group("what is read")
+    parser.add_argument("kind", nargs="?", choices=("stories",), help="check only story structure and configuration")
+    read = parser.add_argument_group("input")
     add_project(read)
     add_domain(read)
     add_paths(read, "--data", words="training data (default: data)")
     add_config(read)
-    how = parser.add_argument_group("how it is checked")
-    how.add_argument("--max-history", metavar="N", help="how many states the story structure check looks back at")
-    how.add_argument("--fail-on-warnings", action="store_true", help="the warnings that fail Rasa's run fail ours")
-    how.add_argument("--strict", action="store_true", help="show findings that Rasa does not have at their severity")
-    how.add_argument("--target", choices=("3",), help="of a project of an older Rasa, what Rasa 3 refuses is an error")
+    how = parser.add_argument_group("checks")
+    how.add_argument("--max-history", metavar="N", help="number of states that the story structure check looks back")
+    how.add_argument("--fail-on-warnings", action="store_true", help="fail on the warnings on which Rasa fails")
+    how.add_argument("--strict", action="store_true", help="show findings beyond Rasa's at their true severity")
+    how.add_argument(
+        "--target", choices=("3",), help="in a project of an older Rasa, report what Rasa 3 refuses as errors"
+    )
     output = parser.add_argument_group("output")
     output.add_argument(
-        "--format", choices=("text", "json", "github", "sarif"), default="text", help="how findings are printed"
+        "--format",
+        choices=("text", "json", "github", "sarif"),
+        default="text",
+        help="output format of the findings (default: text)",
     )
-    output.add_argument("--explain", metavar="CODE", help="print what the manual says about this code, check nothing")
+    output.add_argument("--explain", metavar="CODE", help="print the manual for this code, and check nothing")
     add_verbosity(output)
     parser.set_defaults(handler=_validate)
 

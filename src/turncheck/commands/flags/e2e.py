@@ -28,30 +28,33 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
         "paths",
         nargs="*",
         metavar="PATH",
-        help="file or folder of cases, or file.yml::name (default: tests/e2e_test_cases.yml)",
+        help="files or folders of test cases, or file.yml::name (default: tests/e2e_test_cases.yml)",
     )
     parser.recognise("paths", holds_test_cases)
     group = add_assistant(parser)
     group.add_argument(
         "--remote-storage",
         metavar="WHERE",
-        help="where the model named by --model is kept: a folder, https://…, s3://bucket/prefix, or aws",
+        help="where the model named by --model is stored: a folder, https://…, s3://bucket/prefix, or aws",
     )
     add_engine_flags(parser)
-    run = parser.add_argument_group("how cases are run")
+    run = parser.add_argument_group("execution")
     run.add_argument("--fail-fast", action="store_true", help="stop after the first case that fails")
     run.add_argument(
         "--slot-order",
         choices=("any", "strict"),
         default="any",
-        help="whether several slot_was_set steps of a turn must be in the order of the slots (default: any)",
+        help="strict: several slot_was_set steps of a turn must be in the order in which the slots are set"
+        " (default: any)",
     )
     run.add_argument(
-        "--repeat", type=repetitions, default=1, metavar="N", help="run each case N times, to find flaky ones"
+        "--repeat", type=repetitions, default=1, metavar="N", help="run each case N times, to find flaky cases"
     )
-    run.add_argument("--workers", type=workers, default=0, metavar="N", help="cases at once (default: 0, four)")
     run.add_argument(
-        "--timeout", type=_seconds, default=60.0, metavar="S", help="seconds a turn may take (default: 60)"
+        "--workers", type=workers, default=0, metavar="N", help="number of cases run in parallel (default: 0, four)"
+    )
+    run.add_argument(
+        "--timeout", type=_seconds, default=60.0, metavar="S", help="time limit of a turn in seconds (default: 60)"
     )
     add_channel(run)
     output = parser.add_argument_group("output")
@@ -61,7 +64,7 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
         nargs="?",
         const=_DEFAULT_RESULTS,
         metavar="PATH",
-        help="write the results (without PATH: tests/e2e_results.yml of the project)",
+        help="write the results to PATH (without PATH: tests/e2e_results.yml in the project)",
     )
     add_json(output)
     add_verbosity(output)

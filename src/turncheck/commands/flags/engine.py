@@ -45,7 +45,7 @@ def add_engine_flags(parser: argparse.ArgumentParser, *names: str) -> None:
     """Add them, or those that are named, as a group of their own."""
     from turncheck.settings.options import options  # not for the commands beside this one
 
-    group = parser.add_argument_group("the team's own assistant")
+    group = parser.add_argument_group("engine")
     for name in names or FLAGS:
         add_setting(group, name, options()[name])
 
@@ -66,7 +66,7 @@ def settings_of(namespace: argparse.Namespace, *, workers: int = 0) -> Settings:
     refuse_settings_of_others(combine(given))
     compares = ENGINES[engine].from_files
     if not compares and getattr(namespace, "evaluate_model_directory", False):
-        raise UserError(f"--evaluate-model-directory compares models in files, which the engine '{engine}' has not")
+        raise UserError(f"--evaluate-model-directory compares model files, which the engine '{engine}' does not have")
     more: dict[str, Any] = {"project": str(namespace.project), "workers": workers}
     for name in _PATHS:
         values = getattr(namespace, name, None) or []

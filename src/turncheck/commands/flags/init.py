@@ -17,15 +17,18 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     parser = subparsers.add_parser(
         "init",
         help="propose a workflow file, settings and first tests",
-        description="Look at the repository and show the files that it needs first; --write writes those that are new.",
+        description="Look at the repository and show the files to start with; --write writes those that do not"
+        " exist yet.",
     )
-    parser.add_argument("folder", nargs="?", type=existing_folder, default=Path(), metavar="DIR", help="default: .")
+    parser.add_argument(
+        "folder", nargs="?", type=existing_folder, default=Path(), metavar="DIR", help="the repository (default: .)"
+    )
     parser.add_argument(
         "--host",
         choices=("github", "gitlab", "azure", "bitbucket", "jenkins"),
-        help="the CI host (default: by the files that are there, else by the remote repository)",
+        help="the CI host (default: recognised by its files, else by the remote repository)",
     )
-    parser.add_argument("--write", action="store_true", help="write the files; none that is there is overwritten")
+    parser.add_argument("--write", action="store_true", help="write the files; existing files are never overwritten")
     parser.set_defaults(handler=_init)
 
 

@@ -27,38 +27,38 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``kore`` and what is below it."""
     kore = subparsers.add_parser(
         "kore",
-        help="suites, their runs and the assistant on Kore.ai's platform",
-        description="Run and keep batch suites on Kore.ai's platform; fetch the assistant's export from there.",
+        help="manage suites, runs and the assistant's export on Kore.ai's platform",
+        description="Manage and run batch suites on Kore.ai's platform, and fetch the assistant's export.",
     )
-    kinds = kore.add_subparsers(title="what is done", metavar="WHAT", required=True)
+    kinds = kore.add_subparsers(title="commands", metavar="WHAT", required=True)
     _add(kinds, "suites", "list the suites and their runs", _suites)
 
-    run = _add(kinds, "run", "run a suite there and wait for its figures", _run)
+    run = _add(kinds, "run", "run a suite on the platform and wait for its figures", _run)
     run.add_argument("name", metavar="NAME", help=f"the suite; {_BUILT_IN}")
     waits = run.add_mutually_exclusive_group()
-    waits.add_argument("--wait", action="store_true", default=True, help="wait until it has ended (the default)")
-    waits.add_argument("--no-wait", dest="wait", action="store_false", help="print the run's id and do not wait")
+    waits.add_argument("--wait", action="store_true", default=True, help="wait until the run has ended (the default)")
+    waits.add_argument("--no-wait", dest="wait", action="store_false", help="print the run's id, and do not wait")
     run.add_argument("--csv", type=Path, metavar="FILE", help="write the platform's CSV of the run")
 
-    status = _add(kinds, "status", "say the state of a run", _status)
+    status = _add(kinds, "status", "show the state of a run", _status)
     status.add_argument("name", metavar="NAME", help="the suite")
     status.add_argument("run", metavar="RUN", help="the run's id")
     status.add_argument("--csv", type=Path, metavar="FILE", help="write the platform's CSV of the run, if it has ended")
 
-    stored = _add(kinds, "import", "put a suite there; one of the same name is replaced", _import)
-    stored.add_argument("file", type=Path, metavar="FILE", help="the suite, JSON or CSV")
-    stored.add_argument("--name", metavar="NAME", help="its name there (default: that of the file)")
+    stored = _add(kinds, "import", "upload a suite; one of the same name is replaced", _import)
+    stored.add_argument("file", type=Path, metavar="FILE", help="the suite file, JSON or CSV")
+    stored.add_argument("--name", metavar="NAME", help="name on the platform (default: the file's name)")
     stored.add_argument("--description", default="", metavar="TEXT", help="what the suite is for")
 
-    exported = _add(kinds, "export", "fetch a suite from there", _export)
+    exported = _add(kinds, "export", "download a suite", _export)
     exported.add_argument("name", metavar="NAME", help="the suite; the platform's own cannot be exported")
-    exported.add_argument("--out", type=Path, required=True, metavar="FILE", help="where it is written")
+    exported.add_argument("--out", type=Path, required=True, metavar="FILE", help="file to write")
 
-    deleted = _add(kinds, "delete", "delete a suite there, or one run of it", _delete)
+    deleted = _add(kinds, "delete", "delete a suite, or one of its runs", _delete)
     deleted.add_argument("name", metavar="NAME", help="the suite")
-    deleted.add_argument("run", nargs="?", metavar="RUN", help="the run's id; without one the suite itself is deleted")
+    deleted.add_argument("run", nargs="?", metavar="RUN", help="the run's id; without it, the suite itself is deleted")
 
-    pulled = _add(kinds, "pull", "fetch the assistant's export, for the repository", _pull)
+    pulled = _add(kinds, "pull", "download the assistant's export, for the repository", _pull)
     pulled.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for botDefinition.json")
 
 
@@ -71,7 +71,7 @@ def _add(kinds: Any, name: str, words: str, task: Callable[[argparse.Namespace],
         add_setting(group, flag, options()[flag])
     group.add_argument("--language", metavar="CODE", help="one of the assistant's languages (default: its own default)")
     output = parser.add_argument_group("output")
-    words = "write the result as JSON to this file (.json); without one to standard output, instead of text"
+    words = "write the result as JSON to this file (.json), or without FILE to standard output instead of text"
     output.add_argument("--json", nargs="?", const="-", metavar="FILE", help=words)
     add_verbosity(output)
     for word in ("name", "run"):  # whatever is behind --json and is not a file's name

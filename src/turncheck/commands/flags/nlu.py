@@ -41,8 +41,8 @@ def add_test_nlu(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``nlu`` below ``test``."""
     parser = subparsers.add_parser(
         "nlu",
-        help="judge intents, entities and responses",
-        description="Judge NLU data with a trained engine, by cross-validation, or compare pipelines.",
+        help="test intents, entities and responses",
+        description="Test NLU data with a trained model or by cross-validation, or compare pipelines.",
     )
     add_nlu_flags(parser)
     add_engine_flags(parser)
@@ -53,27 +53,29 @@ def add_test_nlu(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def add_nlu_flags(parser: argparse.ArgumentParser) -> None:
     """Add what ``test nlu`` reads and how it measures."""
-    read = parser.add_argument_group("what is read")
+    read = parser.add_argument_group("input")
     add_project(read)
-    read.add_argument("-u", "--nlu", "--data", type=Path, metavar="PATH", help="NLU data to judge (default: data)")
+    read.add_argument("-u", "--nlu", "--data", type=Path, metavar="PATH", help="test data (default: data)")
     add_model(read)
-    add_config(read, several="several, or a folder, are compared")
+    add_config(read, several="several, or a folder of them, are compared")
     add_domain(read)
-    measure = parser.add_argument_group("how it is measured")
-    measure.add_argument("--cross-validation", action="store_true", help="train and judge in folds")
+    measure = parser.add_argument_group("evaluation")
+    measure.add_argument(
+        "--cross-validation", action="store_true", help="train and judge in folds, by cross-validation"
+    )
     measure.add_argument(
         "--mode",
         choices=("evaluation", _CROSS_VALIDATION),
         metavar="MODE",
-        help="as in rasa_nlu.evaluate: evaluation, or crossvalidation in 10 folds",
+        help="as in rasa_nlu.evaluate: evaluation or crossvalidation (10 folds)",
     )
-    measure.add_argument("-f", "--folds", type=folds, metavar="N", help="how many (default: 5)")
+    measure.add_argument("-f", "--folds", type=folds, metavar="N", help="number of folds (default: 5)")
     add_seed(measure, "folds and training")
     add_workers(measure)
     measure.add_argument("--cluster", metavar="ADDRESS", help="train on a Dask cluster: tcp://host:port")
     add_vectors_flag(measure)
     add_custom_code_flag(measure)
-    measure.add_argument("--pretrained", action="store_true", help="score spaCy's and Duckling's entities too")
+    measure.add_argument("--pretrained", action="store_true", help="score the entities of spaCy and Duckling, too")
     compare = parser.add_argument_group("comparing pipelines")
     compare.add_argument("-r", "--runs", type=whole_number, default=3, metavar="N", help="repetitions (default: 3)")
     compare.add_argument(
@@ -90,7 +92,10 @@ def add_output_flags(parser: argparse.ArgumentParser) -> None:
     """Add what ``test nlu`` writes; the last flags, and the value of ``--successes``, are those of older versions."""
     output = parser.add_argument_group("output")
     output.add_argument(
-        "--out", type=Path, metavar="DIR", help="folder (default: results; for a comparison nlu_comparison_results)"
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="output folder (default: results; for a comparison, nlu_comparison_results)",
     )
     output.add_argument(
         *("--successes",),
@@ -98,34 +103,54 @@ def add_output_flags(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=Path(),
         metavar="FILE",
-        help="write right predictions to files too; with FILE the right intents to it as well",
+        help="write right predictions to files, too; with FILE, also write the right intents to it",
     )
     output.add_argument("--no-errors", action="store_true", help="do not write wrong predictions to files")
-    output.add_argument("--no-plot", action="store_true", help="draw nothing")
+    output.add_argument("--no-plot", action="store_true", help="draw no plots")
     output.add_argument("--no-warnings", action="store_true", help=argparse.SUPPRESS)
     add_json(output)
     add_rasa_files(output)
     output.add_argument(
-        "--report", type=Path, nargs="?", const=Path("reports"), metavar="DIR", help="write the *_report.json here too"
+        "--report",
+        type=Path,
+        nargs="?",
+        const=Path("reports"),
+        metavar="DIR",
+        help="write the *_report.json files to this folder, too",
     )
-    output.add_argument("--errors", type=Path, metavar="FILE", help="write the wrong intents to this file too")
-    output.add_argument("--histogram", type=Path, metavar="FILE", help="draw the histogram of intents to this file too")
-    output.add_argument("--confmat", type=Path, metavar="FILE", help="draw the confusion matrix to this file too")
+    output.add_argument("--errors", type=Path, metavar="FILE", help="write the wrong intents to this file, too")
+    output.add_argument(
+        "--histogram", type=Path, metavar="FILE", help="draw the histogram of intents to this file, too"
+    )
+    output.add_argument("--confmat", type=Path, metavar="FILE", help="draw the confusion matrix to this file, too")
 
 
 def add_data_split(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``split nlu`` below ``data``."""
     split = subparsers.add_parser("split", help="split data into training and test data")
-    kinds = split.add_subparsers(title="what is split", metavar="KIND", required=True)
+    kinds = split.add_subparsers(title="commands", metavar="KIND", required=True)
     parser = kinds.add_parser("nlu", help="split NLU data, intent by intent, as Rasa does")
     add_project(parser)
     parser.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="file or folder with NLU data (default: data)")
     parser.add_argument(
-        "--training-fraction", type=share, default=0.8, metavar="SHARE", help="share to train on (default: 0.8)"
+        "--training-fraction",
+        type=share,
+        default=0.8,
+        metavar="SHARE",
+        help="share of the data to train on (default: 0.8)",
     )
-    parser.add_argument("--random-seed", type=whole_number, metavar="N", help="makes the same split again")
     parser.add_argument(
-        "--out", type=Path, default=Path("train_test_split"), metavar="DIR", help="folder (default: train_test_split)"
+        "--random-seed",
+        type=whole_number,
+        metavar="N",
+        help="seed of the split (default: a random one, which is printed)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("train_test_split"),
+        metavar="DIR",
+        help="output folder (default: train_test_split)",
     )
     add_verbosity(parser)
     parser.set_defaults(handler=_data_split_nlu)
@@ -180,7 +205,7 @@ def read_flags_of_rasa_0(namespace: argparse.Namespace) -> None:
     if namespace.mode == _CROSS_VALIDATION:
         if namespace.model is not None:
             raise UserError(
-                "cross-validation trains models of its own: --mode crossvalidation takes no --model",
+                "cross-validation trains its own models: --mode crossvalidation takes no --model",
                 remedy="Leave out one of them.",
             )
         namespace.cross_validation = True

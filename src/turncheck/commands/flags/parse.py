@@ -28,24 +28,25 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``parse``."""
     parser = subparsers.add_parser(
         "parse",
-        help="what is understood of sentences",
-        description="Understand sentences from the command line, else from standard input, one per line.",
+        help="show how sentences are understood",
+        description="Show how sentences are understood. They come from the command line, otherwise from"
+        " standard input, one per line.",
     )
     parser.add_argument("texts", nargs="*", metavar="TEXT", help="a sentence")
     parser.recognise("texts", lambda word: not Path(word).is_dir())
     add_project(parser)
     add_model(parser)
     add_config(parser)
-    parser.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="NLU data to learn from (default: data)")
+    parser.add_argument("-u", "--nlu", type=Path, metavar="PATH", help="NLU data to train on (default: data)")
     add_domain(parser)
-    add_seed(parser, "the training")
+    add_seed(parser, "training")
     add_vectors_flag(parser)
     add_custom_code_flag(parser)
     parser.add_argument(
         "--format",
         choices=("text", "jsonl"),
         default="text",
-        help="jsonl: one line each, as Rasa's /model/parse answers",
+        help="text (default), or jsonl: one line per sentence, as Rasa's /model/parse answers",
     )
     add_engine_flags(parser, *(name for name in FLAGS if name != "kore-way"))
     add_verbosity(parser)

@@ -31,8 +31,8 @@ OF_MERGING = (
 
 def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``report`` and what is below it."""
-    report = subparsers.add_parser("report", help="work with reports that were written before")
-    kinds = report.add_subparsers(title="what is done", metavar="WHAT", required=True)
+    report = subparsers.add_parser("report", help="compare, render, import, publish and merge reports")
+    kinds = report.add_subparsers(title="commands", metavar="WHAT", required=True)
     _add_compare(kinds)
     _add_render(kinds)
     _add_import(kinds)
@@ -44,11 +44,13 @@ def _add_compare(kinds: argparse._SubParsersAction[Any]) -> None:
     parser = kinds.add_parser(
         "compare",
         help="compare two reports and judge the second",
-        description="Compare two reports; the second is judged by the gates given here, else by its own.",
+        description="Compare two reports, and judge the second by the gates given here, otherwise by its own.",
     )
-    parser.add_argument("base", type=Path, metavar="BASE", help="a report.json, or the folder it is in")
-    parser.add_argument("head", type=Path, metavar="HEAD", help="the same for the newer one")
-    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="folder (default: results)")
+    parser.add_argument("base", type=Path, metavar="BASE", help="a report.json, or its folder")
+    parser.add_argument("head", type=Path, metavar="HEAD", help="the newer one: a report.json, or its folder")
+    parser.add_argument(
+        "--out", type=Path, default=Path("results"), metavar="DIR", help="output folder (default: results)"
+    )
     gates = parser.add_argument_group("gates (default: those of HEAD)")
     for name in GATES:
         add_setting(gates, name, options()[name])
@@ -59,17 +61,21 @@ def _add_compare(kinds: argparse._SubParsersAction[Any]) -> None:
 def _add_render(kinds: argparse._SubParsersAction[Any]) -> None:
     parser = kinds.add_parser(
         "render",
-        help="write all outputs of a report again, or one page of several",
-        description="Write all outputs of REPORT again; with --html one page of all REPORTs. What was compared and"
-        " judged is read from comparison.json and verdict.json beside a report.",
+        help="write the outputs of a report again, or one page of several reports",
+        description="Write all outputs of REPORT again, or with --html one page of all REPORTs. The comparison"
+        " and the verdict are"
+        " read from comparison.json and verdict.json beside each report.",
     )
-    parser.add_argument("reports", type=Path, nargs="+", metavar="REPORT", help="a report.json, or the folder it is in")
+    parser.add_argument("reports", type=Path, nargs="+", metavar="REPORT", help="a report.json, or its folder")
     parser.add_argument(
-        "--html", action="store_true", help="write the page alone, with an overview where there are several reports"
+        "--html", action="store_true", help="write only the page; for several reports, with an overview"
     )
     parser.add_argument("--baseline", metavar="WHAT", help="a report.json to compare with (path or https URL)")
     parser.add_argument(
-        "--out", type=Path, metavar="PATH", help="folder (default: results); with --html a file (default: report.html)"
+        "--out",
+        type=Path,
+        metavar="PATH",
+        help="output folder (default: results); with --html a file (default: report.html)",
     )
     add_setting(parser, "junit-flavour", options()["junit-flavour"])
     add_setting(parser, "output-format", options()["output-format"])
@@ -80,17 +86,18 @@ def _add_render(kinds: argparse._SubParsersAction[Any]) -> None:
 def _add_import(kinds: argparse._SubParsersAction[Any]) -> None:
     parser = kinds.add_parser(
         "import",
-        help="make a report of the files that `rasa test`, or Kore.ai's platform, wrote",
-        description="Make report.json of what `rasa test`, or Kore.ai's platform, wrote, to compare and judge.",
+        help="convert the results of `rasa test` or of Kore.ai's platform into a report",
+        description="Convert the results of `rasa test` or of Kore.ai's platform into a report.json, to compare"
+        " and judge it.",
     )
-    parser.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="what `rasa test --out` named")
+    parser.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="the folder that `rasa test --out` named")
     parser.recognise("folder", os.path.isdir)
     parser.add_argument(
         "--project",
         type=existing_folder,
         default=Path(),
         metavar="DIR",
-        help="the assistant's folder: its test files say where a sentence is (default: .)",
+        help="the assistant's folder, to find the lines of its test files (default: .)",
     )
     for flag, short, what in (("--nlu", "-u", "sentences"), ("--stories", "-s", "stories")):
         parser.add_argument(
@@ -114,9 +121,11 @@ def _add_import(kinds: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument(
         "--raw-csv",
         action="store_true",
-        help="they were written with --raw-csv, or by the platform: ' before = + - @ belongs to the cell",
+        help="the CSV comes from --raw-csv or from the platform: keep a ' before = + - @",
     )
-    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="folder (default: results)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("results"), metavar="DIR", help="output folder (default: results)"
+    )
     add_verbosity(parser)
     parser.set_defaults(handler=_import)
 
@@ -127,20 +136,22 @@ PUBLISHED = ("run-id", "artifact-name", "comment", "check-run", "token", "out", 
 def _add_publish(kinds: argparse._SubParsersAction[Any]) -> None:
     parser = kinds.add_parser(
         "publish",
-        help="post the comment of a report, or of what a workflow run uploaded",
-        description="Post from a laptop or another CI: REPORT on --pull-request N, or the reports of --run-id ID.",
+        help="publish a report, or what a workflow run uploaded, on a pull request",
+        description="Publish from a laptop or another CI: REPORT on --pull-request N, or the reports of --run-id ID.",
     )
-    parser.add_argument("report", nargs="?", type=Path, metavar="REPORT", help="a report.json, or the folder it is in")
+    parser.add_argument("report", nargs="?", type=Path, metavar="REPORT", help="a report.json, or its folder")
     parser.add_argument(
         "--host",
         choices=("github", "gitlab", "azure", "bitbucket"),
-        help="where the pull request is (default: the host of this job, else github)",
+        help="the pull request's host (default: the host of this job, else github)",
     )
     parser.add_argument(
-        "--repository", metavar="OWNER/NAME", help="on that host (default: this job's, on GitHub GITHUB_REPOSITORY)"
+        "--repository",
+        metavar="OWNER/NAME",
+        help="repository on that host (default: this job's; on GitHub, GITHUB_REPOSITORY)",
     )
     parser.add_argument(
-        "--pull-request", type=at_least_one, metavar="N", help="where REPORT is posted (default: this job's)"
+        "--pull-request", type=at_least_one, metavar="N", help="pull request to publish REPORT on (default: this job's)"
     )
     parser.add_argument("--baseline", metavar="WHAT", help="a report.json to compare REPORT with (path or https URL)")
     for name in PUBLISHED:
@@ -170,17 +181,23 @@ def _compare(namespace: argparse.Namespace) -> int:
 def _add_merge(kinds: argparse._SubParsersAction[Any]) -> None:
     parser = kinds.add_parser(
         "merge",
-        help="put the shards of a run together",
+        help="merge the shards of a run",
         description="Put together what `turncheck run --shard N/OF` left, in a checkout of the commit that was"
         " measured; compare, judge and publish as `turncheck run` does.",
     )
     parser.add_argument(
-        "folders", type=Path, nargs="+", metavar="DIR", help="what a shard left, or the folder that all lie in"
+        "folders",
+        type=Path,
+        nargs="+",
+        metavar="DIR",
+        help="the output folder of a shard, or the folder that contains them all",
     )
     add_setting(parser, "out", options()["out"])
-    parser.add_argument("--json", metavar="FILE", help="write the report to this file as well")
-    parser.add_argument("--plots", action="store_true", help="draw the pictures of `rasa test` too")
-    parser.add_argument("--project", metavar="DIR", help="the assistant's folder (default: as the shards had it)")
+    parser.add_argument("--json", metavar="FILE", help="also write the report to this file")
+    parser.add_argument("--plots", action="store_true", help="draw the plots of `rasa test`, too")
+    parser.add_argument(
+        "--project", metavar="DIR", help="the assistant's folder (default: the one that the shards measured)"
+    )
     gates = parser.add_argument_group("gates (default: those of the shards)")
     for name in GATES:
         add_setting(gates, name, options()[name])
@@ -244,7 +261,7 @@ def _render(namespace: argparse.Namespace) -> int:
     if namespace.html:
         return render_pages(namespace.reports, namespace.baseline, namespace.out or Path("report.html"), screen)
     if len(namespace.reports) > 1:
-        raise UserError("several reports make one page", remedy="Add --html, or give one report.")
+        raise UserError("several reports are only for --html", remedy="Add --html, or give one report.")
     given = {"junit-flavour": namespace.junit_flavour, "output-format": namespace.output_format}
     out = namespace.out or Path("results")
     return render_report(namespace.reports[0], namespace.baseline, out, screen, combine(from_flags(given)))

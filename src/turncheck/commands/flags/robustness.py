@@ -26,16 +26,19 @@ def add_test_robustness(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``robustness`` below ``test``."""
     parser = subparsers.add_parser(
         "robustness",
-        help="vary the test sentences as real users write",
-        description="Vary test sentences with typos, casing, abbreviations …, and see what is misunderstood.",
+        help="vary test sentences the way real users write",
+        description="Vary test sentences with typos, casing, abbreviations and so on, and count which variants"
+        " are misunderstood.",
     )
-    read = parser.add_argument_group("what is read")
+    read = parser.add_argument_group("input")
     add_project(read)
     add_training_files(read)
     words = "test sentences (default: below tests, else cross-validation)"
     read.add_argument("-u", "--nlu", metavar="PATH", help=words)
     add_seed(read, "the variants")
-    read.add_argument("--folds", type=folds, default=5, metavar="N", help="of the cross-validation (default: 5)")
+    read.add_argument(
+        "--folds", type=folds, default=5, metavar="N", help="number of folds of the cross-validation (default: 5)"
+    )
     add_workers(read)
     add_vectors_flag(read)
     add_custom_code_flag(read)

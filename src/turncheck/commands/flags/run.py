@@ -16,8 +16,8 @@ SHORT_FORMS = {"config": "-c", "domain": "-d", "nlu": "-u", "stories": "-s", "mo
 """As Rasa has them."""
 
 GROUPS = {
-    "what is read": ("config", "domain", "data", "nlu", "stories", "e2e", "batch", "language", "evaluations"),
-    "how it is measured": (
+    "input": ("config", "domain", "data", "nlu", "stories", "e2e", "batch", "language", "evaluations"),
+    "evaluation": (
         *(
             "engine",
             "model",
@@ -52,7 +52,7 @@ GROUPS = {
             "run-id",
         ),
     ),
-    "the team's own assistant": (
+    "engine and action server": (
         *("rasa-url", "rasa-token", "rasa-jwt", "rasa-command", "rasa-servers"),
         *("kore-host", "kore-bot-id", "kore-bot-name", "kore-client-id", "kore-client-secret"),
         *("kore-version", "kore-way", "kore-timeout", "notes"),
@@ -67,8 +67,9 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
 
     run = subparsers.add_parser(
         "run",
-        help="the main job: every evaluation the project has files for, then report and gates",
-        description="Validate, evaluate, compare, judge; write the report and its renderings.",
+        help="validate, run every evaluation that the project has files for, compare, and judge",
+        description="Validate the data, run every evaluation that the project has files for, compare with a"
+        " base, judge the gates, and write the report.",
     )
     run.add_argument(
         "folder",
@@ -77,7 +78,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
         help="the assistant's folder (default: .); several, or a pattern such as 'bots/*', are measured in one run",
     )
     run.recognise("folder", looks_like_project)
-    run.add_argument("--project", nargs="+", action="extend", metavar="DIR", help="the same, as a flag")
+    run.add_argument("--project", nargs="+", action="extend", metavar="DIR", help="the same, as an option")
     for title, names in GROUPS.items():
         group = run.add_argument_group(title)
         for name in names:
@@ -86,16 +87,18 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     add_setting(output, "out", options()["out"])
     add_setting(output, "junit-flavour", options()["junit-flavour"])
     add_setting(output, "output-format", options()["output-format"])
-    output.add_argument("--json", metavar="FILE", help="write the report to this file as well")
+    output.add_argument("--json", metavar="FILE", help="also write the report to this file")
     output.add_argument(
         "--plots",
         action="store_true",
-        help="draw the pictures of `rasa test` too: confusion matrices and histograms",
+        help="draw the plots of `rasa test`, too: confusion matrices and histograms",
     )
     add_verbosity(output)
     run.set_defaults(handler=_run)
 
-    action = subparsers.add_parser("action", help="the entrypoint of the container: settings from INPUT_* variables")
+    action = subparsers.add_parser(
+        "action", help="entrypoint of the container: reads its settings from INPUT_* variables"
+    )
     action.set_defaults(handler=_action)
 
 
@@ -106,13 +109,17 @@ def add_setting(group: argparse._ArgumentGroup | argparse.ArgumentParser, name: 
     names = [*([SHORT_FORMS[name]] if name in SHORT_FORMS else []), f"--{name}"]
     default = default_of(name)
     text = option.help
-    if default not in (None, (), False, 0) and "default:" not in text:
+    if default not in (None, (), False, 0, "") and "default:" not in text:
         text += f" (default: {', '.join(default) if isinstance(default, tuple) else str(default).lower()})"
     text = text.replace("%", "%%")
     if option.switch and option.metavar is not None:  # a switch that may have a value
         group.add_argument(*names, nargs="?", const="true", default=None, metavar=option.metavar, help=text)
         group.add_argument(
-            f"--no-{name}", dest=name.replace("-", "_"), action="store_const", const="false", help="none"
+            f"--no-{name}",
+            dest=name.replace("-", "_"),
+            action="store_const",
+            const="false",
+            help="no sentence vectors (the default)",
         )
     elif option.switch:
         group.add_argument(*names, action=argparse.BooleanOptionalAction, default=None, help=text)
@@ -126,7 +133,9 @@ def add_setting(group: argparse._ArgumentGroup | argparse.ArgumentParser, name: 
 def add_custom_code_flag(parser: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
     """Add ``--allow-custom-code`` to a command that trains without writing a model: a model holds no code."""
     parser.add_argument(
-        "--allow-custom-code", action="store_true", help="load components of the project's own modules: runs its code"
+        "--allow-custom-code",
+        action="store_true",
+        help="load components from the project's own modules; this runs its code",
     )
 
 
@@ -138,7 +147,8 @@ def add_vectors_flag(parser: argparse._ArgumentGroup | argparse.ArgumentParser) 
         const=True,
         default=False,
         metavar="FOLDER",
-        help="sentence vectors beside n-grams: of the installed package (English), or of this sentence-transformers"
+        help="use sentence vectors beside n-grams, from the installed package (English) or from this"
+        " sentence-transformers"
         " folder; needs turncheck[vectors]",
     )
 

@@ -125,7 +125,9 @@ def add_project(group: Group) -> None:
         metavar="DIR",
         help="the assistant's folder, or a Kore.ai export (default: .)",
     )
-    group.add_argument("--language", metavar="CODE", help="of a Kore.ai assistant, whose sentences are read")
+    group.add_argument(
+        "--language", metavar="CODE", help="language of a Kore.ai assistant to read (default: its own default)"
+    )
 
 
 def add_domain(group: Group) -> None:
@@ -154,7 +156,7 @@ def add_model(group: Group) -> None:
 
 def add_seed(group: Group, of_what: str) -> None:
     """Add the seed."""
-    group.add_argument("--seed", type=seed, default=42, metavar="N", help=f"of {of_what} (default: 42)")
+    group.add_argument("--seed", type=seed, default=42, metavar="N", help=f"seed of {of_what} (default: 42)")
 
 
 def add_training_files(group: Group) -> None:
@@ -166,26 +168,28 @@ def add_training_files(group: Group) -> None:
 
 def add_workers(group: Group) -> None:
     """Add how many processes there are."""
-    words = "processes (default: 0, one per processor)"
+    words = "number of parallel processes (default: 0, one per processor)"
     group.add_argument("--workers", type=workers, default=0, metavar="N", help=words)
 
 
 def add_augmentation(group: Group) -> None:
     """Add how many stories are glued together."""
-    words = "stories glued together (default: 50)"
+    words = "augmentation factor: how many stories are glued together (default: 50)"
     group.add_argument("--augmentation", type=not_negative, default=50, metavar="N", help=words)
 
 
 def add_model_output(group: Group) -> None:
     """Add where ``train`` puts its models."""
-    group.add_argument("--out", type=Path, default=Path("models"), metavar="DIR", help="folder (default: models)")
-    group.add_argument("--fixed-model-name", metavar="NAME", help="the model's name instead of one with the time")
+    group.add_argument(
+        "--out", type=Path, default=Path("models"), metavar="DIR", help="output folder (default: models)"
+    )
+    group.add_argument("--fixed-model-name", metavar="NAME", help="name of the model (default: one with the time)")
     group.add_argument("--force", action="store_true", help=argparse.SUPPRESS)
 
 
 def add_json(group: Group) -> None:
     """Add where the report goes."""
-    group.add_argument("--json", type=Path, metavar="FILE", help="write the report to this file as well")
+    group.add_argument("--json", type=Path, metavar="FILE", help="also write the report to this file")
 
 
 def add_rasa_files(group: Group) -> None:
@@ -195,21 +199,23 @@ def add_rasa_files(group: Group) -> None:
         type=int,
         choices=(0, 1, 2, 3),
         metavar="VERSION",
-        help="write the files of this major version of Rasa, 0 to 3 (default: the project's)",
+        help="write result files as this major version of Rasa does, 0 to 3 (default: the project's)",
     )
 
 
 def add_channel(group: Group) -> None:
     """Add the channel of a conversation."""
-    words = "channel that responses are chosen for (default: cmdline)"
+    words = "channel to choose responses for (default: cmdline)"
     group.add_argument("--channel", default="cmdline", metavar="NAME", help=words)
 
 
 def add_verbosity(group: Group) -> None:
     """Add what every command takes to say more or less; ``-vv`` and ``--debug`` as Rasa has them."""
-    group.add_argument("-q", "--quiet", action="store_true", help="only results and errors")
-    group.add_argument("-v", "--verbose", action="count", default=0, help="say more")
-    group.add_argument("-vv", "--debug", action="store_const", const=2, dest="verbose", help="say everything")
+    group.add_argument("-q", "--quiet", action="store_true", help="print only results and errors")
+    group.add_argument("-v", "--verbose", action="count", default=0, help="print more")
+    group.add_argument(
+        "-vv", "--debug", action="store_const", const=2, dest="verbose", help="print everything, for debugging"
+    )
 
 
 def screen_of(namespace: argparse.Namespace) -> Screen:

@@ -18,17 +18,22 @@ def add_shell(subparsers: argparse._SubParsersAction[Any]) -> None:
     parser = subparsers.add_parser(
         "shell",
         help="talk to the assistant",
-        description="Talk to the assistant; from a pipe, one message a line.",
+        description="Talk to the assistant. From a pipe, each line is one message.",
     )
     add_assistant(parser)
-    talk = parser.add_argument_group("the conversation")
-    talk.add_argument("--format", choices=("text", "jsonl"), default="text", help="jsonl: one line of JSON a turn")
+    talk = parser.add_argument_group("conversation")
+    talk.add_argument(
+        "--format",
+        choices=("text", "jsonl"),
+        default="text",
+        help="text (default), or jsonl: one line of JSON per turn",
+    )
     talk.add_argument(
         "--fixture",
         action="append",
         default=[],
         metavar="SLOT=VALUE",
-        help="fill a slot first; the value is JSON, else text (repeatable)",
+        help="fill a slot before the conversation; the value is JSON, else a string (repeatable)",
     )
     add_channel(talk)
     add_verbosity(parser)

@@ -29,17 +29,21 @@ def add_test_strength(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``strength`` below ``test``."""
     parser = subparsers.add_parser(
         "strength",
-        help="try the tests on mutants: which faults would nobody notice?",
-        description="Plant one small fault after the other in the project, and see whether its tests notice.",
+        help="try the tests on mutants of the project: which faults would no test notice?",
+        description="Plant one small fault at a time in a copy of the project, and see whether its tests notice.",
     )
     add_tested_flags(parser)
     run = parser.add_argument_group("mutants")
-    run.add_argument("--changed", action="store_true", help="only those of lines that differ from the base")
-    run.add_argument("--mutants", type=at_least_one, default=0, metavar="N", help="try so many (default: all)")
+    run.add_argument("--changed", action="store_true", help="only mutants of lines that differ from the base")
     run.add_argument(
-        "--budget", type=not_negative, default=0, metavar="S", help="stop after S seconds (default: never)"
+        "--mutants", type=at_least_one, default=0, metavar="N", help="number of mutants to try (default: all)"
     )
-    run.add_argument("--fail-under", type=_score, metavar="SCORE", help="end with exit code 1 below this score")
+    run.add_argument(
+        "--budget", type=not_negative, default=0, metavar="S", help="stop after S seconds (default: no limit)"
+    )
+    run.add_argument(
+        "--fail-under", type=_score, metavar="SCORE", help="end with exit code 1 if the score is below this"
+    )
     output = parser.add_argument_group("output")
     add_json(output)
     add_verbosity(output)
@@ -48,15 +52,17 @@ def add_test_strength(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def add_tested_flags(parser: argparse.ArgumentParser) -> None:
     """Add what is read: the project and its tests."""
-    read = parser.add_argument_group("what is read")
+    read = parser.add_argument_group("input")
     add_project(read)
     add_training_files(read)
-    add_paths(read, "-s", "--stories", words="test stories (default: test_*.yml below tests)")
-    add_paths(read, "--e2e", words="end-to-end cases (default: tests/e2e_test_cases.yml)")
-    read.add_argument("-u", "--nlu", metavar="PATH", help="test sentences, a file or folder (default: below tests)")
-    read.add_argument("--base", metavar="REF", help="the state that --changed compares with")
-    read.add_argument("--action-endpoint", metavar="URL", help="the action server of end-to-end cases")
-    add_seed(read, "everything random")
+    add_paths(read, "-s", "--stories", words="test stories (default: test_*.yml below tests/)")
+    add_paths(read, "--e2e", words="end-to-end test cases (default: tests/e2e_test_cases.yml)")
+    read.add_argument(
+        "-u", "--nlu", metavar="PATH", help="test sentences, a file or folder (default: found below tests/)"
+    )
+    read.add_argument("--base", metavar="REF", help="branch, tag or commit that --changed compares with")
+    read.add_argument("--action-endpoint", metavar="URL", help="the action server, instead of the one in endpoints.yml")
+    add_seed(read, "mutants and training")
     add_workers(read)
     add_vectors_flag(read)
     add_custom_code_flag(read)

@@ -15,15 +15,18 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``suggest``."""
     parser = subparsers.add_parser(
         "suggest",
-        help="the tests to write next: each passes now, and notices what no test notices",
-        description="Find faults that no test would notice, and suggest tests that would; each is run before.",
+        help="suggest the tests to write next: each passes now, and notices faults that no test notices",
+        description="Find faults that no test would notice, and suggest tests that would. Each suggested test"
+        " has been run.",
     )
     add_tested_flags(parser)
     look = parser.add_argument_group("suggestions")
-    look.add_argument("--mutants", type=at_least_one, default=0, metavar="N", help="try so many (default: all)")
+    look.add_argument(
+        "--mutants", type=at_least_one, default=0, metavar="N", help="number of mutants to try (default: all)"
+    )
     words = "try mutants for S seconds (default: all)"
     look.add_argument("--budget", type=not_negative, default=0, metavar="S", help=words)
-    look.add_argument("--write", action="store_true", help="write them to new files below tests/")
+    look.add_argument("--write", action="store_true", help="write the suggestions to new files below tests/")
     add_verbosity(parser)
     parser.set_defaults(handler=_suggest)
 

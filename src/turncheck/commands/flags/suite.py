@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``suite`` and what is below it."""
     suite = subparsers.add_parser("suite", help="make batch suites")
-    kinds = suite.add_subparsers(title="what is done", metavar="WHAT", required=True)
+    kinds = suite.add_subparsers(title="commands", metavar="WHAT", required=True)
     _add_from_data(kinds)
     _add_from_conversations(kinds)
     _add_suggest(kinds)
@@ -26,21 +26,23 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
 def add_convert(kinds: argparse._SubParsersAction[Any]) -> None:
     """Add ``convert batch`` below ``data``."""
     convert = kinds.add_parser("convert", help="convert data from one format into another")
-    what = convert.add_subparsers(title="what is converted", metavar="KIND", required=True)
+    what = convert.add_subparsers(title="commands", metavar="KIND", required=True)
     parser = what.add_parser(
         "batch",
-        help="batch suites between JSON, CSV and NLU data",
+        help="convert batch suites between JSON, CSV and NLU data",
         description="Convert batch suites between JSON and CSV, and to and from NLU data in YAML.",
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="suites (.json, .csv), or NLU data (.yml)")
-    parser.add_argument("--out", type=Path, required=True, metavar="PATH", help="a folder; for one FILE also a file")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="PATH", help="a folder; for one FILE, a file also works"
+    )
     add_verbosity(parser)
     parser.set_defaults(handler=_convert)
     add_older(what)
 
 
 def _add_out(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the suite: .json or .csv")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the suite to write: .json or .csv")
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +51,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_from_data(kinds: argparse._SubParsersAction[Any]) -> None:
-    parser = kinds.add_parser("from-data", help="the suite of all training utterances")
+    parser = kinds.add_parser("from-data", help="make a suite of all training utterances")
     _add_reading(parser)
     _add_out(parser)
     add_verbosity(parser)
@@ -59,10 +61,11 @@ def _add_from_data(kinds: argparse._SubParsersAction[Any]) -> None:
 def _add_from_conversations(kinds: argparse._SubParsersAction[Any]) -> None:
     parser = kinds.add_parser(
         "from-conversations",
-        help="the suite of utterances whose task ran to its end",
-        description="Make a suite of a log that says of each utterance what was matched and whether it was completed.",
+        help="make a suite of the utterances whose task was completed",
+        description="Make a suite from a log that has, for each utterance, what was matched and whether the"
+        " task was completed.",
     )
-    parser.add_argument("log", type=Path, metavar="FILE", help="JSON, one object a line, or CSV")
+    parser.add_argument("log", type=Path, metavar="FILE", help="the log: JSON, one object per line, or CSV")
     _add_out(parser)
     add_verbosity(parser)
     parser.set_defaults(handler=_from_conversations)
@@ -71,12 +74,14 @@ def _add_from_conversations(kinds: argparse._SubParsersAction[Any]) -> None:
 def _add_suggest(kinds: argparse._SubParsersAction[Any]) -> None:
     parser = kinds.add_parser(
         "suggest",
-        help="generated cases, for review",
+        help="generate cases, for review",
         description="Generate cases from the project's sentences with other values of their entities, for review.",
     )
     _add_reading(parser)
-    parser.add_argument("--intent", metavar="NAME", help="of this intent alone")
-    parser.add_argument("--number", type=at_least_one, default=50, metavar="N", help="at most so many (default: 50)")
+    parser.add_argument("--intent", metavar="NAME", help="only for this intent")
+    parser.add_argument(
+        "--number", type=at_least_one, default=50, metavar="N", help="maximum number of cases (default: 50)"
+    )
     _add_out(parser)
     add_verbosity(parser)
     parser.set_defaults(handler=_suggest)
@@ -84,15 +89,17 @@ def _add_suggest(kinds: argparse._SubParsersAction[Any]) -> None:
 
 def _add_add(kinds: argparse._SubParsersAction[Any]) -> None:
     parser = kinds.add_parser("add", help="add utterances of one intent to a suite")
-    parser.add_argument("suite", type=Path, metavar="SUITE", help="the suite (.json or .csv); made if there is none")
+    parser.add_argument(
+        "suite", type=Path, metavar="SUITE", help="the suite (.json or .csv); created if it does not exist"
+    )
     parser.add_argument(
         "--from",
         dest="utterances",
         metavar="FILE",
         default="-",
-        help="one utterance a line (default: standard input)",
+        help="file with one utterance per line (default: standard input)",
     )
-    parser.add_argument("--intent", required=True, metavar="NAME", help="what they mean")
+    parser.add_argument("--intent", required=True, metavar="NAME", help="the intent of the utterances")
     add_verbosity(parser)
     parser.set_defaults(handler=_add)
 

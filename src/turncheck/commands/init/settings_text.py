@@ -18,14 +18,14 @@ _ELSEWHERE: Final = ("project", "projects")
 
 def settings_text() -> str:
     """Return the file's text."""
-    parts = ["# Settings of turncheck: every key, explained; a key behind a # has its default.\n"]
+    parts = ["# Settings of turncheck: every key, explained. A key that is commented out has its default.\n"]
     for name, option in options().items():
         if not option.file_key or name in _ELSEWHERE:
             continue
-        about = f"{option.help[0].upper()}{option.help[1:]}."
-        if option.choices:
-            about += f" One{' or more' if option.many else ''} of: {', '.join(option.choices)}."
-        lines = [f"# {line}" for line in wrap(about, _WIDTH, break_long_words=False, break_on_hyphens=False)]
+        about = f"{option.help[0].upper()}{option.help[1:]}"
+        if not all(choice in about for choice in option.choices):
+            about += f" ({', '.join(option.choices)})"
+        lines = [f"# {line}" for line in wrap(f"{about}.", _WIDTH, break_long_words=False, break_on_hyphens=False)]
         mark = "" if name in _SAID else "# "
         parts.append("\n".join([*lines, f"{mark}{name}: {_value(default_of(name))}"]) + "\n")
     return "\n".join(parts)
