@@ -109,7 +109,7 @@ def cluster(folder: Path) -> None:
     print("\n| where | wall-clock s | equal |\n|---|---|---|")
     wall = timed(lambda: turncheck(*run, "--workers", "2", "--out", folder / "joblib"))
     print(f"| two processes (joblib) | {wall:.1f} | |", flush=True)
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local:  # type: ignore[no-untyped-call]  # it has no types
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as local:  # type: ignore[no-untyped-call]  # it has no types
         for name in ("the first run, which starts up", "the second"):
             wall = timed(lambda: turncheck(*run, "--cluster", local.scheduler_address, "--out", folder / "dask"))
             equal = report_of(folder / "dask") == report_of(folder / "joblib")

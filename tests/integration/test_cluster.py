@@ -43,7 +43,7 @@ def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def local() -> Iterator[str]:
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:  # type: ignore[no-untyped-call]  # it has no types
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:  # type: ignore[no-untyped-call]  # it has no types
         yield cluster.scheduler_address
 
 
@@ -114,6 +114,59 @@ def test_shards_and_a_cluster_go_together(local: str, tmp_path: Path) -> None:
     turncheck("report", "merge", *places, "--baseline", "none", "--out", tmp_path / "merged", "--quiet")
 
     assert json.dumps(report_of(tmp_path / "merged")) == json.dumps(report_of(tmp_path / "one"))
+
+
+def several(folder: Path) -> str:
+    """Three bots, of which one cannot be measured."""
+    for name in ("one", "two"):
+        bot(folder / "bots" / name)
+    broken = bot(folder / "bots" / "broken")
+    (broken / "turncheck.yml").write_text("folds: none\n")
+    return str(folder / "bots" / "*" / "bot")
+
+
+def files_of(folder: Path) -> dict[str, object]:
+    """All that was written, but for how long it took."""
+    found: dict[str, object] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.name == "report.json":
+            found[str(path.relative_to(folder))] = json.dumps(report_of(path.parent))
+        elif path.is_file() and path.name != "junit.xml":
+            found[str(path.relative_to(folder))] = path.read_bytes()
+    return found
+
+
+def test_several_assistants_are_spread_too(
+    local: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    several(tmp_path)
+    run = ("run", "bots/*/bot", "--no-cache", "--baseline", "none", "--folds", "2")
+    assert turncheck(*run, "--out", "one") == 2
+    alone = capfd.readouterr()
+
+    assert turncheck(*run, "--cluster", local, "--out", "many") == 2
+
+    spread = capfd.readouterr()
+    assert files_of(Path("many")) == files_of(Path("one"))
+    assert spread.out.replace("many", "one") == alone.out
+    assert "3 assistants, " in spread.err
+    for name in ("one", "two"):
+        assert f"bots/{name}/bot: The cluster at {local} has 2 workers." in spread.err
+        assert f"bots/{name}/bot: done (" in spread.err
+    assert "bots/broken/bot: done (" in spread.err
+
+
+def test_of_several_assistants_nothing_is_measured_without_the_cluster(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    several(tmp_path)
+
+    assert turncheck("run", "bots/*/bot", "--cluster", "tcp://127.0.0.1:9", "--out", "out") == 2
+
+    assert capfd.readouterr().err.count("cannot be reached") == 1
+    assert not Path("out").exists()
 
 
 # --- what is lost on the way -----------------------------------------------------------------------------------------

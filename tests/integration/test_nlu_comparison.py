@@ -134,7 +134,7 @@ def test_configurations_that_cannot_be_compared_are_refused(tmp_path: Path) -> N
 @pytest.mark.slow
 def test_a_local_dask_cluster_gives_the_same_files(tmp_path: Path) -> None:
     compare(tmp_path / "here")
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:  # type: ignore[no-untyped-call]  # it has no types
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:  # type: ignore[no-untyped-call]  # it has no types
         compare(tmp_path / "cluster", cluster=cluster.scheduler_address)
     assert tree(tmp_path / "here") == tree(tmp_path / "cluster")
 

@@ -36,7 +36,8 @@ def duration(seconds: float) -> str:
 class Screen:
     """Where progress goes: to standard error, so that standard output holds results alone.
 
-    ``timings`` collects the seconds of each step that was named, for the report.
+    ``timings`` collects the seconds of each step that was named, for the report. ``about`` leads each line, where
+    others tell of something else at the same time.
     """
 
     quiet: bool = False
@@ -44,12 +45,13 @@ class Screen:
     stream: TextIO = field(default_factory=lambda: sys.stderr)
     clock: Callable[[], float] = time.perf_counter
     timings: dict[str, float] = field(default_factory=dict)
+    about: str = ""
 
     @contextmanager
     def step(self, name: str, doing: str) -> Iterator[None]:
         """Show ``doing`` while the block runs, and keep its seconds under ``name``."""
         begin = self.clock()
-        moving = not self.quiet and self.stream.isatty()
+        moving = not self.quiet and self._is_mine
         if moving:
             self.stream.write(f"{doing} …")
             self.stream.flush()
@@ -61,7 +63,7 @@ class Screen:
             if moving:
                 self.stream.write(_CLEAR_LINE)
             if self.verbose or (not self.quiet and not moving):
-                self.stream.write(f"{doing} ({seconds:.1f} s)\n")
+                self._write(f"{doing} ({seconds:.1f} s)")
             self.stream.flush()
 
     def timer(self, name: str) -> Callable[[int, float], None]:
@@ -75,12 +77,11 @@ class Screen:
     def note(self, text: str) -> None:
         """Say something that a person should know, unless asked to be quiet."""
         if not self.quiet:
-            self.stream.write(redact(f"{text}\n"))
-            self.stream.flush()
+            self._write(text)
 
     def progress(self, text: str) -> None:
         """Say how far something is: in place of what is shown on a terminal, elsewhere as a line."""
-        if not self.quiet and self.stream.isatty():
+        if not self.quiet and self._is_mine:
             self.stream.write(redact(f"{_CLEAR_LINE}{text} …"))
             self.stream.flush()
         else:
@@ -88,10 +89,19 @@ class Screen:
 
     def alarm(self, text: str) -> None:
         """Say something that went wrong, asked to be quiet or not."""
-        self.stream.write(redact(f"{text}\n"))
-        self.stream.flush()
+        self._write(text)
 
     def detail(self, text: str) -> None:
         """Say something that only --verbose wants to hear."""
         if self.verbose and not self.quiet:
             self.note(text)
+
+    @property
+    def _is_mine(self) -> bool:
+        """Whether a line can be written in place of the one before."""
+        return not self.about and self.stream.isatty()
+
+    def _write(self, text: str) -> None:
+        lines = [f"{self.about}: {line}" for line in text.split("\n")] if self.about else [text]
+        self.stream.write(redact("".join(f"{line}\n" for line in lines)))  # at once: no other line comes in between
+        self.stream.flush()

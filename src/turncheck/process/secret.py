@@ -15,7 +15,7 @@ from urllib.parse import quote, quote_plus
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 HIDDEN: Final = "***"
 _SENDABLE: Final = re.compile(r"[\x20-\x7e]+")
@@ -105,6 +105,16 @@ def remember_variables(variables: Mapping[str, str]) -> None:
     for name, value in variables.items():
         if _TELLING_NAMES.search(name):
             remember_guessed(value)
+
+
+def known_secrets() -> frozenset[str]:
+    """Return all that :func:`redact` hides, for another process of ours."""
+    return frozenset(_KNOWN)
+
+
+def remember_forms(forms: Iterable[str]) -> None:
+    """Have :func:`redact` hide what :func:`known_secrets` returned in another process."""
+    _KNOWN.update(forms)
 
 
 def redact(text: str) -> str:

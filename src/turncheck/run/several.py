@@ -1,4 +1,4 @@
-"""Several assistants of one repository, measured one after the other: each as if it were alone."""
+"""Several assistants of one repository: each measured as if it were alone, one after the other or side by side."""
 
 from __future__ import annotations
 
@@ -7,32 +7,33 @@ import os
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from turncheck.ci.hosts import find_host
 from turncheck.conclude import Member, Several, Unmeasured
-from turncheck.messages.errors import EXIT_INTERRUPTED, UserError, trouble_of_system
+from turncheck.messages.errors import EXIT_INTERRUPTED, UserError
 from turncheck.messages.location import shown_path
-from turncheck.process.fault import fault_report
+from turncheck.messages.plurals import count
+from turncheck.process.screen import Screen
 from turncheck.process.secret import redact
 from turncheck.project.assistants_below import may_be_assistant
 from turncheck.render.assistants import key_of
 from turncheck.render.page.page import NAME as HTML_NAME
 from turncheck.report.model import ProjectInfo
-from turncheck.run.find_baseline import SEARCHED
 from turncheck.run.gone_assistants import gone_assistants, why_gone
-from turncheck.run.prepare import baseline_finder, links_of, prepare, root_in_repository, where_it_stands
+from turncheck.run.one_of_several import ItsOwnProcess, OneOfSeveral, measured_beside_others
+from turncheck.run.prepare import links_of, root_in_repository, where_it_stands
 from turncheck.run.report_of import report_of
-from turncheck.run.run import run_and_conclude
 from turncheck.settings.file import read_settings_file
 from turncheck.settings.sources import FILE_NAME, combine
+from turncheck.work.choice import workplace_of
+from turncheck.work.workplace import processors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from turncheck.ci.host import Host
     from turncheck.conclude import Outcome
-    from turncheck.process.screen import Screen
     from turncheck.settings.options import Settings
 
 _OF_ALL: Final = (
@@ -42,8 +43,13 @@ _OF_ALL: Final = (
 """Settings about what is said of all, which the file at the top may have beside ``projects``."""
 _OF_ONE: Final = ("model", "rasa_url", "kore_bot_id", "kore_bot_name")
 """Settings that name something of one assistant."""
-_REPORT: Final = "report.json"
 _MOST_SHOWN: Final = 5
+_AT_ONCE_PER_PROCESSOR: Final = 2
+"""Each of them waits for the cluster most of its time."""
+_INTERRUPTED: Final = "the run was interrupted"
+_INTERRUPTED_BEFORE: Final = "the run was interrupted before"
+_Measured: TypeAlias = "Outcome | UserError | str"
+"""What came of one: a text says why it has neither a result nor a fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +156,14 @@ def _folder_of_results(path: Path, taken: Mapping[str, object]) -> str:
 
 @dataclass(slots=True)
 class SeveralRuns:
-    """Measures the assistants that were chosen, one after the other.
+    """Measures the assistants that were chosen: one after the other, with a cluster side by side.
 
     Args:
         chosen: which they are.
         given: the settings from flags or inputs, which hold for each.
         environment: the variables of the process.
         screen: where progress is shown.
-        tell: called with the name of each and what it made, as soon as that is known.
+        tell: called with the name of each and what it made, in order, as soon as that is known.
         in_action: as for :func:`turncheck.run.prepare.prepare`.
     """
 
@@ -175,17 +181,16 @@ class SeveralRuns:
         self.host = find_host(self.environment, self.chosen.settings.token)
 
     def measure(self) -> Several:
-        """Measure all of them; one that cannot be measured hides none of the others."""
+        """Measure all of them; one that cannot be measured hides none of the others.
+
+        Raises:
+            UserError: they are to be measured on a cluster that cannot be used.
+        """
         settings = self.chosen.settings
         for skipped in self.chosen.skipped:
             self.screen.note(f"Skipped: {skipped}")
-        interrupted = False
-        for number, (folder, path) in enumerate(self.chosen.folders.items(), 1):
-            if interrupted:
-                self._give_up(folder, path, "the run was interrupted before")
-                continue
-            self.screen.note(f"--- {shown_path(path)} ({number} of {len(self.chosen.folders)})")
-            interrupted = self._measure_one(folder, path) == EXIT_INTERRUPTED
+        ones = [self._one(folder, path) for folder, path in self.chosen.folders.items()]
+        interrupted = self._side_by_side(ones) if self._is_spread() else self._one_by_one(ones)
         if not interrupted:
             self._find_gone()
         links = replace(
@@ -196,41 +201,84 @@ class SeveralRuns:
         return Several(
             members=tuple(self._members),
             unmeasured=tuple(self._unmeasured),
-            key=key_of(self._name(folder, path) for folder, path in self.chosen.folders.items()),
+            key=key_of(self._name(one.folder, one.path) for one in ones),
             links=links,
             flavour=settings.junit_flavour,
             formats=settings.output_format or self.host.formats,
         )
 
-    def _measure_one(self, folder: str, path: Path) -> int | None:
-        """Measure one as if it were alone, and return how that would end; ``None`` where it could not be done."""
-        try:
-            outcome = self._outcome(folder, path)
-        except KeyboardInterrupt:
-            self._give_up(folder, path, "the run was interrupted")
-            return EXIT_INTERRUPTED
-        except UserError as error:
-            self._refuse(folder, path, error)
-        except Exception as error:  # noqa: BLE001 - the others are measured whatever happens to this one
-            if (trouble := trouble_of_system(error)) is None:
-                sys.stderr.write(fault_report(error))
-                trouble = UserError(f"turncheck itself failed ({type(error).__name__})")
-            self._refuse(folder, path, trouble)
-        else:
-            self._members.append(Member(folder, outcome))
-            self.tell(shown_path(path), outcome)
-            return outcome.exit_code
-        return None
+    def _one(self, folder: str, path: Path) -> OneOfSeveral:
+        out, variables = self.chosen.settings.out, dict(self.environment)
+        return OneOfSeveral(path, folder, out, self.given, variables, self.in_action)
 
-    def _outcome(self, folder: str, path: Path) -> Outcome:
-        out = str(Path(self.chosen.settings.out) / folder)
-        given = {**self.given, "project": str(path), "out": out}
-        baseline = given.get("baseline")
-        if baseline is not None and baseline not in {*SEARCHED, "none"}:
-            given["baseline"] = self._report_among(str(baseline), folder)
-        prepared = prepare(given, self.environment, in_action=self.in_action, host=self.host, among=folder)
-        screen = replace(self.screen, timings={})
-        return run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
+    def _one_by_one(self, ones: Sequence[OneOfSeveral]) -> bool:
+        """Measure them in this process, and return whether somebody interrupted it."""
+        interrupted = False
+        for number, one in enumerate(ones, 1):
+            if interrupted:
+                self._take(one, _INTERRUPTED_BEFORE)
+                continue
+            self.screen.note(f"--- {one.shown} ({number} of {len(ones)})")
+            try:
+                measured: _Measured = one.measured(self.screen, self.host)
+            except KeyboardInterrupt:
+                measured = _INTERRUPTED
+            self._take(one, measured)
+            interrupted = measured is _INTERRUPTED or _is_interrupted(measured)
+        return interrupted
+
+    def _is_spread(self) -> bool:
+        """Whether others do most of the work, so that several are measured at the same time."""
+        if self.chosen.settings.cluster is None or len(self.chosen.folders) == 1:
+            return False
+        if self.chosen.settings.action_server is None:
+            return True
+        self.screen.note(
+            "--action-server starts one server at a time: the assistants are measured one after the other."
+        )
+        return False
+
+    def _side_by_side(self, ones: Sequence[OneOfSeveral]) -> bool:
+        """Measure them in processes of their own, all on one cluster; return whether somebody interrupted it."""
+        from turncheck.process.side_by_side import Ended, side_by_side  # few runs are such
+
+        with workplace_of(self.chosen.settings, Screen(quiet=True)):
+            pass  # what is wrong with it is said once, and before anything is measured
+        at_once = min(len(ones), _AT_ONCE_PER_PROCESSOR * processors())
+        self.screen.note(f"{count(len(ones), 'assistant')}, {at_once} at a time")
+        measured: dict[str, _Measured] = {}
+        done = 0
+        told = iter(ones)
+        next_one = next(told, None)
+
+        def take(task: ItsOwnProcess, result: _Measured | Ended) -> None:
+            nonlocal next_one, done
+            done += 1
+            if isinstance(result, Ended):
+                result = _INTERRUPTED if result.why is None else UserError(result.why)
+            measured[task.one.folder] = result
+            self.screen.note(f"{task.one.shown}: done ({done} of {len(ones)})")
+            while next_one is not None and next_one.folder in measured:
+                self._take(next_one, measured.pop(next_one.folder))
+                next_one = next(told, None)
+
+        screen = self.screen
+        tasks = [ItsOwnProcess(one, screen.quiet, screen.verbose) for one in ones]
+        interrupted = side_by_side(measured_beside_others, tasks, at_once=at_once, done=take)
+        while next_one is not None:
+            self._take(next_one, measured.get(next_one.folder, _INTERRUPTED_BEFORE))
+            next_one = next(told, None)
+        return interrupted
+
+    def _take(self, one: OneOfSeveral, measured: _Measured) -> None:
+        """Note what became of one."""
+        if isinstance(measured, str):
+            self._give_up(one.folder, one.path, measured)
+        elif isinstance(measured, UserError):
+            self._refuse(one.folder, one.path, measured)
+        else:
+            self._members.append(Member(one.folder, measured))
+            self.tell(one.shown, measured)
 
     def _find_gone(self) -> None:
         """Say which assistants of the base this run has not."""
@@ -243,15 +291,6 @@ class SeveralRuns:
             why = why_gone(gone)
             sys.stderr.write(redact(f"turncheck: error: {shown_path(gone)}: {why}\n"))
             self._give_up(_folder_of_results(Path(gone), chosen.folders), Path(gone), why)
-
-    def _report_among(self, baseline: str, folder: str) -> str:
-        """The report of one assistant in the folder of results of several."""
-        if not Path(baseline).is_dir():
-            raise UserError(
-                f"baseline: '{baseline}' is not a folder of results, and several assistants are compared",
-                remedy="Name the folder that a run of the same assistants wrote, or omit it.",
-            )
-        return str(Path(baseline) / folder / _REPORT)
 
     def _refuse(self, folder: str, path: Path, error: UserError) -> None:
         sys.stderr.write(redact(f"turncheck: error: {error.seen_from_above(str(path))}\n"))
@@ -269,3 +308,7 @@ class SeveralRuns:
     def _name(self, folder: str, path: Path) -> str:
         """What it is called: its path in the repository, where there is one."""
         return root_in_repository(path, self.host, otherwise=folder) or path.resolve().name
+
+
+def _is_interrupted(measured: _Measured) -> bool:
+    return not isinstance(measured, str | UserError) and measured.exit_code == EXIT_INTERRUPTED

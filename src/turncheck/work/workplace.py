@@ -81,7 +81,7 @@ class Local:
         worth_processes: bool = True,
     ) -> Iterator[tuple[int, Result]]:
         """Do the tasks; see :meth:`Workplace.each`."""
-        workers = min(self.workers or (_processors() if worth_processes else 1), total)
+        workers = min(self.workers or (processors() if worth_processes else 1), total)
         if workers <= 1:
             for number, item in enumerate(items):
                 yield number, task(shared, item)
@@ -114,7 +114,8 @@ def _read(path: str) -> Any:
     return pickle.loads(Path(path).read_bytes())
 
 
-def _processors() -> int:
+def processors() -> int:
+    """Return how many processors this process may use."""
     import joblib  # knows about containers and affinity
 
     return int(joblib.cpu_count())
