@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from turncheck.ci.git import Checkout
+from turncheck.ci.git import Checkout, LinesOfChange
 from turncheck.evaluation.strength.mutants import mutants_of
 from turncheck.project.reader import read_project
-from turncheck.run.changed_lines import with_enclosing
+from turncheck.run.changed_lines import touched_lines
 
 CONFIG = """\
 recipe: default.v1
@@ -124,7 +124,7 @@ def edit(root: Path, name: str, before: str, after: str) -> None:
 def planted(root: Path) -> set[str]:
     """Return what the mutants of the changed lines are."""
     lines = {
-        path.relative_to(root).as_posix(): with_enclosing(changed, path.read_text("utf-8"))
+        path.relative_to(root).as_posix(): touched_lines(changed, path)
         for path, changed in Checkout(root).changed_lines("HEAD", root).items()
     }
     return {mutant.what for mutant in mutants_of(read_project(root), 42, lines)}
@@ -169,6 +169,24 @@ def planted(root: Path) -> set[str]:
             {"'small' is not annotated as 'size'", "no sentence annotates 'size'", "'greet' has no sentences"},
         ),
         ("data/nlu.yml", "    - large", "    - medium", {"without the lookup table 'size'"}),
+        (
+            "data/nlu.yml", "- intent: bye", "- intent: farewell",
+            {"'farewell' has no sentences"},
+        ),
+        (
+            "data/nlu.yml", "- intent: greet", "- intent: hello",
+            {
+                "'hello' has no sentences", "'hello' has 2 sentences instead of 4", "no sentence annotates 'size'",
+                "'small' is not annotated as 'size'", "'tiny' is not annotated as 'size'",
+            },
+        ),
+        (
+            "domain.yml", "  order_form:", "  buy_form:",
+            {"the form 'buy_form' without 'size'", "the form 'buy_form' without 'crust'"},
+        ),
+        ("domain.yml", "\n  crust:", "\n  rim:", {"the slot 'rim' without its mapping from_entity"}),
+        ("domain.yml", "\nslots:", "\nslots:  # of a pizza", set()),
+        ("data/rules.yml", "- rule: hello", "- rule: good day", set()),
     ],
 )  # fmt: skip
 def test_the_mutants_of_an_edit(bot: Path, name: str, before: str, after: str, expected: set[str]) -> None:
@@ -187,10 +205,27 @@ def test_a_file_that_is_only_moved_has_no_changed_lines(bot: Path) -> None:
     assert planted(bot) == {"rule 'hello' without 'utter_bye'"}
 
 
+def test_the_name_of_an_intent_in_markdown(tmp_path: Path) -> None:
+    path = tmp_path / "nlu.md"
+    path.write_text(
+        "## intent:hello\n- hi\n- hey\n\n## intent:bye\n- bye\n## some story\n* bye\n  - utter_bye\n", "utf-8"
+    )
+
+    assert touched_lines(LinesOfChange(frozenset({1})), path) == {1, 2, 3, 4}
+    assert touched_lines(LinesOfChange(frozenset({7})), path) == {7}
+    assert touched_lines(LinesOfChange(beside=frozenset({5})), path) == {5}
+
+
+def test_a_name_beside_which_a_line_is_gone_is_not_new(bot: Path) -> None:
+    edit(bot, "data/nlu.yml", "    - bye\n", "")
+
+    assert planted(bot) == {"'bye' has no sentences"}
+
+
 def test_a_line_that_looks_like_a_files_name(bot: Path) -> None:
     edit(bot, "data/rules.yml", 'version: "3.1"\n', 'version: "3.1"\n++ data/nlu.yml\n@@ -1 +1,40 @@\n')
 
-    assert Checkout(bot).changed_lines("HEAD", bot) == {bot / "data/rules.yml": {2, 3}}
+    assert Checkout(bot).changed_lines("HEAD", bot) == {bot / "data/rules.yml": LinesOfChange(frozenset({2, 3}))}
 
 
 def test_attributes_of_the_change_hide_nothing(bot: Path) -> None:

@@ -13,13 +13,29 @@ from turncheck.cli import run_command_line
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.embedded.workshop import EmbeddedWorkshop
 from turncheck.evaluation.robustness.robustness import evaluate_robustness
-from turncheck.evaluation.robustness.training import training_sentences
+from turncheck.evaluation.robustness.training import TrainingSentences, training_sentences
 from turncheck.evaluation.strength.bench import make_bench
 from turncheck.evaluation.strength.mutants import mutants_of
 from turncheck.evaluation.strength.strength import StrengthRun, evaluate_strength
-from turncheck.evaluation.strength.suggested_files import REVIEW, cases_text, stories_text
-from turncheck.evaluation.strength.tasks import sentence_tasks
+from turncheck.evaluation.strength.suggested_before import (
+    CASES as CASES_FILE,
+)
+from turncheck.evaluation.strength.suggested_before import (
+    STORIES as STORIES_FILE,
+)
+from turncheck.evaluation.strength.suggested_before import (
+    TASKS,
+    TRAINING,
+    free_file,
+    key_of_task,
+    key_of_test,
+    key_of_training,
+    suggested_before,
+)
+from turncheck.evaluation.strength.suggested_files import REVIEW, cases_text, stories_text, tasks_text, training_text
+from turncheck.evaluation.strength.tasks import SentenceTask, sentence_tasks
 from turncheck.evaluation.strength.trial import killing_test
+from turncheck.messages.location import Location
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Project
 from turncheck.project.nlu_data import Example, NluData
@@ -242,8 +258,59 @@ def test_files_are_written_beside_those_that_are_there(tmp_path: Path, capsys: p
     assert "would notice" in capsys.readouterr().out
     assert not list(root.glob("tests/*suggested*"))
     assert run_command_line([*command, "--write"]) == 0
-    first = (root / "tests" / "e2e_suggested_1.yml").read_text("utf-8")
-    assert run_command_line([*command, "--write"]) == 0
-    assert (root / "tests" / "e2e_suggested_1.yml").read_text("utf-8") == first
-    assert (root / "tests" / "e2e_suggested_2.yml").is_file()
+    path = root / "tests" / "e2e_suggested_1.yml"
+    first = path.read_text("utf-8")
     assert (root / "tests" / "e2e_test_cases.yml").read_text("utf-8") == CASES.lstrip()
+    assert f"Already in {path}" not in capsys.readouterr().out
+
+    assert run_command_line([*command, "--write"]) == 0
+    told = capsys.readouterr().out
+    assert f"Already in {path}, to be reviewed: {first.count('test_case:')} suggestion" in told
+    assert "There is nothing new to write." in told
+    assert "Written" not in told
+    assert path.read_text("utf-8") == first
+    assert len(list(root.glob("tests/*suggested_*"))) == len(list(root.glob("tests/*suggested_1.*")))
+
+
+def test_what_was_suggested_is_written_once_whatever_a_reviewer_corrects(tmp_path: Path) -> None:
+    root = small_bot(tmp_path, test_stories=STORIES, e2e_test_cases=CASES)
+    command = ["suggest", "--project", str(root), "--workers", "1", "-q", "--write"]
+    assert run_command_line(command) == 0
+    path = root / "tests" / "e2e_suggested_1.yml"
+    written = yaml.safe_load(path.read_text("utf-8"))
+    tests = written["test_cases"]
+    assert len(tests) > 1
+    kept, lost = tests[0], tests[1:]
+    kept["test_case"] = "corrected"
+    kept["steps"] = [{"user": step["user"]} if "user" in step else {"bot": "Something else"} for step in kept["steps"]]
+    path.write_text(yaml.safe_dump({"test_cases": [kept]}), "utf-8")
+    (root / "tests" / "held_out_suggested_1.template").write_text("not: [yaml", "utf-8")
+
+    assert run_command_line(command) == 0
+    more = yaml.safe_load((root / "tests" / "e2e_suggested_2.yml").read_text("utf-8"))["test_cases"]
+    assert [one["test_case"] for one in more] == [one["test_case"] for one in lost]
+    assert (root / "tests" / "held_out_suggested_2.template").is_file()
+    assert (root / "tests" / "held_out_suggested_1.template").read_text("utf-8") == "not: [yaml"
+
+
+def test_each_kind_of_suggestion_is_found_again_in_its_file(tmp_path: Path) -> None:
+    hello = {"user": "it's: [one](number) #1", "intent": "greet"}
+    case = SuggestedTest(
+        kind="case", name="a", along="rule 'a'", location=Location("a.yml"),
+        steps=({"user": "yes"}, {"bot": "Yes: no"}, {"user": "\U0001f600 on"}), fixture={"size": "no", "count": 3},
+    )  # fmt: skip
+    story = SuggestedTest(kind="story", name="b", along="rule 'b'", location=Location("a.yml"), steps=(hello,))
+    task = SentenceTask("true", ())
+    group = TrainingSentences("greet", "typo", (Example("helo: you", "greet"), Example("hi # you", "greet")), 2, 1)
+    (tmp_path / "tests").mkdir()
+    for name, content in (
+        (CASES_FILE, cases_text([case])),
+        (STORIES_FILE, stories_text([story])),
+        (TASKS, tasks_text([task])),
+        (TRAINING, training_text([group])),
+    ):
+        free_file(tmp_path, name).write_text(content, encoding="utf-8")
+
+    assert list(suggested_before(tmp_path)) == [
+        key_of_test(case), key_of_test(story), key_of_task(task), key_of_training(group),
+    ]  # fmt: skip

@@ -43,6 +43,14 @@ class GitError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class LinesOfChange:
+    """Lines of a file by number: those ``written`` anew, and those ``beside`` which others are gone."""
+
+    written: frozenset[int] = frozenset()
+    beside: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Checkout:
     """A working tree. ``top`` is its folder."""
 
@@ -116,10 +124,10 @@ class Checkout:
             places.append(f":(exclude){os.path.realpath(without)}")
         return bool(self._ask("status", "--porcelain", "--untracked-files=all", "--", *places))
 
-    def changed_lines(self, commit: str, folder: Path) -> dict[Path, frozenset[int]]:
+    def changed_lines(self, commit: str, folder: Path) -> dict[Path, LinesOfChange]:
         """Return the lines below a folder that a commit does not have, by file; of a file that is new, all of them.
 
-        Of lines that are gone, those on either side count. A file that was only moved has no changed lines.
+        A file that was only moved has no changed lines.
 
         Raises:
             GitError: the commit is not here.
@@ -133,7 +141,7 @@ class Checkout:
         for name in filter(None, new.split("\0")):
             with suppress(OSError):
                 number = (self.top / name).read_bytes().count(b"\n")
-                changed[name] = frozenset(range(1, number + 2))
+                changed[name] = LinesOfChange(frozenset(range(1, number + 2)))
         return {self.top / name: lines for name, lines in changed.items()}
 
     def has_files_in(self, folder: Path) -> bool:
@@ -183,22 +191,28 @@ class Checkout:
         return done.stdout.strip()
 
 
-def _lines_of_diff(diff: str) -> dict[str, frozenset[int]]:
-    """Return the lines that a diff without context adds, by file; where lines are gone, those on either side."""
-    changed: dict[str, set[int]] = {}
-    lines: set[int] = set()
+def _lines_of_diff(diff: str) -> dict[str, LinesOfChange]:
+    """Return the lines that a diff without context adds, and those where others are gone, by file."""
+    changed: dict[str, tuple[set[int], set[int]]] = {}
+    written: set[int] = set()
+    beside: set[int] = set()
     content = 0
     for line in diff.split("\n"):
         if content and line[:1] in {"+", "-"}:
             content -= 1  # whatever it looks like: "++ b" that is added appears as a file's name does
         elif line.startswith("+++ "):
-            lines = changed.setdefault(line.removeprefix("+++ ").rstrip("\t"), set())
+            written, beside = changed.setdefault(line.removeprefix("+++ ").rstrip("\t"), (set(), set()))
         elif found := _HUNK.match(line):
             gone, start, number = int(found[1] or 1), int(found[2]), int(found[3] or 1)
             content = gone + number
-            lines.update(range(start, start + number) if number else {max(start, 1), start + 1})
+            written.update(range(start, start + number))
+            beside.update(() if number else (max(start, 1), start + 1))
     changed.pop("/dev/null", None)
-    return {name: frozenset(found) for name, found in changed.items() if found}
+    return {
+        name: LinesOfChange(frozenset(written), frozenset(beside))
+        for name, (written, beside) in changed.items()
+        if written or beside
+    }
 
 
 def find_checkout(folder: Path) -> Checkout | None:

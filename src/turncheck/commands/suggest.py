@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from turncheck.commands.strength import read_project_tests
 from turncheck.engines.choice import chosen_engines
+from turncheck.evaluation.strength.suggested_before import (
+    CASES,
+    STORIES,
+    TASKS,
+    TRAINING,
+    free_file,
+    key_of_task,
+    key_of_test,
+    key_of_training,
+    suggested_before,
+)
 from turncheck.evaluation.strength.suggested_files import cases_text, stories_text, tasks_text, training_text
 from turncheck.evaluation.strength.tasks import sentence_tasks
 from turncheck.messages.errors import EXIT_OK
@@ -25,18 +39,14 @@ from turncheck.run.trainable import ensure_possible, ensure_trainable, read_dial
 from turncheck.work.choice import workplace_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from turncheck.evaluation.robustness.training import TrainingSentences
+    from turncheck.evaluation.strength.suggested_before import Key
     from turncheck.evaluation.strength.tasks import SentenceTask
     from turncheck.process.screen import Screen
     from turncheck.report.strength import Strength, SuggestedTest
     from turncheck.settings.options import Settings
-
-_CASES: Final = "tests/e2e_suggested_{}.yml"
-_STORIES: Final = "tests/stories_suggested_{}.yml"
-_TASKS: Final = "tests/held_out_suggested_{}.template"
-_TRAINING: Final = "tests/training_suggested_{}.template"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +66,24 @@ class _Found:
 
     def tests(self, kind: str) -> tuple[SuggestedTest, ...]:
         return tuple(one for one in self.strength.suggested if one.kind == kind)
+
+    @property
+    def keys(self) -> list[Key]:
+        """What tells each suggestion from the others."""
+        return [
+            *map(key_of_test, self.strength.suggested),
+            *map(key_of_task, self.tasks),
+            *map(key_of_training, self.training),
+        ]
+
+    def without(self, known: Collection[Key]) -> _Found:
+        """Return what is not known yet."""
+        suggested = tuple(one for one in self.strength.suggested if key_of_test(one) not in known)
+        return _Found(
+            msgspec.structs.replace(self.strength, suggested=suggested),
+            tuple(one for one in self.tasks if key_of_task(one) not in known),
+            tuple(one for one in self.training if key_of_training(one) not in known),
+        )
 
 
 def run_suggest(options: SuggestOptions, screen: Screen) -> int:
@@ -89,8 +117,10 @@ def run_suggest(options: SuggestOptions, screen: Screen) -> int:
         with screen.step("robustness", "Varying the test sentences"):
             training = measure_training_sentences(engines, project, read_tests(settings).nlu, settings)
     found = _Found(strength, sentence_tasks(project, tests.examples, strength), training)
-    sys.stdout.write("\n".join([*_lines(found), ""]))
-    for path, content in _files(found, Path(settings.project)).items():
+    root = Path(settings.project)
+    before = suggested_before(root)
+    sys.stdout.write("\n".join([*_lines(found), *_known(found, before), ""]))
+    for path, content in _files(found.without(before), root).items():
         if options.write:
             write_file(path, content.encode())
             sys.stdout.write(f"Written: {text(str(path))}\n")
@@ -123,23 +153,25 @@ def _lines(found: _Found) -> Iterator[str]:
         yield "The tests notice every fault that was tried: there is nothing to suggest."
 
 
+def _known(found: _Found, before: Mapping[Key, Path]) -> Iterator[str]:
+    """Say which of the suggestions files have already."""
+    there = Counter(before[key] for key in found.keys if key in before)
+    for path, number in there.items():
+        yield f"Already in {text(str(path))}, to be reviewed: {count(number, 'suggestion')}."
+    if there and there.total() == len(found.keys):
+        yield "There is nothing new to write."
+
+
 def _files(found: _Found, root: Path) -> dict[Path, str]:
     """Return files that are not there yet, with what to write to them."""
     files = {}
     if cases := found.tests("case"):
         first = root / E2E_CASES_FILE
-        files[_free(root, _CASES) if os.path.lexists(first) else first] = cases_text(cases)
+        files[free_file(root, CASES) if os.path.lexists(first) else first] = cases_text(cases)
     if stories := found.tests("story"):
-        files[_free(root, _STORIES)] = stories_text(stories)
+        files[free_file(root, STORIES)] = stories_text(stories)
     if found.tasks:
-        files[_free(root, _TASKS)] = tasks_text(found.tasks)
+        files[free_file(root, TASKS)] = tasks_text(found.tasks)
     if found.training:
-        files[_free(root, _TRAINING)] = training_text(found.training)
+        files[free_file(root, TRAINING)] = training_text(found.training)
     return files
-
-
-def _free(root: Path, name: str) -> Path:
-    number = 1
-    while os.path.lexists(path := root / name.format(number)):
-        number += 1
-    return path

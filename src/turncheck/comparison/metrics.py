@@ -88,8 +88,8 @@ FAMILIES: Final = (
     _family(r"robustness\[.*\]\.failure_rate", "robustness", "lower"),
     _family(r"robustness\.failed", "robustness", "lower", "count"),
     _family(r"robustness\.variants", "robustness", "neither", "count"),
-    _family(r"strength\.score", "strength", "higher"),
-    _family(r"strength\.by_kind\[.*\]\.score", "strength", "higher"),
+    _family(r"strength\.(?:score|by_tests)", "strength", "higher"),
+    _family(r"strength\.by_kind\[.*\]\.(?:score|by_tests)", "strength", "higher"),
     _family(r"strength\.killed", "strength", "higher", "count"),
     _family(r"strength\.survived", "strength", "lower", "count"),
     _family(r"strength\.(?:equivalent|not_tried)", "strength", "neither", "count"),
@@ -108,7 +108,8 @@ _PLAIN_NAMES: Final = (
     "core.conversation_accuracy", "core.accuracy", "core.f1", "core.failed", "core.misunderstood",
     "core.as_written.passed", "e2e.passed", "e2e.failed",
     "batch.intent_success", "batch.f1", "batch.entity_success", "batch.passed", "batch[SUITE].f1",
-    "strength.score", "strength.survived", "robustness.failure_rate", "robustness[typo].failure_rate",
+    "strength.score", "strength.by_tests", "strength.survived",
+    "robustness.failure_rate", "robustness[typo].failure_rate",
     *(f"coverage.{kind}" for kind in COVERAGE_KINDS), COVERAGE_OF_CHANGES,
 )  # fmt: skip
 _OF_INTENT: Final = re.compile(rf"nlu\.intents\[(.*)\]\.{_SCORES}", re.DOTALL)
@@ -222,10 +223,7 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
             if report.batch.coverage.pooled is not None:
                 yield "batch.coverage.pooled", report.batch.coverage.pooled
             yield "batch.coverage.mean", report.batch.coverage.mean
-    if report.strength:
-        figures = ("score", "killed", "survived", "equivalent", "not_tried")
-        yield from ((f"strength.{field}", getattr(report.strength, field)) for field in figures)
-        yield from ((f"strength.by_kind[{group.name}].score", group.score) for group in report.strength.by_kind)
+    yield from _figures_of_mutants(report)
     if report.robustness:
         yield "robustness.failure_rate", report.robustness.failure_rate
         yield "robustness.entities.failure_rate", report.robustness.entities.failure_rate
@@ -235,6 +233,15 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
     for kind in COVERAGE_KINDS:
         if kind in report.coverage:
             yield f"coverage.{kind}", report.coverage[kind].share
+
+
+def _figures_of_mutants(report: Report) -> Iterator[tuple[str, Any]]:
+    if report.strength:
+        figures = ("score", "by_tests", "killed", "survived", "equivalent", "not_tried")
+        yield from ((f"strength.{field}", getattr(report.strength, field)) for field in figures)
+        for group in report.strength.by_kind:
+            yield f"strength.by_kind[{group.name}].score", group.score
+            yield f"strength.by_kind[{group.name}].by_tests", group.by_tests
 
 
 def _nlu_figures(report: Report) -> Iterator[tuple[str, Any]]:

@@ -34,9 +34,12 @@ def judged_mutants(report: Report) -> int:
 
 def strength_note(report: Report) -> Line:
     """Say what was noticed by whom, and what does not count."""
-    if report.strength is None:
+    strength = report.strength
+    if strength is None:
         return ()
-    return line(" ".join(_lines(report.strength)), *_to_write_next(report.strength.suggested))
+    by_validation = strength.by_tests is not None and strength.killed_by.get("validation")
+    alone = [f"By tests alone: {strength.by_tests:.2f}."] if by_validation else []
+    return line(" ".join([*alone, *_lines(strength)]), *_to_write_next(strength.suggested))
 
 
 def _to_write_next(suggested: Sequence[SuggestedTest]) -> Iterator[Span | str]:
@@ -74,7 +77,8 @@ def _figures(strength: Strength) -> Iterator[str]:
         yield f"No fault could be planted{where}: there is nothing to notice."
     else:
         noticed = f"{strength.killed} of {count(total, 'planted fault')} noticed"
-        yield f"Strength of the tests: {strength.score:.2f} ({noticed})"
+        alone = "" if strength.by_tests is None else f"; by tests alone {strength.by_tests:.2f}"
+        yield f"Strength of the tests: {strength.score:.2f} ({noticed}{alone})"
     yield from (f"  {text(words, 400)}" for words in _lines(strength))
     yield from _table("By kind", strength.by_kind)
     yield from _table("By file", strength.by_file)
@@ -87,7 +91,10 @@ def _table(title: str, groups: Sequence[MutantGroup]) -> Iterator[str]:
     yield f"{title}:"
     for group in groups:
         score = " – " if group.score is None else f"{group.score:.2f}"
-        yield f"  {text(group.name, 60):<{width}}  {score:>4}  {group.killed} of {group.killed + group.survived}"
+        # Said only where it is another one.
+        alone = "" if group.by_tests in {None, group.score} else f", by tests alone {group.by_tests:.2f}"
+        noticed = f"{group.killed} of {group.killed + group.survived}{alone}"
+        yield f"  {text(group.name, 60):<{width}}  {score:>4}  {noticed}"
 
 
 def _survivors(strength: Strength, folder: str) -> Iterator[str]:

@@ -39,6 +39,8 @@ class MutantGroup(Part, frozen=True, kw_only=True):
     """The kind, or the file's path."""
     score: float | None
     """killed / (killed + survived); ``None`` where there is nothing to kill."""
+    by_tests: float | None = None
+    """The same of tests alone, without what validation alone noticed."""
     killed: int
     """How many something noticed."""
     survived: int
@@ -86,6 +88,8 @@ class Strength(Part, frozen=True, kw_only=True):
     """Whether all mutants were meant, or those of the lines that the change touches."""
     score: float | None
     """killed / (killed + survived), 0 to 1; ``None`` where there is nothing to kill."""
+    by_tests: float | None = None
+    """The same of tests alone, without what validation alone noticed."""
     killed: int
     """How many something noticed, validation included."""
     survived: int

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from turncheck.ci.git import GitError, find_checkout
 from turncheck.ci.host import Base
@@ -14,8 +15,12 @@ from turncheck.run.find_base import BaseSearch
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from turncheck.ci.git import LinesOfChange
     from turncheck.ci.host import Host
     from turncheck.settings.options import Settings
+
+_OF_STORY: Final = re.compile(r"- *(story|rule) *:")
+_NAME_IN_MARKDOWN: Final = re.compile(r"## *(intent|synonym|lookup|regex) *:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +46,35 @@ def changed_lines(settings: Settings, host: Host) -> ChangedLines:
     except GitError as error:
         return ChangedLines(unknown=f"git: {error}")
     project = ProjectFolder(folder)
-    return ChangedLines({project.name(path): with_enclosing(changed, _text(path)) for path, changed in lines.items()})
+    return ChangedLines({project.name(path): touched_lines(changed, path) for path, changed in lines.items()})
 
 
-def with_enclosing(lines: frozenset[int], text: str) -> frozenset[int]:
-    """Return lines of a file with those that hold them by indentation.
+def touched_lines(change: LinesOfChange, path: Path) -> frozenset[int]:
+    """Return the lines of a file that a change touches: its own, those that hold them, and what is under a new name.
 
-    Who changes a threshold changes its component, and who changes a line of a response's text that response.
+    Who changes a threshold changes its component, and who changes a line of a response's text that response. Who
+    renames an intent changes all of its sentences, who renames a form its questions; the name of a story or rule
+    is nothing that an assistant knows.
+    """
+    text = _text(path)
+    lines = change.written | change.beside
+    if path.suffix.lower() == ".md":
+        return with_enclosing(lines, text) | _under_headings(change.written, text)
+    return with_enclosing(lines, text, names=change.written)
 
-    >>> sorted(with_enclosing(frozenset({4}), "slots:\\n  size:\\n    values:\\n    - small\\n  name:\\n"))
+
+def with_enclosing(lines: frozenset[int], text: str, names: frozenset[int] = frozenset()) -> frozenset[int]:
+    """Return lines of a file with those that hold them by indentation, and those that ``names`` hold.
+
+    >>> domain = "slots:\\n  size:\\n    values:\\n    - small\\n  name:\\n"
+    >>> sorted(with_enclosing(frozenset({4}), domain))
+    [1, 2, 3, 4]
+    >>> sorted(with_enclosing(frozenset({2}), domain, names=frozenset({2})))
     [1, 2, 3, 4]
     """
     found = set(lines)
     holders: list[tuple[int, bool, int]] = []  # indentation, whether it is an entry of a list, number of the line
+    naming: set[int] = set()
     for number, line in enumerate(text.split("\n"), start=1):
         said = line.lstrip(" ")
         if not said or said.startswith("#"):
@@ -64,7 +85,24 @@ def with_enclosing(lines: frozenset[int], text: str) -> frozenset[int]:
             holders.pop()
         if number in lines:
             found |= {holder for _, _, holder in holders}
+        if any(holder in naming for _, _, holder in holders):
+            found.add(number)
+        # A section's name is always the same: only what follows it on its line can be new.
+        if number in names and (depth or is_entry) and not _OF_STORY.match(said):
+            naming.add(number)
         holders.append((depth, is_entry, number))
+    return frozenset(found)
+
+
+def _under_headings(written: frozenset[int], text: str) -> frozenset[int]:
+    """Return the lines of a Markdown file that are under a new name of an intent, a synonym, a table or a pattern."""
+    found: set[int] = set()
+    is_new = False
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.startswith("##"):
+            is_new = number in written and _NAME_IN_MARKDOWN.match(line) is not None
+        if is_new:
+            found.add(number)
     return frozenset(found)
 
 

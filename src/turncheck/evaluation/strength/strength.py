@@ -141,6 +141,7 @@ def _section(results: Sequence[MutantResult], not_tried: int, run: StrengthRun, 
     return Strength(
         scope="all" if run.changed is None else "changed",
         score=score_of(ordered),
+        by_tests=score_of(ordered, by_tests=True),
         killed=sum(one.outcome == "killed" for one in ordered),
         survived=sum(one.outcome == "survived" for one in ordered),
         equivalent=sum(one.outcome == "equivalent" for one in ordered),
@@ -153,11 +154,14 @@ def _section(results: Sequence[MutantResult], not_tried: int, run: StrengthRun, 
     )
 
 
-def score_of(results: Iterable[MutantResult]) -> float | None:
-    """Return killed / (all - equivalent); ``None`` where there is nothing to kill."""
-    outcomes = Counter(one.outcome for one in results)
-    judged = outcomes["killed"] + outcomes["survived"]
-    return outcomes["killed"] / judged if judged else None
+def score_of(results: Iterable[MutantResult], *, by_tests: bool = False) -> float | None:
+    """Return killed / (all - equivalent); ``None`` where there is nothing to kill.
+
+    ``by_tests``: what validation alone noticed counts as survived.
+    """
+    judged = [one for one in results if one.outcome != "equivalent"]
+    killed = sum(one.outcome == "killed" and not (by_tests and one.by == "validation") for one in judged)
+    return killed / len(judged) if judged else None
 
 
 def _groups(results: Sequence[MutantResult], name: Callable[[MutantResult], str]) -> tuple[MutantGroup, ...]:
@@ -168,6 +172,7 @@ def _groups(results: Sequence[MutantResult], name: Callable[[MutantResult], str]
         MutantGroup(
             name=key,
             score=score_of(group),
+            by_tests=score_of(group, by_tests=True),
             killed=sum(one.outcome == "killed" for one in group),
             survived=sum(one.outcome == "survived" for one in group),
             equivalent=sum(one.outcome == "equivalent" for one in group),
