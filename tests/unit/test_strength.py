@@ -17,6 +17,7 @@ from turncheck.evaluation.strength.mutants import mutants_of
 from turncheck.evaluation.strength.strength import StrengthRun, evaluate_strength
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project, read_story_files
+from turncheck.render.strength_text import strength_note
 from turncheck.report.codec import decode
 from turncheck.report.model import MutantResult, Strength
 from turncheck.validation.project_tests import ProjectTests
@@ -248,6 +249,12 @@ def test_the_command_tells_survivors_with_their_places(
     report = decode(json.read_bytes())
     assert report.strength is not None
     assert f"{report.strength.score:.2f}" in told
+    of = [one for one in report.strength.mutants if one.outcome != "equivalent"]
+    by_tests = [one for one in of if one.outcome == "killed" and one.by != "validation"]
+    assert 0 < len(by_tests) < report.strength.killed
+    assert report.strength.by_tests == len(by_tests) / len(of)
+    assert f"noticed; by tests alone {report.strength.by_tests:.2f})" in told
+    assert f"By tests alone: {report.strength.by_tests:.2f}." in str(strength_note(report))
 
 
 def test_a_project_without_tests_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -277,12 +284,14 @@ def test_a_run_tries_the_tests_only_where_somebody_asks(
 
     capsys.readouterr()
     asked = [*command, "--strength", "all", "--strength-budget", "0", "--thresholds", "strength.score >= 0.99"]
+    asked += ["strength.by_tests >= 0.1"]
     assert run_command_line([*asked, "--out", "asked"]) == 1
     report = decode(Path("asked/report.json").read_bytes())
     assert report.strength is not None
     assert report.core == plain.core
     told = capsys.readouterr().out
     assert "failed  threshold: strength.score >= 0.99" in told
+    assert "passed  threshold: strength.by_tests >= 0.1" in told
     comment = Path("asked/comment.md").read_text("utf-8")
     assert "Planted faults noticed" in comment
     assert f"No test notices if this is lost ({report.strength.survived} of" in comment
