@@ -36,6 +36,8 @@ _MARGIN: Final = 16
 _SIZE: Final = 15
 _LINE: Final = 21
 _LARGEST_SIDE: Final = 12_000
+_BAND: Final = 512
+"""Lines that are drawn at a time."""
 _DARK: Final = 0.75
 _LONGEST_LABEL: Final = 40
 _MANY_LABELS: Final = 40
@@ -77,60 +79,102 @@ class Picture:
 
 
 def draw_matrix(matrix: Matrix, title: Sequence[str]) -> Picture:
-    """Draw a matrix below the lines of its title; a cell is the darker the larger its share of its row."""
-    image = _drawn(matrix, title)
-    pixels = image.tobytes()
-    length = 3 * image.width
-    lines = b"".join(b"\0" + pixels[at : at + length] for at in range(0, len(pixels), length))
-    return Picture(image.width, image.height, zlib.compress(lines, 3))
+    """Draw a matrix below the lines of its title; a cell is the darker the larger its share of its row.
+
+    It is drawn in bands: all of a large one at once would take more memory than what it is about.
+    """
+    drawing = _Drawing.of(matrix, title)
+    packer = zlib.compressobj(3)
+    packed = []
+    for upper in range(0, drawing.height, _BAND):
+        pixels = drawing.band(upper, min(_BAND, drawing.height - upper)).tobytes()
+        length = 3 * drawing.width
+        lines = b"".join(b"\0" + pixels[at : at + length] for at in range(0, len(pixels), length))
+        packed.append(packer.compress(lines))
+    return Picture(drawing.width, drawing.height, b"".join((*packed, packer.flush())))
 
 
-def _drawn(matrix: Matrix, title: Sequence[str]) -> Image:
-    from PIL import Image, ImageDraw  # imported on drawing alone
+@dataclass(frozen=True, slots=True)
+class _Drawing:
+    """Where everything is in the picture of a matrix, in pixels.
 
-    font = _font()
-    names = [shown_label(label) for label in matrix.labels]
-    room = math.ceil(max(font.getlength(name) for name in names)) + 2 * _MARGIN
-    on_all_sides = len(names) > _MANY_LABELS
-    behind = room if on_all_sides else _MARGIN
-    top = len(title) * _LINE + _MARGIN + room
-    cell = max(1, min(_CELL, (_LARGEST_SIDE - top - behind) // len(names)))
-    side = cell * len(names)
-    widest = math.ceil(max(font.getlength(line) for line in title))
-    image = Image.new("RGB", (max(room + side + behind, widest + 2 * _MARGIN), top + side + behind), "white")
-    draw = ImageDraw.Draw(image)
-    for number, line in enumerate(title):
-        draw.text((_MARGIN, _MARGIN + number * _LINE), line, font=font, fill="black")
-    for number, name in enumerate(names):
-        middle = number * cell + cell // 2
-        draw.text((room - _MARGIN // 2, top + middle), name, font=font, fill="black", anchor="rm")
-        upright = _upright(name, font)
-        left = room + middle - upright.width // 2
-        image.paste(upright, (left, top - _MARGIN // 2 - upright.height))
-        if on_all_sides:
-            draw.text((room + side + _MARGIN // 2, top + middle), name, font=font, fill="black", anchor="lm")
-            image.paste(upright, (left, top + side + _MARGIN // 2))
-    _fill(draw, matrix, room=room, top=top, cell=cell)
-    for edge in range(0, side + 1, cell):
-        draw.line([(room, top + edge), (room + side, top + edge)], fill=_GRID)
-        draw.line([(room + edge, top), (room + edge, top + side)], fill=_GRID)
-    return image
+    ``names`` are the labels as they are shown, ``room`` is what they need, ``behind`` what is beyond the cells,
+    ``top`` where the cells begin, ``of_row`` the sum of each row.
+    """
 
+    matrix: Matrix
+    title: Sequence[str]
+    names: Sequence[str]
+    of_row: Mapping[str, int]
+    room: int
+    behind: int
+    top: int
+    cell: int
+    width: int
+    height: int
 
-def _fill(draw: ImageDraw, matrix: Matrix, *, room: int, top: int, cell: int) -> None:
-    """Fill each cell and write its count."""
-    font = _font()
-    place = {label: number for number, label in enumerate(matrix.labels)}
-    of_row: Counter[str] = Counter()
-    for (expected, _), count in matrix.cells.items():
-        of_row[expected] += count
-    for (expected, predicted), count in sorted(matrix.cells.items()):
-        strength = 0.3 + 0.7 * count / of_row[expected]
-        left, upper = room + place[predicted] * cell, top + place[expected] * cell
-        colour = _mixed(RIGHT if expected == predicted else WRONG, strength)
-        draw.rectangle([(left, upper), (left + cell, upper + cell)], fill=colour)
-        ink = "white" if strength > _DARK else "black"
-        draw.text((left + cell // 2, upper + cell // 2), str(count), font=font, fill=ink, anchor="mm")
+    @classmethod
+    def of(cls, matrix: Matrix, title: Sequence[str]) -> _Drawing:
+        """Measure the texts and lay out the picture."""
+        font = _font()
+        names = [shown_label(label) for label in matrix.labels]
+        room = math.ceil(max(font.getlength(name) for name in names)) + 2 * _MARGIN
+        behind = room if len(names) > _MANY_LABELS else _MARGIN
+        top = len(title) * _LINE + _MARGIN + room
+        cell = max(1, min(_CELL, (_LARGEST_SIDE - top - behind) // len(names)))
+        side = cell * len(names)
+        widest = math.ceil(max(font.getlength(line) for line in title))
+        of_row: Counter[str] = Counter()
+        for (expected, _), count in matrix.cells.items():
+            of_row[expected] += count
+        width = max(room + side + behind, widest + 2 * _MARGIN)
+        return cls(matrix, title, names, of_row, room, behind, top, cell, width, top + side + behind)
+
+    def band(self, upper: int, height: int) -> Image:
+        """Draw the picture's lines from ``upper`` on."""
+        from PIL import Image, ImageDraw  # imported on drawing alone
+
+        font = _font()
+        image = Image.new("RGB", (self.width, height), "white")
+        draw = ImageDraw.Draw(image)
+        top = self.top - upper
+        side = self.cell * len(self.names)
+        on_all_sides = len(self.names) > _MANY_LABELS
+        for number, line in enumerate(self.title):
+            draw.text((_MARGIN, _MARGIN + number * _LINE - upper), line, font=font, fill="black")
+        for number, name in enumerate(self.names):
+            middle = number * self.cell + self.cell // 2
+            if -_LINE < top + middle < height + _LINE:
+                draw.text((self.room - _MARGIN // 2, top + middle), name, font=font, fill="black", anchor="rm")
+                if on_all_sides:
+                    place = (self.room + side + _MARGIN // 2, top + middle)
+                    draw.text(place, name, font=font, fill="black", anchor="lm")
+            if top > 0 or (on_all_sides and top + side < height):
+                upright = _upright(name, font)
+                left = self.room + middle - upright.width // 2
+                image.paste(upright, (left, top - _MARGIN // 2 - upright.height))
+                if on_all_sides:
+                    image.paste(upright, (left, top + side + _MARGIN // 2))
+        self._fill(draw, top, height)
+        for edge in range(0, side + 1, self.cell):
+            draw.line([(self.room, top + edge), (self.room + side, top + edge)], fill=_GRID)
+            draw.line([(self.room + edge, top), (self.room + edge, top + side)], fill=_GRID)
+        return image
+
+    def _fill(self, draw: ImageDraw, top: int, height: int) -> None:
+        """Fill each cell of a band and write its count."""
+        font = _font()
+        place = {label: number for number, label in enumerate(self.matrix.labels)}
+        for (expected, predicted), count in sorted(self.matrix.cells.items()):
+            left, upper = self.room + place[predicted] * self.cell, top + place[expected] * self.cell
+            if not -self.cell - _LINE < upper < height + _LINE:
+                continue
+            strength = 0.3 + 0.7 * count / self.of_row[expected]
+            colour = _mixed(RIGHT if expected == predicted else WRONG, strength)
+            draw.rectangle([(left, upper), (left + self.cell, upper + self.cell)], fill=colour)
+            ink = "white" if strength > _DARK else "black"
+            middle = (left + self.cell // 2, upper + self.cell // 2)
+            draw.text(middle, str(count), font=font, fill=ink, anchor="mm")
 
 
 def _mixed(colour: str, strength: float) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from turncheck.validation.findings import found
 from turncheck.validation.words import normalised, plain_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.messages.finding import Finding
     from turncheck.project.nlu_data import Example
@@ -25,7 +25,7 @@ SIMILARITY: Final = 0.9
 _FEWEST_WORDS: Final = 4
 _FEWEST_CONSONANTS: Final = 4
 _DOUBLED: Final = re.compile(r"(.)\1+")
-_WITHOUT_VOWELS: Final = str.maketrans("", "", "aeiouy")
+_VOWELS: Final = re.compile("[aeiouy]+")
 _MOST_WORDS: Final = 30
 _MOST_RIVALS: Final = 8
 _LONGEST: Final = 500
@@ -63,7 +63,9 @@ def near_duplicates(examples: Sequence[Example]) -> Iterator[tuple[Example, Exam
         if not example.base_intent:
             continue
         words = plain_words(example.text)
-        keys = [key for key in _signatures(words) if key in shared]
+        keys = shared.of(words)
+        if not keys:
+            continue
         rival = _near(example, words, keys, buckets, SIMILARITY)
         if rival is not None and example.text not in reported:
             reported.add(example.text)
@@ -73,38 +75,55 @@ def near_duplicates(examples: Sequence[Example]) -> Iterator[tuple[Example, Exam
 
 
 class _SharedSignatures:
-    """Which signatures may occur in more than one intent: small tables by hash, which are right or say "maybe".
+    """Which signatures may occur in more than one intent: tables by hash, which are right or say "maybe".
 
-    Most signatures belong to one sentence; keeping a bucket for each would take more memory than all the rest.
+    Most signatures belong to one sentence; keeping a bucket for each would take more memory than all the rest. The
+    tables grow with the sentences, some eight signatures each: in full ones all would be "maybe".
     """
 
     _NOBODY, _SEVERAL = 0, 0xFFFF
-    _BITS = 22
+    _FEWEST_BITS, _MOST_BITS = 16, 28
+    _SLOTS_OF_A_SENTENCE = 32
 
     def __init__(self, examples: Sequence[Example]) -> None:
-        size = 1 << self._BITS if len(examples) > 10_000 else 1 << 16
+        wanted = (len(examples) * self._SLOTS_OF_A_SENTENCE).bit_length()
+        self._bits = min(max(wanted, self._FEWEST_BITS), self._MOST_BITS)
+        size = 1 << self._bits
         self._mask = size - 1
         self._tables = (array("H", bytes(2 * size)), array("H", bytes(2 * size)))
         numbers: dict[str, int] = {}
         for example in examples:
             if example.base_intent:
                 owner = 1 + numbers.setdefault(example.base_intent, len(numbers)) % (self._SEVERAL - 1)
-                for key in _signatures(plain_words(example.text)):
-                    self._add(key, owner)
+                self._add(_codes(plain_words(example.text)), owner)
 
-    def _add(self, key: tuple[str, ...], owner: int) -> None:
-        code = hash(key)
-        for table in self._tables:
-            slot = code & self._mask
-            known = table[slot]
-            if known != owner:
-                table[slot] = owner if known == self._NOBODY else self._SEVERAL
-            code >>= self._BITS
-
-    def __contains__(self, key: tuple[str, ...]) -> bool:
+    def _add(self, codes: Iterable[int], owner: int) -> None:
         one, other = self._tables
-        code = hash(key)
-        return one[code & self._mask] == self._SEVERAL == other[code >> self._BITS & self._mask]
+        mask, bits = self._mask, self._bits
+        for code in codes:
+            slot = code & mask
+            known = one[slot]
+            if known != owner:
+                one[slot] = self._SEVERAL if known else owner
+            slot = code >> bits & mask
+            known = other[slot]
+            if known != owner:
+                other[slot] = self._SEVERAL if known else owner
+
+    def _holds(self, code: int) -> bool:
+        one, other = self._tables
+        return one[code & self._mask] == self._SEVERAL == other[code >> self._bits & self._mask]
+
+    def of(self, words: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """The signatures of a sentence that others may have; most sentences have none."""
+        if not any(map(self._holds, _codes(words))):
+            return []
+        ordered = tuple(sorted(words))
+        return [
+            key
+            for key, code in zip(_signatures(ordered, words), _codes(ordered, words), strict=True)
+            if self._holds(code)
+        ]
 
 
 def _near(
@@ -160,7 +179,7 @@ def _ratio(one: str, other: str, threshold: float) -> float:
     return matcher.ratio()
 
 
-def _signatures(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _signatures(ordered: tuple[str, ...], words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """The words in the order of the alphabet and, for sentences of middling length, without each one of them.
 
     Two sentences of which one has a word more, or another word, or the same words in another order, share a signature;
@@ -168,14 +187,35 @@ def _signatures(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """
     if not words:
         return
-    ordered = tuple(sorted(words))
     yield ordered
-    consonants = _DOUBLED.sub(r"\1", "".join(words).translate(_WITHOUT_VOWELS))
+    consonants = _consonants(words)
     if len(consonants) >= _FEWEST_CONSONANTS:
         yield ("", consonants)
     if _FEWEST_WORDS <= len(words) <= _MOST_WORDS:
         for position in range(len(words)):
             yield ordered[:position] + ordered[position + 1 :]
+
+
+def _codes(ordered: tuple[str, ...], words: tuple[str, ...] | None = None) -> list[int]:
+    """A hash of each signature, in their order, or in another one where the words are not ``ordered``.
+
+    That of some words is the sum of theirs, which needs neither an order nor a signature: there are millions.
+    """
+    if not ordered:
+        return []
+    hashes = [hash(word) for word in ordered]
+    every = sum(hashes)
+    codes = [every]
+    consonants = _consonants(ordered if words is None else words)
+    if len(consonants) >= _FEWEST_CONSONANTS:
+        codes.append(~hash(consonants))
+    if _FEWEST_WORDS <= len(hashes) <= _MOST_WORDS:
+        codes += [every - one for one in hashes]
+    return codes
+
+
+def _consonants(words: tuple[str, ...]) -> str:
+    return _DOUBLED.sub(r"\1", _VOWELS.sub("", "".join(words)))
 
 
 def check_templates(facts: Facts) -> Iterator[Finding]:
