@@ -13,12 +13,12 @@ import pytest
 import requests
 from fake_kore import BOT, CLIENT, LIMITED, SECRET, Call, FakeKore, Raw, Suite, answer, refusal, serving
 
+from turncheck.engines.kore.answer_shapes import read_json
 from turncheck.engines.kore.answers import (
     read_accepted,
     read_export,
     read_file_id,
     read_imported,
-    read_json,
     read_link,
     read_message,
     read_state,

@@ -17,7 +17,8 @@ from turncheck.engines.rasa_server import answers
 from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError
 from turncheck.engines.rasa_server.conversation import RasaConversations
 from turncheck.engines.rasa_server.engine import RasaNlu, RasaPolicies, describe
-from turncheck.evaluation.e2e import CaseRun, evaluate_cases
+from turncheck.evaluation.e2e import evaluate_cases
+from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.evaluation.nlu import evaluate_held_out
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.messages.engine_errors import CutShortError, EngineError

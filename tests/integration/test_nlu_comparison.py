@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from distributed import LocalCluster
 
-from turncheck.commands import compare_pipelines as nlu_comparison
+from turncheck.commands import pipeline_fits
 from turncheck.commands.compare_pipelines import run_compare_nlu
 from turncheck.commands.nlu import NluTestOptions, config_files
 from turncheck.commands.nlu_output import NluOutput
@@ -23,7 +23,7 @@ from turncheck.process.screen import Screen
 from turncheck.settings.options import Settings
 
 if TYPE_CHECKING:
-    from turncheck.commands.compare_pipelines import Outcome, Task
+    from turncheck.commands.pipeline_fits import Outcome, Task
 
 CASE = Path(__file__).parent.parent / "oracle" / "nlu" / "comparison"
 PROJECT = CASE / "project"
@@ -67,7 +67,7 @@ def test_the_tree_is_rasas_and_a_little_more(tmp_path: Path, capsys: pytest.Capt
 def test_a_finished_fit_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fits: list[str] = []
     stop_after = 2
-    real = nlu_comparison.fit_and_judge
+    real = pipeline_fits.fit_and_judge
 
     def counted(task: Task) -> Outcome:
         if len(fits) == stop_after:
@@ -75,7 +75,7 @@ def test_a_finished_fit_is_not_done_again(tmp_path: Path, monkeypatch: pytest.Mo
         fits.append(task.folder)
         return real(task)
 
-    monkeypatch.setattr(nlu_comparison, "fit_and_judge", counted)
+    monkeypatch.setattr(pipeline_fits, "fit_and_judge", counted)
     with pytest.raises(KeyboardInterrupt):
         compare(tmp_path / "interrupted")
     stop_after = 99

@@ -16,7 +16,8 @@ from turncheck.commands.shell import message_lines
 from turncheck.engines.action_server.server import CallFailedError, Reply, read_reply
 from turncheck.engines.embedded.actions.base import ActionRejectedError
 from turncheck.engines.embedded.engines import EmbeddedEngines
-from turncheck.evaluation.e2e import CaseRun, evaluate_cases
+from turncheck.evaluation.e2e import evaluate_cases
+from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project
 from turncheck.render.e2e_text import e2e_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from report_builder import finding, report
 
-from turncheck.comparison.changed_cases import changed_findings
+from turncheck.comparison.changed_findings import changed_findings
 from turncheck.render.sinks.markdown import marker
 
 SAID = "The rule 'a' contradicts the story 'b' (data/stories.yml:{line}:3)."

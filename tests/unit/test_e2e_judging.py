@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from turncheck.commands.e2e import Progress, results_yaml
 from turncheck.engines.conversation import CustomAction, Turn
-from turncheck.evaluation.e2e import CaseRun, evaluate_cases
+from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_assertions import judge_assertions
+from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.evaluation.e2e_steps import judge_steps, same
 from turncheck.messages.engine_errors import CutShortError
 from turncheck.messages.errors import UserError

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turncheck.engines.kore import answers
-from turncheck.engines.kore.answers import UnreadableError
+from turncheck.engines.kore.answer_shapes import UnreadableError, read_json
 from turncheck.engines.kore.client import shown
 from turncheck.engines.kore.pace import WINDOWS, Clock, Pace
 from turncheck.engines.kore.run_report import ReportError, answers_to, read_report
@@ -77,7 +77,7 @@ def is_judged(given_answers: tuple[UtteranceAnswer, ...]) -> None:
 @given(spoiled() | JSON)
 @settings(max_examples=400, deadline=None)
 def test_any_answer_is_a_value_or_unreadable(document: Any) -> None:
-    told = answers.read_json(json.dumps(document).encode())
+    told = read_json(json.dumps(document).encode())
     for read in READERS:
         try:
             found = read(told)
@@ -92,18 +92,18 @@ def test_any_answer_is_a_value_or_unreadable(document: Any) -> None:
 @settings(deadline=None)
 def test_any_bytes_are_json_or_unreadable(content: bytes) -> None:
     with suppress(UnreadableError):
-        answers.read_json(content)
+        read_json(content)
 
 
 def test_what_json_can_hold_and_a_report_cannot_is_met() -> None:
     winner = b'{"response": {"finalResolver": {"winningIntent": [{"intent": "a\\ud800b", "score": '
     for score in (b"1e999", b"NaN", b"-Infinity", b"1" * 400):
-        found = answers.read_understood(answers.read_json(winner + score + b"}]}}}"))
+        found = answers.read_understood(read_json(winner + score + b"}]}}}"))
         assert found.intents == ("a\N{REPLACEMENT CHARACTER}b",)
         assert found.scores == {}
     for deep in (b"[" * 100_000, b'{"a":' * 100_000):
         with pytest.raises(UnreadableError):
-            answers.read_json(deep)
+            read_json(deep)
     with pytest.raises(UnreadableError, match="more than 3,000 characters"):
         answers.read_accepted({"requestId": "x" * 4000})
 

@@ -13,7 +13,8 @@ from tools.fuzzing.trial import PLANTED, Trial, as_json, without_network
 from turncheck.commands.shell import message_lines
 from turncheck.engines.action_server.choice import choose_server
 from turncheck.engines.embedded.engines import EmbeddedEngines
-from turncheck.evaluation.e2e import CaseRun, evaluate_cases
+from turncheck.evaluation.e2e import evaluate_cases
+from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.project.e2e.cases import read_cases

@@ -1,41 +1,26 @@
-"""``turncheck test nlu --config a.yml b.yml``: several pipelines on the same data, in parallel, resumable.
-
-Each fit is written as soon as it is done, with a key of all that it depends on; what is there under the same key is
-not done again. The results do not depend on where the fits ran: here, in other processes, or on a Dask cluster.
-"""
+"""``turncheck test nlu --config a.yml b.yml``: several pipelines on the same data, in parallel, resumable."""
 
 from __future__ import annotations
 
-import json
 import sys
-from collections import defaultdict
-from dataclasses import dataclass, replace
-from hashlib import sha256
-from math import fsum, sqrt
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
-from turncheck import __version__
 from turncheck.commands.nlu import NluTestOptions, needed_responses, read_judged
+from turncheck.commands.pipeline_fits import new_task, run_tasks
+from turncheck.commands.pipeline_results import advice_text, write_results
 from turncheck.engines.capabilities import NLU_PARTS
-from turncheck.engines.embedded.model_archive import MemberWriter, write_model
-from turncheck.engines.embedded.models import SUFFIX, has_custom_components
-from turncheck.evaluation.nlu import evaluate_held_out
-from turncheck.evaluation.pipelines import FEWEST_EXAMPLES, WORTHWHILE, Advice, RunPlan, Score, advise, plan_runs
+from turncheck.evaluation.pipelines import FEWEST_EXAMPLES, RunPlan, advise, plan_runs
 from turncheck.messages.errors import EXIT_OK, UserError
-from turncheck.messages.plurals import count
-from turncheck.process.temporary import temporary_folder
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml, write_responses_yaml
-from turncheck.project.nlu_data import NluData
 from turncheck.project.reader import read_project
-from turncheck.publishing.files import write_all, write_file
-from turncheck.render.nlu_comparison import CurvePoint, draw_curves, figures_json, results_json
-from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files
+from turncheck.publishing.files import write_all
+from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import text
-from turncheck.report.model import ProjectInfo
 from turncheck.run.reading import ensure_there
-from turncheck.run.report_of import project_info, report_of
+from turncheck.run.report_of import project_info
 from turncheck.run.trainable import ensure_readable, read_assistant
 from turncheck.work.choice import workplace_of
 
@@ -43,48 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.commands.nlu_output import NluOutput
-    from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
-    from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
     from turncheck.process.screen import Screen
-    from turncheck.project.model import Config, Project, Response
-    from turncheck.settings.options import Settings
-    from turncheck.work.workplace import Workplace
-
-_DONE: Final = "done.json"
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One fit: a pipeline in one run at one percentage. ``project`` holds what it trains on."""
-
-    pipeline: str
-    run: int
-    percentage: int
-    project: Project
-    test: NluData
-    seed: int
-    key: str
-    output: NluOutput
-    allow_custom_code: bool
-    vectors: SentenceVectors | None
-
-    @property
-    def model(self) -> str:
-        """Where its model goes, below the output folder: Rasa's path."""
-        return f"run_{self.run}/{self.percentage}%_exclusion/{self.pipeline}{SUFFIX}"
-
-    @property
-    def folder(self) -> str:
-        """Where its report goes: Rasa's path."""
-        return f"run_{self.run}/{self.percentage}%_exclusion/{self.pipeline}_report"
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a fit gave: its score, and the files to write."""
-
-    score: Score
-    files: tuple[Rendered, ...]
+    from turncheck.project.model import Config, Response
+    from turncheck.project.nlu_data import NluData
 
 
 def run_compare_nlu(
@@ -125,7 +71,7 @@ def run_compare_nlu(
     of_each = replace(output, rasa_files=major, plots=output.plots and major >= NAMED_AS_TODAY)
     vectors = chosen_vectors(settings.vectors, data)
     tasks = [
-        _task(
+        new_task(
             replace(project, config=config),
             data,
             name,
@@ -140,10 +86,10 @@ def run_compare_nlu(
         for name, config in pipelines.items()
     ]
     with workplace_of(settings, screen) as work:
-        scores = _run_tasks(tasks, output.folder, screen, work)
+        scores = run_tasks(tasks, output.folder, screen, work)
     advice = advise(plans, scores)
-    _write_results(plans, scores, advice, output, screen)
-    sys.stdout.write("\n".join([*_advice_text(advice), ""]))
+    write_results(plans, scores, advice, output, screen)
+    sys.stdout.write("\n".join([*advice_text(advice), ""]))
     return EXIT_OK
 
 
@@ -194,222 +140,3 @@ def _write_data(
                 Rendered(f"{train}/responses.{suffix}", kind, needed),
             ]
         write_all(folder, files)
-
-
-def _task(
-    project: Project,
-    data: NluData,
-    pipeline: str,
-    plan: RunPlan,
-    percentage: int,
-    *,
-    settings: Settings,
-    output: NluOutput,
-    vectors: SentenceVectors | None,
-) -> Task:
-    """The project goes to other processes: without its stories and without the text of its files."""
-    trained = replace(data, examples=tuple(replace(one, origin=None) for one in plan.included[percentage]))
-    test = NluData(tuple(replace(one, origin=None) for one in plan.test))
-    # A worker has a current folder of its own.
-    light = replace(project, root=project.root.absolute(), nlu=trained, stories=(), rules=(), findings=(), files=())
-    pieces = (
-        __version__,
-        str(settings.seed),
-        repr([(component.name, dict(component.parameters)) for component in project.config.pipeline or ()]),
-        repr(project.config.language),
-        write_nlu_yaml(trained),
-        write_nlu_yaml(test),
-        write_responses_yaml(project.domain.responses.values()),
-        repr((output.plots, output.errors, output.successes, settings.allow_custom_code, vectors and vectors.digest)),
-    )
-    key = sha256("\0".join(pieces).encode("utf-8", "surrogatepass")).hexdigest()
-    custom = settings.allow_custom_code
-    return Task(pipeline, plan.number, percentage, light, test, settings.seed, key, output, custom, vectors)
-
-
-# --- running ---------------------------------------------------------------------------------------------------------
-
-
-def _run_tasks(tasks: Sequence[Task], folder: Path, screen: Screen, work: Workplace) -> list[Score]:
-    """Run what is not done yet; the scores come back in the order of the tasks."""
-    done = {task.key: score for task in tasks if (score := _finished(task, folder)) is not None}
-    if done:
-        screen.note(f"{len(done)} of {count(len(tasks), 'fit')} done already and kept.")
-    missing = [task for task in tasks if task.key not in done]
-    with screen.step("fits", f"Fitting {count(len(missing), 'engine')}"):
-        # As they come, so that an interrupted comparison keeps what is finished.
-        for number, outcome in work.each(_fit, None, missing, total=len(missing), kind="fit"):
-            task, score = missing[number], outcome.score
-            state = json.dumps(
-                {"key": task.key, "f1": score.f1, "correct": score.correct, "failed": score.failed}, indent=None
-            )
-            write_all(folder, outcome.files)
-            write_file(folder / task.folder / _DONE, state.encode())
-            done[task.key] = score
-            why = f" (cannot be trained: {text(score.failed)})" if score.failed else ""
-            screen.note(f"run {task.run}, {task.percentage} % left out, {task.pipeline}: F1 {score.f1:.3f}{why}")
-    return [replace(done[task.key], pipeline=task.pipeline, run=task.run, percentage=task.percentage) for task in tasks]
-
-
-def _finished(task: Task, folder: Path) -> Score | None:
-    """Return the score of a fit that was finished earlier; anything else that is there is done again."""
-    path = folder / task.folder / _DONE
-    try:
-        state = json.loads(path.read_bytes())
-        if state["key"] != task.key:
-            return None
-        correct = tuple(bool(entry) for entry in state["correct"])
-        return Score(task.pipeline, task.run, task.percentage, float(state["f1"]), correct, state["failed"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _fit(_: None, task: Task) -> Outcome:
-    return fit_and_judge(task)
-
-
-def fit_and_judge(task: Task) -> Outcome:
-    """Train one pipeline, judge the run's test sentences, render its report."""
-    from threadpoolctl import threadpool_limits  # comes with scikit-learn
-
-    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # imports scikit-learn
-
-    trainer = EmbeddedNluTrainer(task.seed, task.allow_custom_code, vectors=task.vectors)
-    with threadpool_limits(limits=1):
-        try:
-            engine = trainer.fit(task.project)
-        except UserError as error:
-            return Outcome(Score(task.pipeline, task.run, task.percentage, 0.0, (), str(error)), ())
-        measured = evaluate_held_out(task.project, engine, task.test)
-    section = measured.section
-    major = max(task.output.rasa_files or 0, 1)
-    files = nlu_files(section, successes=task.output.successes, errors=task.output.errors, major=major)
-    if task.output.plots:
-        from turncheck.render.plots import nlu_plots  # imports matplotlib
-
-        name = f"{task.project.name}, {task.pipeline}, {task.percentage} % left out"
-        files += nlu_plots(report_of(ProjectInfo(name=name), task.seed, nlu=section))
-    correct = tuple(prediction.correct for prediction in section.predictions)
-    score = Score(task.pipeline, task.run, task.percentage, section.intents.f1 if section.intents else 0.0, correct)
-    report_files = (replace(file, name=f"{task.folder}/{file.name}") for file in files)
-    return Outcome(score, (*_model(engine, task), *report_files))
-
-
-def _model(engine: EmbeddedNluEngine, task: Task) -> tuple[Rendered, ...]:
-    """Return the model file; none where the project's own code takes part, which a model cannot hold."""
-    if task.allow_custom_code and has_custom_components(task.project):
-        return ()
-    from turncheck.engines.embedded.nlu.persistence import write_nlu
-
-    writer = MemberWriter()
-    write_nlu(writer, engine)
-    with temporary_folder("model") as folder:
-        path = Path(folder) / "model"
-        write_model(path, writer, fingerprint=task.key, parts=("nlu",))
-        return (Rendered(task.model, "application/gzip", path.read_bytes()),)
-
-
-# --- results ---------------------------------------------------------------------------------------------------------
-
-
-def _write_results(
-    plans: Sequence[RunPlan], scores: Sequence[Score], advice: Advice, output: NluOutput, screen: Screen
-) -> None:
-    table: dict[str, list[list[float]]] = {}
-    for score in scores:
-        rows = table.setdefault(score.pipeline, [[] for _ in plans])
-        rows[score.run - 1].append(score.f1)
-    files = [results_json(table), figures_json(_figures(plans, scores, advice))]
-    if output.plots:
-        with screen.step("plots", "Drawing"):
-            files += draw_curves(_curves(plans, scores))
-    write_all(output.folder, files)
-    screen.note(f"Results are in {output.folder}")
-
-
-def _curves(plans: Sequence[RunPlan], scores: Sequence[Score]) -> dict[str, list[CurvePoint]]:
-    by_point: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for score in scores:
-        by_point[score.pipeline][score.percentage].append(score.f1)
-    sizes = {
-        percentage: round(fsum(len(plan.included[percentage]) for plan in plans) / len(plans))
-        for percentage in plans[0].included
-    }
-    curves = {}
-    for name, points in by_point.items():
-        curve = []
-        for percentage, values in points.items():
-            mean = fsum(values) / len(values)
-            deviation = sqrt(fsum((value - mean) ** 2 for value in values) / len(values))
-            curve.append(CurvePoint(sizes[percentage], mean, deviation))
-        curves[name] = sorted(curve, key=lambda point: point.sentences)
-    return curves
-
-
-def _figures(plans: Sequence[RunPlan], scores: Sequence[Score], advice: Advice) -> dict[str, Any]:
-    return {
-        "runs": [
-            {
-                "run": plan.number,
-                "seed": plan.seed,
-                "test": len(plan.test),
-                "training": {str(percentage): len(kept) for percentage, kept in plan.included.items()},
-            }
-            for plan in plans
-        ],
-        "failed": [
-            {"config": score.pipeline, "run": score.run, "percentage": score.percentage, "reason": score.failed}
-            for score in scores
-            if score.failed
-        ],
-        "pipelines": [
-            {
-                "config": name,
-                "mean_f1": advice.mean_f1[name],
-                "deviation": advice.deviation[name],
-                "gain_from_twice_the_data": None
-                if (curve := advice.curves[name]) is None
-                else {"f1": curve.slope, "low": curve.low, "high": curve.high},
-            }
-            for name in advice.pipelines
-        ],
-        "best_against_second": None
-        if advice.p_value is None
-        else {"p_value": advice.p_value, "better": advice.better, "worse": advice.worse},
-        "advice": _advice_text(advice),
-    }
-
-
-def _advice_text(advice: Advice) -> list[str]:
-    data = (
-        f"{advice.left_out} % of the training sentences left out" if advice.left_out else "all the training sentences"
-    )
-    lines = [f"With {data} (weighted F1 of intents, mean ± standard deviation over the runs):"]
-    lines += [f"  {name}: {advice.mean_f1[name]:.3f} ± {advice.deviation[name]:.3f}" for name in advice.pipelines]
-    if advice.p_value is not None:
-        best, second = advice.pipelines[:2]
-        counts = (
-            f"it is right more often about {count(advice.better, 'sentence')}, less often about {advice.worse:,} "
-            f"(sign test, p {'< 0.001' if advice.p_value < 0.001 else f'= {advice.p_value:.3f}'})"
-        )
-        if advice.mean_f1[best] == advice.mean_f1[second]:
-            lines.append(f"{best} and {second} are equally good: {counts}. Take the simpler one.")
-        elif advice.is_noise:
-            lines.append(f"{best} is ahead of {second}, but that may be noise: {counts}. Take the simpler one.")
-        else:
-            lines.append(f"Take {best}. Its lead over {second} is not noise: {counts}.")
-    for name in advice.pipelines:
-        curve = advice.curves[name]
-        if curve is None:
-            lines.append(
-                f"Whether more data would help {name} cannot be said: it takes several --percentages and fits."
-            )
-            continue
-        gain = f"twice the sentences bring {curve.slope:+.3f} F1 (95 %: {curve.low:+.3f} to {curve.high:+.3f})"
-        if curve.low > WORTHWHILE:
-            lines.append(f"More data would help {name}: {gain}.")
-        elif curve.high < WORTHWHILE:
-            lines.append(f"More data would hardly help {name}: {gain}.")
-        else:
-            lines.append(f"Whether more data would help {name} is open: {gain}.")
-    return lines

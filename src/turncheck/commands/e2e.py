@@ -9,7 +9,8 @@ import yaml
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.evaluation.coverage import coverage, reached_by_conversations
-from turncheck.evaluation.e2e import CaseRun, evaluate_cases, none_run
+from turncheck.evaluation.e2e import evaluate_cases, none_run
+from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.messages.location import Location
 from turncheck.messages.plurals import count

@@ -6,17 +6,14 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.cases import batch_expectation
-from turncheck.comparison.judgement import Significance
-from turncheck.comparison.significance import LEVEL, mcnemar_exact
+from turncheck.comparison.sampled_figures import flipped
 from turncheck.report.batch_numbers import numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from turncheck.comparison.sampled_figures import Tested
     from turncheck.report.model import BatchCase, Report
-
-Tested = tuple[float, float, Significance, bool]
-"""A figure before and after, on what both sides judged; what the test says; whether the change is real."""
 
 _OF_INTENTS: Final = ("intent_success", "accuracy", "precision", "recall", "f1")
 _RIGHT: Final = frozenset({"tp", "tn"})
@@ -65,9 +62,7 @@ def _tested(prefix: str, pairs: Sequence[tuple[BatchCase, BatchCase]]) -> Iterat
         (one.passed, other.passed) for old, new in pairs for one, other in zip(old.entities, new.entities, strict=True)
     ]
     for fields, sides in ((_OF_INTENTS, cases), (("entity_success",), entities)):
-        lost, won = sum(old and not new for old, new in sides), sum(new and not old for old, new in sides)
-        p_value = mcnemar_exact(lost, won)
-        significance = Significance(method="mcnemar", p_value=p_value, changed=lost + won, examples=len(sides))
+        _, _, significance, real = flipped([old for old, _ in sides], [new for _, new in sides])
         for field in fields:
             if before[field] is not None and after[field] is not None:
-                yield f"{prefix}.{field}", (before[field], after[field], significance, p_value < LEVEL)
+                yield f"{prefix}.{field}", (before[field], after[field], significance, real)

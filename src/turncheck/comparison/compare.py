@@ -19,19 +19,12 @@ from turncheck.comparison.cases import (
     response_cases,
     story_cases,
 )
-from turncheck.comparison.changed_cases import (
-    apart,
-    changed_cases,
-    changed_findings,
-    changed_names,
-    changed_tests,
-    match_named,
-    match_sentences,
-    match_tests,
-)
+from turncheck.comparison.changed_cases import changed_cases, changed_tests
+from turncheck.comparison.changed_findings import changed_findings, changed_names
 from turncheck.comparison.changes import CaseChange, ChangedCases, SettingChange
 from turncheck.comparison.explanations import Explainer, changed_items, collisions, training_difference
 from turncheck.comparison.judgement import MetricDelta
+from turncheck.comparison.matching import apart, match_named, match_sentences, match_tests
 from turncheck.comparison.metric_deltas import has_unlisted, measured_otherwise, metric_deltas
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
@@ -42,7 +35,7 @@ from turncheck.comparison.renames import renamed_names, with_new_names
 from turncheck.messages.plurals import count
 
 if TYPE_CHECKING:
-    from turncheck.comparison.changed_cases import Matched
+    from turncheck.comparison.matching import Matched
     from turncheck.report.model import Evaluation, Report
     from turncheck.report.trust import Trust
 

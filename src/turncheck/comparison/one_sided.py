@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.changed_cases import Pair
+from turncheck.comparison.matching import Pair
 from turncheck.comparison.metrics import FEW_INTENTS
 from turncheck.comparison.model import OneSided
 from turncheck.comparison.tally import is_asked_for, skipped_entry
@@ -13,7 +13,7 @@ from turncheck.report.model import EVALUATIONS, ON_REQUEST
 
 if TYPE_CHECKING:
     from turncheck.comparison.cases import Case
-    from turncheck.comparison.changed_cases import Matched
+    from turncheck.comparison.matching import Matched
     from turncheck.report.model import Evaluation, Report
 
 _NOT_SAID: Final = "its report does not say why"

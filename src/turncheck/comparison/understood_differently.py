@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from turncheck.comparison.cases import end_to_end_cases
-from turncheck.comparison.changed_cases import match_tests
+from turncheck.comparison.matching import match_tests
 from turncheck.report.end_to_end import FALLBACK
 
 if TYPE_CHECKING:

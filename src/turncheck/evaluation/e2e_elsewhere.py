@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from turncheck.evaluation.answers import unanswered
-from turncheck.evaluation.e2e import NOT_FINISHED, CaseOutcome, case_units, run_unless_lost, section_of, skipped_case
+from turncheck.evaluation.e2e import NOT_FINISHED, case_units, run_unless_lost, section_of
+from turncheck.evaluation.e2e_case import CaseOutcome, skipped_case
 from turncheck.evaluation.e2e_coverage import Exercised
 from turncheck.messages.engine_errors import CutShortError, EngineError
 from turncheck.work.workplace import batches
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.conversation import ConversationEngine
     from turncheck.evaluation.answers import Answers
-    from turncheck.evaluation.e2e import CaseRun
+    from turncheck.evaluation.e2e_case import CaseRun
     from turncheck.project.e2e.model import E2ECase
     from turncheck.work.workplace import Workplace
 

@@ -16,7 +16,7 @@ from turncheck.dialogue.events import UserUttered
 from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.engines.suite_answers import SuiteAnswers, UtteranceAnswer
 from turncheck.evaluation.answers import EngineFacts
-from turncheck.evaluation.e2e import CaseOutcome
+from turncheck.evaluation.e2e_case import CaseOutcome
 from turncheck.evaluation.e2e_coverage import Exercised
 from turncheck.evaluation.fold_runs import FoldRun
 from turncheck.evaluation.policy_entities import AnnotatedText

@@ -10,7 +10,7 @@ from turncheck.engines.action_server.choice import choose_server
 from turncheck.engines.action_server.process import running_action_server
 from turncheck.engines.action_server.server import HttpActionServer
 from turncheck.engines.choice import chosen_engines
-from turncheck.evaluation.e2e import DEFAULT_CHANNEL
+from turncheck.evaluation.e2e_case import DEFAULT_CHANNEL
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import for_child
 from turncheck.render.engine_text import engine_lines

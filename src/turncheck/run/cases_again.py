@@ -59,7 +59,7 @@ class EngineJudgesAgain:
             return {}
 
     def _passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:
-        from turncheck.evaluation.e2e import CaseRun, run_case
+        from turncheck.evaluation.e2e_case import CaseRun, run_case
         from turncheck.run.assistant import running_server  # the engine's imports are slow
 
         found = {}

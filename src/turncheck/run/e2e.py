@@ -6,7 +6,8 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from turncheck.evaluation.answers import unanswered
-from turncheck.evaluation.e2e import CaseRun, case_units, evaluate_cases
+from turncheck.evaluation.e2e import case_units, evaluate_cases
+from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.evaluation.e2e_elsewhere import run_elsewhere
 from turncheck.run.assistant import running_server, where_actions_are
 

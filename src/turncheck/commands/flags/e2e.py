@@ -73,7 +73,7 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def _test_e2e(namespace: argparse.Namespace) -> int:
     from turncheck.commands.e2e import E2EOptions, run_test_e2e
-    from turncheck.evaluation.e2e import CaseRun
+    from turncheck.evaluation.e2e_case import CaseRun
 
     screen = screen_of(namespace)
     at_once = capped_workers(namespace.workers, screen)

@@ -167,7 +167,7 @@ def test_nlu(namespace: argparse.Namespace) -> int:
     if len(configs) <= 1:
         return run_test_nlu(options, output, screen)
 
-    from turncheck.commands.compare_pipelines import run_compare_nlu  # only for a comparison
+    from turncheck.commands.compare_pipelines import run_compare_nlu
 
     return run_compare_nlu(
         options,

@@ -5,18 +5,23 @@ What lacks something that is needed, or has another type, is refused; further ke
 
 from __future__ import annotations
 
-import json
-import math
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.engines.kore.answer_shapes import (
+    Json,
+    UnreadableError,
+    read_count,
+    read_number,
+    read_object,
+    read_objects,
+    read_share,
+    read_string,
+)
 from turncheck.project.batch.model import comparable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-Json = Any
+    from collections.abc import Mapping
 
 BUILT_IN: Final = {
     "AllMlUtterances": "Developer defined utterances",
@@ -25,16 +30,7 @@ BUILT_IN: Final = {
 """The platform's own suites: what its list calls them, and the name by which they are run."""
 NOT_AN_INTENT: Final = frozenset({"", "none", "default fallback intent"})
 """What the platform's intents are called, as names are compared, where there is none."""
-_MOST: Final = 10**9
-"""No figure of a run is larger."""
-_LONGEST: Final = 3000
-"""Characters of a name or a link."""
-_LONE_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 _IN_LISTS: Final = ("name", "trait", "traitName")
-
-
-class UnreadableError(ValueError):
-    """An answer that is not what was expected; the message says what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,51 +144,25 @@ class ExportState:
     link: str | None = field(default=None, repr=False)
 
 
-def read_json(body: bytes) -> Json:
-    """Return what an answer holds, every string of it one that can be written.
-
-    Raises:
-        UnreadableError: it is not JSON.
-    """
-    try:
-        value = json.loads(body.decode("utf-8", "replace"))
-        return _writable(value) if _LONE_SURROGATE.search(body) else value
-    except (ValueError, RecursionError):
-        raise UnreadableError("it is not JSON" if body.strip() else "it is empty") from None
-
-
-def _writable(value: Json) -> Json:
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [_writable(item) for item in value]
-    if isinstance(value, dict):
-        return {_writable(key): _writable(item) for key, item in value.items()}
-    return value
-
-
-# --- find intent -----------------------------------------------------------------------------------------------------
-
-
 def read_understood(answer: Json) -> Understood:
     """Read the answer of Find Intent.
 
     Raises:
         UnreadableError: it is another answer.
     """
-    response = _object(answer, "the answer").get("response")
+    response = read_object(answer, "the answer").get("response")
     if not isinstance(response, dict):
         raise UnreadableError("it has no `response`")
-    resolver = _object(response.get("finalResolver") or {}, "`finalResolver`")
+    resolver = read_object(response.get("finalResolver") or {}, "`finalResolver`")
     if "result" not in response and "winningIntent" not in resolver:
         raise UnreadableError("it has neither `result` nor `winningIntent`")
-    winners = _objects(resolver.get("winningIntent"), "`winningIntent`")
-    names = [_string(winner, "intent") for winner in winners]
+    winners = read_objects(resolver.get("winningIntent"), "`winningIntent`")
+    names = [read_string(winner, "intent") for winner in winners]
     if not names and response.get("result") == "successintent" and response.get("task"):
-        names = [_string(response, "task")]
-    scores = {_string(winner, "intent"): score for winner in winners if (score := _number(winner.get("score")))}
-    for ranked in _objects(resolver.get("ranking"), "`ranking`"):
-        score = _number(ranked.get("totalScore"))
+        names = [read_string(response, "task")]
+    scores = {read_string(winner, "intent"): score for winner in winners if (score := read_number(winner.get("score")))}
+    for ranked in read_objects(resolver.get("ranking"), "`ranking`"):
+        score = read_number(ranked.get("totalScore"))
         if isinstance(ranked.get("intent"), str) and score is not None:
             scores.setdefault(ranked["intent"].strip(), score)
     return Understood(
@@ -220,23 +190,20 @@ def _named(entry: Mapping[str, Json]) -> Json:
 def _entities(entities: Json) -> dict[str, Any]:
     """Return values by name; several of one name as a list."""
     found: dict[str, list[Any]] = {}
-    for entity in _objects(entities, "`entities`"):
+    for entity in read_objects(entities, "`entities`"):
         value = entity.get("value")
-        found.setdefault(_string(entity, "field"), []).extend(value if isinstance(value, list) else [value])
+        found.setdefault(read_string(entity, "field"), []).extend(value if isinstance(value, list) else [value])
     return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
 
 
 def _confidences(resolver: Mapping[str, Json]) -> dict[str, float]:
     found: dict[str, float] = {}
-    for ranked in _objects(resolver.get("ranking"), "`ranking`"):
+    for ranked in read_objects(resolver.get("ranking"), "`ranking`"):
         scoring = ranked.get("scoring")
-        score = _number(scoring.get("mlScore")) if isinstance(scoring, dict) else None
+        score = read_number(scoring.get("mlScore")) if isinstance(scoring, dict) else None
         if isinstance(ranked.get("intent"), str) and score is not None and 0 <= score <= 1:
             found.setdefault(ranked["intent"].strip(), score)
     return found
-
-
-# --- batch suites ----------------------------------------------------------------------------------------------------
 
 
 def read_suites(answer: Json) -> SuitePage:
@@ -245,7 +212,7 @@ def read_suites(answer: Json) -> SuitePage:
     Raises:
         UnreadableError: it is another answer.
     """
-    page = _object(answer, "the answer")
+    page = read_object(answer, "the answer")
     if "count" not in page and "moreAvailable" not in page:
         raise UnreadableError("it has no `count`")
     suites = tuple(_suite(key, member) for key, member in page.items() if _is_suite(member))
@@ -267,7 +234,7 @@ def _suite(key: str, member: Mapping[str, Json]) -> StoredSuite:
             StoredRun(
                 str(run.get("_id", "")), str(run.get("version", "")), _figures(run) if run.get("results") else None
             )
-            for run in _objects(member.get("results"), "`results`")
+            for run in read_objects(member.get("results"), "`results`")
         ),
     )
 
@@ -278,7 +245,7 @@ def read_file_id(answer: Json) -> str:
     Raises:
         UnreadableError: it is another answer.
     """
-    return _string(_object(answer, "the answer"), "fileId")
+    return read_string(read_object(answer, "the answer"), "fileId")
 
 
 def read_imported(answer: Json) -> str:
@@ -287,7 +254,7 @@ def read_imported(answer: Json) -> str:
     Raises:
         UnreadableError: it is another answer.
     """
-    return _string(_object(answer, "the answer"), "_id")
+    return read_string(read_object(answer, "the answer"), "_id")
 
 
 def read_accepted(answer: Json) -> str:
@@ -296,7 +263,7 @@ def read_accepted(answer: Json) -> str:
     Raises:
         UnreadableError: it is another answer.
     """
-    return _string(_object(answer, "the answer"), "requestId")
+    return read_string(read_object(answer, "the answer"), "requestId")
 
 
 def read_state(given: Json) -> RunState:
@@ -305,18 +272,18 @@ def read_state(given: Json) -> RunState:
     Raises:
         UnreadableError: it is another answer, or the run is completed and has no figures.
     """
-    answer = _object(given, "the answer")
-    status = _string(answer, "status")
+    answer = read_object(given, "the answer")
+    status = read_string(answer, "status")
     message = answer.get("message")
     state = RunState(
         status,
-        _count(answer, "utterance_ran") if "utterance_ran" in answer else None,
-        _count(answer, "totalUtterances") if "totalUtterances" in answer else None,
+        read_count(answer, "utterance_ran") if "utterance_ran" in answer else None,
+        read_count(answer, "totalUtterances") if "totalUtterances" in answer else None,
         message=message if isinstance(message, str) else "",
     )
     if not state.is_completed:
         return state
-    result = _object(answer.get("result"), "`result`")
+    result = read_object(answer.get("result"), "`result`")
     link = result.get("fileUrl")
     return RunState(
         status,
@@ -327,20 +294,20 @@ def read_state(given: Json) -> RunState:
 
 
 def _figures(result: Mapping[str, Json]) -> Figures:
-    counts = _object(result.get("results"), "`results`")
-    tp, tn, fp, fn = (_count(counts, name) for name in ("TP", "TN", "FP", "FN"))
-    failed = _count(counts, "failedUtteranceCount")
+    counts = read_object(result.get("results"), "`results`")
+    tp, tn, fp, fn = (read_count(counts, name) for name in ("TP", "TN", "FP", "FN"))
+    failed = read_count(counts, "failedUtteranceCount")
     return Figures(
         tp,
         tn,
         fp,
         fn,
-        _count(counts, "success") if "success" in counts else tp + tn,
-        _count(counts, "failure") if "failure" in counts else fp + fn + failed,
-        _count(counts, "totalEntitiesCount"),
-        _count(counts, "matchedEntitiesCount"),
+        read_count(counts, "success") if "success" in counts else tp + tn,
+        read_count(counts, "failure") if "failure" in counts else fp + fn + failed,
+        read_count(counts, "totalEntitiesCount"),
+        read_count(counts, "matchedEntitiesCount"),
         failed,
-        *(_share(result.get(name)) for name in ("precision", "recall", "f1_score")),
+        *(read_share(result.get(name)) for name in ("precision", "recall", "f1_score")),
     )
 
 
@@ -350,7 +317,7 @@ def read_link(answer: Json) -> str:
     Raises:
         UnreadableError: it is another answer.
     """
-    return _string(_object(answer, "the answer"), "downloadUrl")
+    return read_string(read_object(answer, "the answer"), "downloadUrl")
 
 
 def read_message(answer: Json) -> str:
@@ -359,11 +326,8 @@ def read_message(answer: Json) -> str:
     Raises:
         UnreadableError: it is another answer.
     """
-    message = _object(answer, "the answer").get("message")
+    message = read_object(answer, "the answer").get("message")
     return message if isinstance(message, str) else ""
-
-
-# --- the assistant's export ------------------------------------------------------------------------------------------
 
 
 def read_export(given: Json) -> ExportState:
@@ -372,61 +336,10 @@ def read_export(given: Json) -> ExportState:
     Raises:
         UnreadableError: it is another answer.
     """
-    answer = _object(given, "the answer")
+    answer = read_object(given, "the answer")
     link, key = answer.get("downloadURL"), answer.get("_id")
     return ExportState(
-        key if isinstance(key, str) else "", _string(answer, "status"), link if isinstance(link, str) and link else None
+        key if isinstance(key, str) else "",
+        read_string(answer, "status"),
+        link if isinstance(link, str) and link else None,
     )
-
-
-# --- pieces ----------------------------------------------------------------------------------------------------------
-
-
-def _object(value: Json, name: str) -> dict[str, Json]:
-    if not isinstance(value, dict):
-        raise UnreadableError(f"{name} is not an object")
-    return value
-
-
-def _objects(value: Json, name: str) -> list[dict[str, Json]]:
-    """Return the objects of a list; one object counts as a list of it, nothing as an empty one."""
-    listed: Iterable[Json] = [] if value is None else [value] if isinstance(value, dict) else value
-    if not isinstance(listed, list):
-        raise UnreadableError(f"{name} is not a list")
-    return [_object(entry, f"an entry of {name}") for entry in listed]
-
-
-def _string(value: Mapping[str, Json], key: str) -> str:
-    found = value.get(key)
-    if not isinstance(found, str) or not found.strip():
-        raise UnreadableError(f"`{key}` is not a string" if key in value else f"it has no `{key}`")
-    if len(found) > _LONGEST:
-        raise UnreadableError(f"`{key}` has more than {_LONGEST:,} characters")
-    return found.strip()
-
-
-def _number(value: Json) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        return float(value) if math.isfinite(value) else None
-    except OverflowError:
-        return None
-
-
-def _count(counts: Mapping[str, Json], key: str) -> int:
-    value = counts.get(key, 0)
-    if isinstance(value, str) and re.fullmatch(r"\d{1,9}", value, re.ASCII):
-        value = int(value)
-    number = _number(value)
-    if number is None or not number.is_integer() or not 0 <= number <= _MOST:
-        raise UnreadableError(f"`{key}` is not a count")
-    return int(number)
-
-
-def _share(value: Json) -> str:
-    """Return a share as the platform writes it, ``""`` where it is not one."""
-    if isinstance(value, str) and re.fullmatch(r"\d{1,3}(\.\d{1,6})?", value.strip(), re.ASCII):
-        return value.strip()
-    number = _number(value)
-    return "" if number is None else f"{number:.2f}"

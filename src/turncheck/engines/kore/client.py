@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import requests
 from urllib3.exceptions import HTTPError
 
-from turncheck.engines.kore.answers import UnreadableError, read_json
+from turncheck.engines.kore.answer_shapes import UnreadableError, read_json
 from turncheck.engines.kore.pace import Clock, Pace
 from turncheck.engines.kore.token import Tokens
 from turncheck.messages.engine_errors import EngineError, PassingError

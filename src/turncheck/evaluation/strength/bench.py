@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.engines.action_server.server import NoActionServer
 from turncheck.evaluation.coverage import coverage, reached_by_conversations, reached_by_stories
-from turncheck.evaluation.e2e import CaseRun, run_case
+from turncheck.evaluation.e2e_case import CaseRun, run_case
 from turncheck.evaluation.predictions import Judged
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.messages.errors import UserError

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.engines.action_server.server import NoActionServer
 from turncheck.evaluation.coverage import reached_by_stories
-from turncheck.evaluation.e2e import run_case
+from turncheck.evaluation.e2e_case import run_case
 from turncheck.evaluation.strength.bench import CASE_RUN, CaseTest, StoryTest, labels, outcomes_of_stories
 from turncheck.evaluation.strength.story_faults import touched_by
 from turncheck.evaluation.strength.suggested_files import cases_text, stories_text

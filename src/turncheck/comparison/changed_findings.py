@@ -1,0 +1,89 @@
+"""Which findings, intents and entities are new, and which are gone."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from turncheck.comparison.cases import findings_worst_first, is_read_in_part
+from turncheck.comparison.changes import ChangedNames, FindingChange, Named
+
+if TYPE_CHECKING:
+    from turncheck.messages.finding import Finding
+    from turncheck.messages.location import Location
+    from turncheck.report.model import Report
+
+_PLACE: Final = re.compile(r":\d+(?::\d+)?")
+"""A message may name another place; one line more above it does not make another finding of it."""
+
+
+def changed_findings(base: Report, head: Report) -> tuple[tuple[FindingChange, ...], tuple[FindingChange, ...]]:
+    """Return the findings that are new and those that are gone, worst first.
+
+    A finding is known by its code, its message and its file; one that moved to another file is neither new nor gone.
+    Beside a file that cannot be read none is known to be gone.
+    """
+    before, after = findings_worst_first(base), findings_worst_first(head)
+    for parts in (("code", "severity", "message", "path"), ("code", "severity", "message")):
+        before, after = _left_over(before, after, parts), _left_over(after, before, parts)
+    gone = () if is_read_in_part(head) else before
+    return tuple(map(_finding_change, after)), tuple(map(_finding_change, gone))
+
+
+def _left_over(findings: list[Finding], others: list[Finding], parts: tuple[str, ...]) -> list[Finding]:
+    """The findings that have no partner among the others, counting equal ones."""
+
+    def key(finding: Finding) -> tuple[str, ...]:
+        written = {"path": finding.location.path, "message": _without_places(finding.message, files="path" in parts)}
+        return tuple(written[part] if part in written else getattr(finding, part) for part in parts)
+
+    partners = Counter(map(key, others))
+    left = []
+    for finding in findings:
+        if partners[key(finding)] > 0:
+            partners[key(finding)] -= 1
+        else:
+            left.append(finding)
+    return left
+
+
+def _without_places(message: str, *, files: bool) -> str:
+    """The message with the lines it names blanked, and the ``files`` as well unless they say which one is meant."""
+    if files:
+        return _PLACE.sub("@", message)
+    return " ".join("@" if _PLACE.search(word) else word for word in message.split(" "))
+
+
+def _finding_change(finding: Finding) -> FindingChange:
+    return FindingChange(
+        code=finding.code,
+        severity=finding.severity,
+        message=finding.message,
+        location=finding.location,
+        hint=finding.hint,
+        others=finding.others,
+    )
+
+
+def changed_names(base: Report, head: Report, kind: str) -> ChangedNames:
+    """Return the intents or entities (``kind``) that are new and those that are removed."""
+    before, after = _names(base, kind), _names(head, kind)
+    if not before or not after:
+        return ChangedNames()
+    return ChangedNames(
+        added=tuple(Named(name=name, location=place) for name, place in after.items() if name not in before),
+        removed=tuple(Named(name=name, location=place) for name, place in before.items() if name not in after),
+    )
+
+
+def _names(report: Report, kind: str) -> dict[str, Location]:
+    """Names with their first place, sorted: from the list of all things of the project, else from the training data."""
+    names: dict[str, Location] = {}
+    if kind in report.coverage:
+        for item in report.coverage[kind].items:
+            names.setdefault(item.name, item.location)
+    elif kind == "intents" and report.nlu:
+        for sentence in report.nlu.training:
+            names.setdefault(sentence.intent, sentence.location)
+    return dict(sorted(names.items()))

@@ -1,0 +1,182 @@
+"""What changed sides against a base, worst first, and what was so on the base already."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from turncheck.comparison.because import newly_failing_tests, tests_because_of
+from turncheck.comparison.cases import findings_worst_first
+from turncheck.comparison.gone_tests import out_of_sight
+from turncheck.comparison.misunderstood import misunderstood_sentences
+from turncheck.render import entries
+from turncheck.render.causes import caused_first, findings_by_cause, number_of_tests
+from turncheck.render.lists import MISUNDERSTOOD, Lists
+from turncheck.render.sections import BUILT, Section
+from turncheck.render.spans import Code, Entry, Prose, line
+from turncheck.render.wrong_cases import (
+    misunderstood_cases,
+    misunderstood_stories,
+    new_and_old,
+    wrong_sentences,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from turncheck.comparison.changes import CaseChange, ChangedCases
+    from turncheck.comparison.model import Comparison
+    from turncheck.render.causes import Test
+    from turncheck.render.sections import NeutralSection
+    from turncheck.render.spans import Line
+    from turncheck.report.model import Report
+
+_RULES_CHANGED: Final = "This change alters the rules it is judged by"
+_STILL_MISUNDERSTOOD: Final = ("still_misunderstood", "still_misunderstood_cases")
+_MOST_HIDDEN: Final = 3
+_MOST_RELABELLED: Final = 3
+"""In plain sight; the others unfold."""
+
+
+def _tests(compared: Comparison) -> tuple[tuple[str, ChangedCases], ...]:
+    return ("story", compared.stories), ("end-to-end case", compared.e2e), ("batch case", compared.batch)
+
+
+def _sentences(compared: Comparison) -> tuple[tuple[str, ChangedCases], ...]:
+    return ("", compared.examples), ("entities", compared.entities), ("response", compared.responses)
+
+
+def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[NeutralSection]:
+    """Against a base: what changed sides."""
+    changed = compared.settings_changed
+    yield lists.listed("settings", _RULES_CHANGED, changed, entries.setting, unfolded=BUILT)
+    because = tests_because_of(compared)
+    explained = [test for tests in because.values() for test in tests]
+    failing = [test for test in newly_failing_tests(compared) if test not in explained]
+    yield lists.failing("failing", f"{'Other newly' if because else 'Newly'} failing tests", failing)
+    in_stories, in_cases, new = compared.misunderstood, compared.misunderstood_in_cases, entries.newly_misunderstood
+    title = "Sentences newly misunderstood{}"
+    yield from lists.misunderstood(MISUNDERSTOOD, title, in_stories, in_cases, report, entry=new)
+    collisions = compared.collisions
+    title = f"Intents that began to collide ({len(collisions)})"
+    yield lists.listed("collisions", title, collisions, entries.collision)
+    reported = {(one.text, one.intent) for collision in collisions for one in collision.sentences}
+    both = [one for one in compared.relabelled if (one.text, one.intent) not in reported]
+    title = f"Training sentences moved to another intent, or written under two ({len(both)})"
+    yield lists.listed("relabelled", title, both, entries.training, unfolded=min(lists.unfolded, _MOST_RELABELLED))
+    others, collided = _parted(compared)
+    wrong = [*caused_first(others), *collided]
+    unfolded = min(len(others), lists.unfolded)
+    title = f"Newly misclassified sentences ({len(wrong)})"
+    yield lists.listed("wrong", title, wrong, entries.sentence, unfolded=unfolded)
+    labels = [(what, case) for what, cases in _sentences(compared)[1:] for case in cases.newly_failing]
+    wrong_entities, responses = len(compared.entities.newly_failing), len(compared.responses.newly_failing)
+    kinds = [kind for kind, number in (("entities", wrong_entities), ("responses", responses)) if number]
+    title = f"{' and '.join(kinds).capitalize()} newly wrong ({len(labels)})"
+    yield lists.listed("labels", title, labels, _sentence, unfolded=lists.unfolded // 2)
+    yield from lists.in_the_data(compared.new_findings, new=True, because=because)
+    uncovered = [item for item in compared.changed_items if not item.covered]
+    title = f"Changed, and no test reaches it ({len(uncovered)} of {len(compared.changed_items)})"
+    yield lists.listed("uncovered", title, uncovered, entries.item)
+    gone = tests_gone(compared)
+    title = f"Tests that are gone ({number_of_tests(gone)})"
+    section = lists.listed("gone_tests", title, gone, lambda test: entries.gone(*test), unfolded=lists.unfolded // 2)
+    yield replace(_weighted(section, gone), note=_how_to_delete(compared))
+    yield from _improvements(lists, compared)
+    yield from _constants(lists, report, compared)
+
+
+def _improvements(lists: Lists, compared: Comparison) -> Iterable[NeutralSection]:
+    """What is better or only different, folded."""
+    tests = [(kind, case) for kind, cases in _tests(compared) for case in cases.better]
+    sentences = [(what, case) for what, cases in _sentences(compared) for case in cases.better]
+    right = [entries.step(*test) for test in tests[:BUILT]] + [_sentence(one) for one in sentences[:BUILT]]
+    weights = (*(case.number for _, case in tests), *(1 for _ in sentences))
+    title = f"Newly right ({sum(weights)})"
+    yield Section("right", title, tuple(right[:BUILT]), sum(weights), 0, weights=weights)
+    kinds = (*_tests(compared), ("sentence", compared.examples))
+    # Those that broke are above already.
+    reported = {id(case) for _, cases in kinds for case in (*cases.became_wrong, *cases.newly_misunderstood)}
+    edited = [(kind, case) for kind, cases in kinds for case in cases.edited if id(case) not in reported]
+    title = f"Edited or renamed ({number_of_tests(edited)})"
+    section = lists.listed("edited", title, edited, lambda case: entries.edited(*case), unfolded=0)
+    yield _weighted(section, edited)
+    gone = compared.gone_findings
+    yield lists.listed("gone", f"No longer in the data ({len(gone)})", gone, entries.finding_gone, unfolded=0)
+    names = [
+        (what, named, removed)
+        for what, changed in (("intent", compared.intents), ("entity", compared.entity_types))
+        for removed, things in ((False, changed.added), (True, changed.removed))
+        for named in things
+    ]
+    title = f"New and removed intents and entities ({len(names)})"
+    yield lists.listed("names", title, names, lambda name: entries.named(*name), unfolded=0)
+
+
+def _constants(lists: Lists, report: Report, compared: Comparison) -> Iterable[NeutralSection]:
+    """What was wrong on the base already, folded."""
+    _, tests = new_and_old(report, compared)
+    yield lists.failing("still_failing", "Tests that fail on the base too", tests, unfolded=0)
+    new_ones = {(case.name, case.location) for case in compared.stories.newly_misunderstood}
+    stories = [case for case in misunderstood_stories(report) if (case.name, case.location) not in new_ones]
+    new_ones = {(case.name, case.location) for case in compared.e2e.newly_misunderstood}
+    cases = [case for case in misunderstood_cases(report) if (case.name, case.location) not in new_ones]
+    words, both = "Sentences misunderstood{} on the base too", (stories, cases)
+    in_stories, in_cases = map(misunderstood_sentences, both)
+    yield from lists.misunderstood(_STILL_MISUNDERSTOOD, words, in_stories, in_cases, report, unfolded=0)
+    newly = {(case.name, case.location) for case in compared.examples.newly_failing}
+    wrong = [case for case in wrong_sentences(report) if (case.name, case.location) not in newly]
+    title = "Misclassified sentences" if compared.other_mode else "Sentences misclassified on the base too"
+    title = f"{title} ({len(wrong)})"
+    yield lists.listed("still_wrong", title, wrong, entries.sentence, unfolded=0)
+    found_now = {(one.code, one.message, one.location) for one in compared.new_findings}
+    known_or_new = findings_worst_first(report)
+    known = [one for one in known_or_new if (one.code, one.message, one.location) not in found_now]
+    title = f"In the data of the base too ({len(known)})"
+    groups = findings_by_cause(known)
+    section = lists.listed(
+        "still_found", title, groups, lambda group: entries.findings(group, advises=False), unfolded=0
+    )
+    yield replace(section, total=len(known), weights=tuple(map(len, groups)))
+
+
+def _how_to_delete(compared: Comparison) -> Line:
+    """What to do where tests are gone on purpose, and where they may be if not."""
+    hidden = [line(Prose(one.message), " ", Prose(one.hint), " ") for one in out_of_sight(compared)]
+    accept = line("To delete a test on purpose, name it, its file or folder in the setting ", Code("accept-gone"), ".")
+    return line(*hidden[:_MOST_HIDDEN], accept)
+
+
+def _sentence(judged: tuple[str, CaseChange]) -> Entry:
+    what, case = judged
+    return entries.labelled(what, case) if what else entries.sentence(case)
+
+
+def _parted(compared: Comparison) -> tuple[list[CaseChange], list[CaseChange]]:
+    """Sentences newly wrong: those of no collision, and those that a collision explains already."""
+    reported = {frozenset(collision.intents) for collision in compared.collisions if collision.sentences}
+    others: list[CaseChange] = []
+    collided: list[CaseChange] = []
+    for case in compared.examples.newly_failing:
+        if {case.expected, case.actual} in reported:
+            collided.append(_without_reasons(case))
+        else:
+            others.append(case)
+    return others, collided
+
+
+def _without_reasons(case: CaseChange) -> CaseChange:
+    """A sentence of two colliding intents: the reasons are there, once for all of them."""
+    return msgspec.structs.replace(case, because=())
+
+
+def tests_gone(compared: Comparison) -> list[Test]:
+    return [(kind, case) for kind, cases in _tests(compared) for case in cases.gone]
+
+
+def _weighted(section: NeutralSection, tests: Sequence[Test]) -> NeutralSection:
+    """The section, each entry with the copies that it stands for."""
+    weights = tuple(case.number for _, case in tests)
+    return replace(section, total=sum(weights), weights=weights)

@@ -1,0 +1,116 @@
+"""Sections that are lists: entries worst first, so many in plain sight, what fails alike as one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from turncheck.render import entries
+from turncheck.render.causes import findings_by_cause, in_both, number_of_tests, tests_by_cause
+from turncheck.render.sections import BUILT, Section
+from turncheck.render.spans import Code, Entry, line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from turncheck.comparison.changes import FindingChange, MisunderstoodSentence
+    from turncheck.messages.finding import Finding
+    from turncheck.messages.location import Location
+    from turncheck.render.case_keys import CaseKeys
+    from turncheck.render.causes import Test
+    from turncheck.render.sections import NeutralSection
+    from turncheck.render.spans import Line
+    from turncheck.report.model import Report
+
+_Item = TypeVar("_Item")
+MISUNDERSTOOD: Final = ("misunderstood", "misunderstood_cases")
+SEVERITIES: Final = (("errors", "error", "errors"), ("findings", "warning", "warnings"), ("notes", "info", "notes"))
+"""Sections of findings: their names, severities, and what they are called."""
+
+_Found = tuple["Finding | FindingChange", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """Makes the sections, ``unfolded`` entries of each in plain sight."""
+
+    unfolded: int
+    keys: CaseKeys
+
+    def listed(
+        self,
+        name: str,
+        title: str,
+        items: Sequence[_Item],
+        entry: Callable[[_Item], Entry],
+        *,
+        unfolded: int | None = None,
+    ) -> NeutralSection:
+        built = tuple(self.keys.placed(entry(item)) for item in islice(items, BUILT))
+        return Section(name, title, built, len(items), self.unfolded if unfolded is None else unfolded)
+
+    def in_the_data(
+        self,
+        found: Sequence[Finding | FindingChange],
+        *,
+        new: bool,
+        because: Mapping[Location, Sequence[Test]] = MappingProxyType({}),
+    ) -> Iterable[NeutralSection]:
+        """A section for each severity, findings about one thing as one entry; notes are folded."""
+        for name, severity, plural in SEVERITIES:
+            listed = [finding for finding in found if finding.severity == severity]
+            groups = findings_by_cause(listed)
+            title = f"{f'New {plural}' if new else plural.capitalize()} in the data ({len(listed)})"
+            unfolded = 0 if severity == "info" else self.unfolded
+            section = self.listed(name, title, _hints_once(groups), partial(_findings, because), unfolded=unfolded)
+            yield replace(section, total=len(listed), weights=tuple(map(len, groups)))
+
+    def failing(self, name: str, title: str, tests: Sequence[Test], *, unfolded: int | None = None) -> NeutralSection:
+        """Tests that fail, those that fail alike as one entry."""
+        groups, number = tests_by_cause(tests), number_of_tests(tests)
+        section = self.listed(name, f"{title} ({number})", groups, entries.steps, unfolded=unfolded)
+        return replace(section, total=number, weights=tuple(map(number_of_tests, groups)))
+
+    def misunderstood(
+        self,
+        names: tuple[str, str],
+        text: str,
+        stories: Sequence[MisunderstoodSentence],
+        cases: Sequence[MisunderstoodSentence],
+        report: Report,
+        *,
+        entry: Callable[[MisunderstoodSentence, MisunderstoodSentence | None], Entry] = entries.misunderstood,
+        **how: int,
+    ) -> Iterable[NeutralSection]:
+        """The sentences that alone keep tests from passing, and what that means for the run.
+
+        One that is understood alike in both kinds of tests is listed once; of the others of end-to-end cases, what was
+        understood on the base is what is expected. ``text``: the title, where ``{}`` is followed by the kind of test.
+        """
+        both, only_in_cases = in_both(stories, cases)
+        where = "" if any(other for _, other in both) else " in stories"
+        in_stories = self.listed(names[0], f"{text.format(where)} ({len(both)})", both, lambda one: entry(*one), **how)
+        yield replace(in_stories, note=_what_it_does(report))
+        title = f"{text.format(' in end-to-end cases')} ({len(only_in_cases)})"
+        in_cases = self.listed(names[1], title, only_in_cases, entries.misunderstood_in_case, **how)
+        yield replace(in_cases, note=_what_it_does(report))
+
+
+def _findings(because: Mapping[Location, Sequence[Test]], advised: tuple[_Found, bool]) -> Entry:
+    found, advises = advised
+    return entries.findings(found, advises=advises, because=because.get(found[0].location, ()))
+
+
+def _what_it_does(report: Report) -> Line:
+    """What misunderstood tests do to the run."""
+    outcome = "this fails the run" if report.settings.misunderstood == "fail" else "this does not fail the run"
+    return line(Code(f"misunderstood: {report.settings.misunderstood}"), f": {outcome}.")
+
+
+def _hints_once(groups: Sequence[_Found]) -> list[tuple[_Found, bool]]:
+    """What to do is said once, at the first of those that ask for the same."""
+    first: dict[str, int] = {}
+    return [(group, first.setdefault(group[0].hint, place) == place) for place, group in enumerate(groups)]
