@@ -51,7 +51,7 @@ def elsewhere(evaluation: Evaluation, project: Project, engines: Engines) -> Ski
     return Skipped(evaluation=evaluation, reason=reason, no_tests=True)
 
 
-def not_possible(
+def impossible(
     evaluation: Evaluation, engines: Engines, lost: Mapping[str, Finding], *, in_folds: bool
 ) -> Skipped | None:
     """The engine cannot do it, or a part of the project that it needs cannot be read completely."""

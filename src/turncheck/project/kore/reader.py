@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from turncheck.messages.finding import Finding
+    from turncheck.project.kore.sentences import Sentence
     from turncheck.project.nlu_data import Example
     from turncheck.yaml_tree.json_places import Step
     from turncheck.yaml_tree.source import Source
@@ -140,29 +141,16 @@ class _Reader:
         taught = Counter(one.intent for one in utterances)
         knowledge = KnowledgeReader(self.file, self.prefix, self.language)
         questions = list(knowledge.questions(self.top.get("knowledgeTasks")))
-        phrases = {self.language: tuple(knowledge.examples)}
+        phrases: dict[str, tuple[Example, ...]] = {self.language: tuple(knowledge.examples)}
         small_talk = list(knowledge.small_talk(self.top.get("smallTalk")))
         taught_beside = tuple(knowledge.examples)
         traits = list(knowledge.traits(self.top.get("traits")))
         own = [replace(intent, examples=taught[intent.name]) for intent in dialogs.values()]
-        others: dict[str, list[Example]] = {}
-        for one in sentences:
-            if one.language != self.language:
-                others.setdefault(one.language, []).append(one.example)
         self.faults += (*reader.faults, *knowledge.faults)
-        for language in self._other_languages():
-            unjudged = KnowledgeReader(self.file, self.prefix, language)
-            deque(unjudged.questions(self.top.get("knowledgeTasks")), maxlen=0)
-            phrases[language] = tuple(unjudged.examples)
-            deque(unjudged.small_talk(self.top.get("smallTalk")), maxlen=0)
-            self.faults += unjudged.faults
+        phrases |= self._phrases_elsewhere()
         self._check_languages()
         self._check_exported()
-        self.faults += [
-            Fault("kore-dialog-stub", f"The dialog {shown(one.name)} has not been built: it has no nodes.", one.place)
-            for one in own
-            if one.stub
-        ]
+        self._check_dialogs(own)
         synonyms = mapping(in_language(self.top, self.language).get("synonyms"))
         bot = KoreBot(
             name=self._name(),
@@ -175,7 +163,7 @@ class _Reader:
             traits=tuple(trait for trait, _ in traits),
             utterances=utterances,
             phrases=phrases,
-            others={name: tuple(found) for name, found in sorted(others.items())},
+            others=self._taught_elsewhere(sentences),
             patterns=sum(self.patterns.values()),
             concepts=sum(1 for word in synonyms if word.startswith("~") and word != _SPECIAL_CONCEPT),
             rules=sum(task.rules for task in tasks.values()),
@@ -186,6 +174,25 @@ class _Reader:
             thresholds=tuple(self._thresholds()),
         )
         return bot, self._nlu(bot, (*utterances, *taught_beside))
+
+    def _taught_elsewhere(self, sentences: Iterable[Sentence]) -> dict[str, tuple[Example, ...]]:
+        """Return the examples in the other languages, by language."""
+        others: dict[str, list[Example]] = {}
+        for one in sentences:
+            if one.language != self.language:
+                others.setdefault(one.language, []).append(one.example)
+        return {name: tuple(found) for name, found in sorted(others.items())}
+
+    def _phrases_elsewhere(self) -> dict[str, tuple[Example, ...]]:
+        """Return the phrases of questions in the other languages, whose faults are noted."""
+        phrases: dict[str, tuple[Example, ...]] = {}
+        for language in self._other_languages():
+            unjudged = KnowledgeReader(self.file, self.prefix, language)
+            deque(unjudged.questions(self.top.get("knowledgeTasks")), maxlen=0)
+            phrases[language] = tuple(unjudged.examples)
+            deque(unjudged.small_talk(self.top.get("smallTalk")), maxlen=0)
+            self.faults += unjudged.faults
+        return phrases
 
     def _nlu(self, bot: KoreBot, examples: Sequence[Any]) -> NluData:
         synonyms, lookups, regexes = [], [], []
@@ -336,6 +343,13 @@ class _Reader:
                 place = Place(self.file, (*self.prefix, "sentences", number, "language"))
                 hint = "Enable the language on the platform, or remove its sentences."
                 self.faults.append(Fault("kore-language-not-supported", message, place, hint))
+
+    def _check_dialogs(self, dialogs: Iterable[KoreIntent]) -> None:
+        self.faults += [
+            Fault("kore-dialog-stub", f"The dialog {shown(one.name)} has not been built: it has no nodes.", one.place)
+            for one in dialogs
+            if one.stub
+        ]
 
     def _check_exported(self) -> None:
         """Sentences that the assistant has and the export lacks, since they were not asked for."""

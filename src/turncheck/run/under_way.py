@@ -1,0 +1,191 @@
+"""A run on its way: what it has read, what came of it so far, and why the rest is missing."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import structs
+
+from turncheck.evaluation.answers import ElsewhereError, answered
+from turncheck.messages.engine_errors import INTERRUPTED
+from turncheck.messages.errors import UserError
+from turncheck.process.secret import redact
+from turncheck.project.e2e.cases import read_cases
+from turncheck.project.model import Config
+from turncheck.report.model import ON_REQUEST, Skipped, Validation
+from turncheck.run.cut_short import as_far_as_it_goes, with_one_model
+from turncheck.run.head_start import NO_HEAD_START
+from turncheck.run.not_run import (
+    impossible,
+    is_asked,
+    not_asked,
+    refused_training,
+    unreadable,
+)
+from turncheck.run.suites import SuitesOfRun
+from turncheck.validation.findings import found
+from turncheck.validation.losses import losses
+from turncheck.validation.project_tests import ProjectTests
+from turncheck.work.workplace import HERE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from turncheck.engines.base import Engines
+    from turncheck.evaluation.nlu import NluMeasurement
+    from turncheck.messages.finding import Finding
+    from turncheck.messages.location import Location
+    from turncheck.process.screen import Screen
+    from turncheck.project.e2e.model import E2ECases
+    from turncheck.project.model import Project
+    from turncheck.report.model import Batch, Core, EndToEnd, Evaluation, Robustness, Strength
+    from turncheck.run.head_start import HeadStart
+    from turncheck.run.inputs import Inputs
+    from turncheck.run.reading import Tests
+    from turncheck.work.workplace import Workplace
+
+
+Section = TypeVar("Section")
+
+
+class RunUnderWay:
+    """A run: an evaluation gives its section by way of it, or leaves the reason why there is none."""
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        project: Project,
+        tests: Tests,
+        engines: Engines,
+        screen: Screen,
+        *,
+        work: Workplace = HERE,
+        head_start: HeadStart = NO_HEAD_START,
+    ) -> None:
+        self.inputs = inputs
+        self.settings = inputs.settings
+        self.project = project
+        self.tests = tests
+        self.engines = engines
+        self.screen = screen
+        self.work = work
+        self.head_start = head_start
+        self.refused: dict[Evaluation, UserError] = {}
+        """Why evaluations could not be trained."""
+        engines.recall(head_start.parts)
+        self.nlu_measurement: NluMeasurement | None = None
+        self.core_section: Core | None = None
+        self.e2e_section: EndToEnd | None = None
+        self.batch_section: Batch | None = None
+        self.strength_section: Strength | None = None
+        self.robustness_section: Robustness | None = None
+        self.validation_section: Validation | None = None
+        self.skipped: dict[str, Skipped] = {}
+        self.parts: list[Skipped] = []
+        self.stopped: str | None = None
+        self.case_findings: tuple[Finding, ...] | None = None
+        self.refusals: dict[Location, Finding] = {}
+
+    def evaluated(self, evaluation: Evaluation, evaluate: Callable[[], Section]) -> Section | None:
+        """Return the section; where the engine gave up, what it had done until then: nothing runs after it."""
+
+        def unless_elsewhere() -> Section | None:
+            try:
+                return evaluate()
+            except ElsewhereError:
+                return None
+
+        try:
+            if evaluation in self.head_start.refused:
+                raise self.head_start.refused[evaluation]
+            result = as_far_as_it_goes(lambda: with_one_model(self.engines, unless_elsewhere))
+        except UserError as error:
+            self.refused[evaluation] = error
+            # An engine that is trained elsewhere says where by itself.
+            config = self.project.config if self.engines.capabilities.trained_by_config else Config()
+            refused = refused_training(error, evaluation, config)
+            self.skip(refused)
+            if refused.location is not None:
+                self.refusals.setdefault(
+                    refused.location, found("training-refused", f"{error.what}.", refused.location)
+                )
+            return None
+        self.stopped = redact(result.reason) if result.reason is not None else None
+        for skipped in result.skipped(evaluation):
+            self.skip(skipped)
+        return result.finished
+
+    def in_one_piece(self, evaluation: Evaluation, measure: Callable[[], Section]) -> Section | None:
+        """Measure a section whose answer is one unit."""
+        return self.evaluated(
+            evaluation, lambda: answered(self.head_start.answers, [f"section:{evaluation}"], lambda _: [measure()])[0]
+        )
+
+    def why_not(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
+        """The reasons that hold for any evaluation with an engine."""
+        return self.not_now(evaluation) or self.not_possible(evaluation, in_folds=in_folds)
+
+    def not_possible(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
+        """The engine cannot do it, or a part of the project that it needs cannot be read completely."""
+        return impossible(evaluation, self.engines, self._lost, in_folds=in_folds)
+
+    @cached_property
+    def _lost(self) -> Mapping[str, Finding]:
+        return losses(self.project)
+
+    def not_now(self, evaluation: Evaluation) -> Skipped | None:
+        """It was not asked for, or the engine has given up."""
+        if not is_asked(self.settings, evaluation):
+            return not_asked(self.settings, evaluation)
+        if self.stopped is not None:
+            return Skipped(evaluation=evaluation, reason=f"not run: {self.stopped.partition(chr(10))[0]}")
+        return None
+
+    def note_part(self, evaluation: Evaluation, findings: Iterable[Finding]) -> None:
+        """Mark that an evaluation runs without the tests that cannot be read."""
+        by_file: dict[str, list[Finding]] = {}
+        for finding in findings:
+            by_file.setdefault(finding.location.path, []).append(finding)
+        for of_one in by_file.values():
+            if lost := unreadable(evaluation, of_one):
+                self.parts.append(structs.replace(lost, reason=redact(lost.reason), part=True))
+
+    def skip(self, skipped: Skipped) -> None:
+        """Leave the reason why an evaluation has no section."""
+        self.skipped[skipped.evaluation] = structs.replace(skipped, reason=redact(skipped.reason))
+
+    def interrupt(self) -> None:
+        """Mark as not run what has no result yet."""
+        self.stopped = INTERRUPTED
+        sections: dict[Evaluation, object] = {
+            "validate": self.validation_section,
+            "nlu": self.nlu_measurement,
+            "core": self.core_section,
+            "e2e": self.e2e_section,
+            "batch": self.batch_section,
+            "strength": self.strength_section,
+            "robustness": self.robustness_section,
+        }
+        for name, section in sections.items():
+            if (
+                section is None
+                and name not in self.skipped
+                and (name not in ON_REQUEST or is_asked(self.settings, name))
+            ):
+                self.skip(Skipped(evaluation=name, reason=f"not run: {INTERRUPTED}"))
+
+    @cached_property
+    def cases(self) -> E2ECases:
+        """The end-to-end test cases, read once."""
+        return read_cases(self.project.root, self.tests.e2e)
+
+    @cached_property
+    def suites(self) -> SuitesOfRun:
+        """The batch suites, read once."""
+        return SuitesOfRun(self.project, self.tests.batch, self.settings, self.engines)
+
+    @property
+    def project_tests(self) -> ProjectTests:
+        """The tests that were read, of every kind that the data is checked against."""
+        return ProjectTests(self.tests.stories, self.tests.nlu.examples if self.tests.nlu else (), self.cases.cases)
