@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from turncheck.engines.choice import chosen_engines
-from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites, setting_of
+from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.messages.location import Location
 from turncheck.messages.plurals import count
-from turncheck.project.batch.known import known_names
+from turncheck.project.batch.known import known_names, setting_of
 from turncheck.project.batch.reader import HowToRead, find_suites, read_suites
 from turncheck.project.folder import ProjectFolder
 from turncheck.publishing.files import write_file, write_results

@@ -48,7 +48,7 @@ def run_import_batch(
     """
     folder = ProjectFolder(project)
     bot = read_project(project)
-    known = None if bot.kore is None else known_names(bot)
+    known = known_names(bot) if bot.kind.names_all else None
     imported = [import_batch_csv(folder.name(path), _text(folder, path), known, raw=raw) for path in files]
     for one in imported:
         if one.promised is not None and one.promised != len(one.suite.cases):

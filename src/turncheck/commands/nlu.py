@@ -307,11 +307,8 @@ def run_data_split_nlu(
     if nlu is None:
         read = read_project(project)
         ensure_assistant(read)
-        if read.kore is not None:
-            raise UserError(
-                "the sentences of a Kore.ai assistant are split on its platform, not here",
-                remedy="`turncheck run` judges them by cross-validation; name other data with --nlu.",
-            )
+        if (refusal := read.kind.no_split) is not None:
+            raise UserError(refusal.what, remedy=refusal.remedy)
     ensure_there("nlu", [path])
     data, findings = read_nlu([path], project)
     faults = [finding for finding in findings if finding.severity == "error"]

@@ -12,7 +12,6 @@ from turncheck.engines.capabilities import NLU_PARTS
 from turncheck.engines.choice import chosen_engines
 from turncheck.engines.embedded.engines import EmbeddedEngines
 from turncheck.engines.embedded.nlu.model_parse import as_model_parse
-from turncheck.engines.embedded.nlu.trainer import ENGINE_NAME
 from turncheck.engines.parse import Parse
 from turncheck.evaluation.batch.values import flatten
 from turncheck.messages.engine_errors import CutShortError
@@ -25,6 +24,7 @@ from turncheck.render.sinks.terminal import text
 from turncheck.run.cut_short import as_far_as_it_goes, end_with
 from turncheck.run.reading import read_given
 from turncheck.run.trainable import ensure_possible, ensure_readable, read_assistant
+from turncheck.settings.engines import ENGINES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -68,7 +68,7 @@ def run_parse(  # noqa: PLR0917 - what a command is given
             asked.
         KeyboardInterrupt: somebody interrupted it; what was understood is printed.
     """
-    if options.settings.engine != ENGINE_NAME:
+    if not ENGINES[options.settings.engine].from_files:
         return _ask_another(options, sentences, form, environment, output, screen)
     engine = find_engine(options, screen)
     for line in engine_lines(engine.info):
@@ -92,7 +92,7 @@ def find_engine(options: ParseOptions, screen: Screen) -> EmbeddedNluEngine | Ko
     learnt = with_story_sentences(project)
 
     def ensure() -> None:
-        ensure_readable(project, {"nlu"} if project.kore is not None else NLU_PARTS | {"sentences"})
+        ensure_readable(project, NLU_PARTS | {"sentences"} if project.kind.has_pipeline else {"nlu"})
         if not learnt.nlu.examples:
             raise UserError(
                 f"there are no NLU examples to learn from in '{settings.nlu or settings.project}'",

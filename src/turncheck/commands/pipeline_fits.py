@@ -88,17 +88,15 @@ def new_task(
     output: NluOutput,
     vectors: SentenceVectors | None,
 ) -> Task:
-    """The project goes to other processes: without its stories and without the text of its files."""
-    trained = replace(data, examples=tuple(replace(one, origin=None) for one in plan.included[percentage]))
+    """The project goes to other processes, and what it trains on with it."""
     test = NluData(tuple(replace(one, origin=None) for one in plan.test))
-    # A worker has a current folder of its own.
-    light = replace(project, root=project.root.absolute(), nlu=trained, stories=(), rules=(), findings=(), files=())
+    light = project.light(replace(data, examples=plan.included[percentage]))
     pieces = (
         __version__,
         str(settings.seed),
         repr([(component.name, dict(component.parameters)) for component in project.config.pipeline or ()]),
         repr(project.config.language),
-        write_nlu_yaml(trained),
+        write_nlu_yaml(light.nlu),
         write_nlu_yaml(test),
         write_responses_yaml(project.domain.responses.values()),
         repr((output.plots, output.errors, output.successes, settings.allow_custom_code, vectors and vectors.digest)),

@@ -124,8 +124,7 @@ def run_from_data(folder: Path, data: Sequence[Path] | None, language: str | Non
     """
     target = _suite_target(out)
     project = _read(folder, data, language)
-    examples = project.nlu.examples if project.kore is None else project.kore.utterances
-    cases = [_writable(case_of(example), target.suffix.lower()) for example in examples if example.intent]
+    cases = [_writable(case_of(example), target.suffix.lower()) for example in project.utterances if example.intent]
     kept = _distinct(cases) if target.suffix.lower() == ".csv" else cases
     if len(kept) < len(cases):
         less = count(len(cases) - len(kept), "repetition")

@@ -99,11 +99,8 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Screen) -> i
 
 def _possible(project: Project, parts: Sequence[Part], screen: Screen) -> list[Part]:
     """Return the parts that can be trained; a part that was asked for by itself must be possible."""
-    if project.kore is not None:
-        raise UserError(
-            "a Kore.ai assistant has no model of its own here: the stand-in is trained whenever it is asked",
-            remedy="Use `turncheck run`, `test nlu` or `parse` with it.",
-        )
+    if (refusal := project.kind.no_model) is not None:
+        raise UserError(refusal.what, remedy=refusal.remedy)
     missing: dict[Part, str] = {}
     if not project.nlu.examples:
         missing["nlu"] = "the project has no NLU examples to learn from"

@@ -144,7 +144,7 @@ def check_project(request: Request) -> Checked:
             targets_3=request.targets_3,
         )
         kept = suppress(
-            validated.with_tests(of_tests, eased=not request.strict and project.kore is None),
+            validated.with_tests(of_tests, eased=not request.strict and project.kind.checked_by_rasa),
             project,
             ignored,
             tests=tests,
@@ -306,7 +306,7 @@ def source_lines(project: Project | None) -> Callable[[Location], str | None]:
     if project is None:
         return lambda _place: None
     # An export holds secrets, and some are written in one line: nothing of it is shown beside what messages quote.
-    private = {file.path for file in project.files if project.kore is not None}
+    private = {file.path for file in project.files if project.kind.holds_secrets}
     sources = {file.path: file.source for file in project.files if file.source is not None}
     folder = ProjectFolder(project.root)
 

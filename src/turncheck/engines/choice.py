@@ -64,10 +64,10 @@ def chosen_engines(
     """
     refuse_settings_of_others(settings)
     registered = ENGINES[settings.engine]
-    if project.kind not in registered.kinds:
+    if project.kind.name not in registered.kinds:
         runs = " and ".join(_KINDS[kind][1] for kind in registered.kinds)
         raise UserError(
-            f"the engine '{settings.engine}' runs {runs}; this is {_KINDS[project.kind][0]}",
+            f"the engine '{settings.engine}' runs {runs}; this is {_KINDS[project.kind.name][0]}",
             remedy=f"Use the engine '{default_of('engine')}'.",
         )
     module = cast("EngineModule", import_module(registered.module))

@@ -85,7 +85,7 @@ def _run_asked(
     progress: Callable[[int, int], None] | None,
 ) -> list[FoldRun]:
     runs: list[FoldRun] = []
-    shared = (_for_workers(project), trainer, plan)
+    shared = (project.light(project.nlu), trainer, plan)
     is_long = len(project.nlu.examples) >= _WORTH_WORKERS
     try:
         for _, run in work.each(_run_fold, shared, folds, total=len(folds), kind="fold", worth_processes=is_long):
@@ -109,11 +109,3 @@ def _run_fold(shared: tuple[Project, NluTrainer, Folds], fold: int) -> FoldRun:
         engine = trainer.fit(share)
         parses = engine.parse([examples[index].text for index in judged])
     return FoldRun(fold, tuple(parses), engine.info, engine.extractors)
-
-
-def _for_workers(project: Project) -> Project:
-    """Locations are looked up here, so no file's text is sent to the workers; and their current folder is their own."""
-    examples = tuple(replace(example, origin=None) for example in project.nlu.examples)
-    nlu = replace(project.nlu, examples=examples)
-    light = replace(project, root=project.root.absolute(), nlu=nlu, stories=(), rules=(), findings=(), files=())
-    return light if light.kore is None else replace(light, kore=light.kore.without_places())

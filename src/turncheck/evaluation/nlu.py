@@ -277,8 +277,8 @@ def _measure(
 
 
 def _coverage(project: Project, predictions: Sequence[NluPrediction]) -> CoveredIntents | None:
-    """Of a Kore.ai assistant what some judged sentence has; traits are judged by suites alone."""
-    if project.kore is None:
+    """Where all that users may mean is named, what some judged sentence has; traits are judged by suites alone."""
+    if not project.kind.names_all:
         return None
     from turncheck.evaluation.covered_intents import ENTITY, covered_intents
     from turncheck.project.batch.known import known_names

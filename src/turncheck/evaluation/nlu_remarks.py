@@ -69,8 +69,8 @@ def remarks_on(
         remarks.append("Intents are not scored: the sentences have fewer than two different ones.")
     if not entities:
         remarks.append("Entities are not scored: none of the sentences has one.")
-    if project.kore is not None:
-        pass  # it has no retrieval intents, and nobody misses them
+    if not project.kind.selects_responses:
+        pass  # nobody misses them
     elif len({entry.expected.response for entry in predictions} - {None}) < 2:
         remarks.append("Responses are not scored: the sentences have fewer than two different ones.")
     elif not any(entry.predicted.response for entry in predictions):

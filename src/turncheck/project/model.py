@@ -5,10 +5,11 @@ These classes hold data only. Reading is done by :mod:`turncheck.project.reader`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from turncheck.messages.location import NOWHERE, Location
+from turncheck.project.kinds import KORE, RASA
 from turncheck.project.nlu_data import NluData
 
 if TYPE_CHECKING:
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.messages.finding import Finding
+    from turncheck.project.kinds import Kind
     from turncheck.project.kore.model import KoreBot
+    from turncheck.project.nlu_data import Example
     from turncheck.project.project_file import ProjectFile
     from turncheck.project.rasa_version import RasaVersion
 
@@ -367,6 +370,23 @@ class Project:
         return self.rasa if self.rasa is not None and self.rasa.is_older else None
 
     @property
-    def kind(self) -> Literal["rasa", "kore"]:
-        """What it is an assistant of."""
-        return "rasa" if self.kore is None else "kore"
+    def kind(self) -> Kind:
+        """What it is an assistant of, and what that means."""
+        return RASA if self.kore is None else KORE
+
+    @property
+    def language(self) -> str | None:
+        """The language that it is in."""
+        return self.config.language if self.kore is None else self.kore.language
+
+    @property
+    def utterances(self) -> tuple[Example, ...]:
+        """The sentences that people annotated with intents, without what is taught beside them."""
+        return self.nlu.examples if self.kore is None else self.kore.utterances
+
+    def light(self, nlu: NluData) -> Project:
+        """Return it with these sentences alone and no file's text, to travel to a worker process of another folder."""
+        kore = None if self.kore is None else self.kore.without_places()
+        nlu = replace(nlu, examples=tuple(replace(example, origin=None) for example in nlu.examples))
+        root = self.root.absolute()
+        return replace(self, root=root, nlu=nlu, stories=(), rules=(), findings=(), files=(), kore=kore)

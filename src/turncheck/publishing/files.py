@@ -74,7 +74,7 @@ def draw_plots(outcome: Outcome, folder: Path, screen: Screen) -> list[Path]:
     from turncheck.render.story_plots import story_plots
 
     with screen.step("plots", "Drawing the plots"):
-        below = folder / (RASA_FOLDER if outcome.report.project.kind == "rasa" else "plots")
+        below = folder / (RASA_FOLDER if outcome.report.project.has_rasas_files else "plots")
         major = major_of_files(outcome.report.project)
         pictures = nlu_plots(outcome.report)
         if major < NAMED_AS_TODAY:

@@ -102,7 +102,7 @@ def render_texts(
 
 def render_rasa_folder(report: Report) -> tuple[Rendered, ...]:
     """Render Rasa's own files under ``rasa/``; none for an assistant of another kind."""
-    if report.project.kind != "rasa":
+    if not report.project.has_rasas_files:
         return ()
     return tuple(replace(rendering, name=f"{RASA_FOLDER}/{rendering.name}") for rendering in rasa_files(report))
 

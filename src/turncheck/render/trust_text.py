@@ -18,7 +18,7 @@ _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep",
 def trust_entry(report: Report) -> Entry | None:
     """Say how far the engine agrees with the team's Rasa; ``None`` where it stands in for nothing."""
     trust, engine = report.trust, report.engine
-    if engine is None or engine.name != "embedded" or report.project.kind != "rasa":
+    if engine is None or not report.has_stand_in:
         return None
     if not (report.nlu or report.core or report.e2e):
         return None

@@ -117,6 +117,11 @@ class ProjectInfo(Part, frozen=True, kw_only=True):
     rasa_others: tuple[VersionSign, ...] = ()
     """What only another version would take: a mixture."""
 
+    @property
+    def has_rasas_files(self) -> bool:
+        """Whether Rasa's own files are written of it."""
+        return self.kind == "rasa"
+
 
 class Source(Part, frozen=True, kw_only=True):
     """Which state of the repository was measured, as far as it is known."""
@@ -320,6 +325,11 @@ class Report(Part, frozen=True, kw_only=True):
     """Why the measuring ended before its end (a server that is gone): sections hold what was finished until then."""
     timings: dict[str, float] = {}
     """Seconds by step; of a story or an end-to-end case by its index in its section (``core[0]``, ``e2e[12]``)."""
+
+    @property
+    def has_stand_in(self) -> bool:
+        """Whether an engine stood in for the team's Rasa, which it may be compared with."""
+        return self.engine is not None and self.engine.name == "embedded" and self.project.kind == "rasa"
 
     @property
     def training_sentences(self) -> tuple[TrainingSentence, ...]:

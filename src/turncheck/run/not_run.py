@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from msgspec import structs
 
 from turncheck.messages.location import NOWHERE
-from turncheck.project.kore.model import DIALOGS_ELSEWHERE
 from turncheck.report.model import ON_REQUEST, Skipped
 from turncheck.validation.losses import first_loss, reason_of_loss
 
@@ -44,10 +43,10 @@ def not_asked(settings: Settings, evaluation: Evaluation) -> Skipped:
 
 
 def elsewhere(evaluation: Evaluation, project: Project, engines: Engines) -> Skipped | None:
-    """Dialogs of a Kore.ai assistant are not in its export: there is nothing that could be tested."""
-    if project.kore is None:
+    """Where its files hold no dialogues, there is nothing that could be tested."""
+    if project.kind.no_dialogues is None:
         return None
-    reason = engines.capabilities.why_not(evaluation) or DIALOGS_ELSEWHERE
+    reason = engines.capabilities.why_not(evaluation) or project.kind.no_dialogues
     return Skipped(evaluation=evaluation, reason=reason, no_tests=True)
 
 

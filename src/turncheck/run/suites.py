@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from turncheck.evaluation.answers import ASKED_HERE
-from turncheck.project.batch.known import known_names
+from turncheck.project.batch.known import known_names, setting_of
 from turncheck.project.batch.reader import HowToRead, read_suites
 from turncheck.report.model import Skipped
 
@@ -65,7 +65,7 @@ class SuitesOfRun:
 
     def evaluate(self, screen: Screen, answers: Answers = ASKED_HERE) -> Batch:
         """Judge them; see :func:`turncheck.evaluation.batch.suites.evaluate_suites`."""
-        from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites, setting_of  # as above
+        from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites  # as above
 
         training = {example.text for example in self.project.nlu.examples}
         stands_in = self.engines.capabilities.stands_in

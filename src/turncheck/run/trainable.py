@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from turncheck.engines.capabilities import DIALOGUE_PARTS
 from turncheck.messages.errors import TrainingRefusedError, UserError
 from turncheck.project.assistants_below import assistants_in_words
-from turncheck.project.kore.model import DIALOGS_ELSEWHERE
 from turncheck.run.reading import read_given
 from turncheck.settings.engines import ENGINES
 from turncheck.validation.losses import PARTS, first_loss, losses
@@ -56,8 +55,8 @@ def read_dialogue_assistant(settings: Settings, *, endpoints: Path | None = None
         UserError: as above, or its dialogues are not in its files.
     """
     project = read_assistant(settings, endpoints=endpoints)
-    if project.kore is not None:
-        raise UserError(DIALOGS_ELSEWHERE, remedy="Test what it understands: `turncheck test nlu`, `turncheck run`.")
+    if (elsewhere := project.kind.no_dialogues) is not None:
+        raise UserError(elsewhere, remedy="Test what it understands: `turncheck test nlu`, `turncheck run`.")
     return project
 
 

@@ -88,7 +88,7 @@ def validate(
         tests: what the project is tested with, to be held against the training data.
         targets_3: of a project of an older Rasa, that it is to run with Rasa 3: what that would refuse is an error.
     """
-    if project.kore is not None:
+    if not project.kind.checked_by_rasa:
         from turncheck.validation.kore import kore_findings  # most projects are of Rasa
 
         found_there = dict.fromkeys(kore_findings(project, strict=strict))

@@ -75,9 +75,11 @@ def add_test_batch(subparsers: argparse._SubParsersAction[Any]) -> None:
 def _test_batch(namespace: argparse.Namespace) -> int:
     from turncheck.commands.batch import BatchOptions, run_test_batch  # not for --help
     from turncheck.project.batch.reader import HowToRead
+    from turncheck.settings.engines import ENGINES
 
     settings, models = settings_of(namespace), models_of(namespace)
-    upload = settings.engine == "kore" and settings.kore_way == "batch"
+    uploads = ENGINES[settings.engine].uploads
+    upload = uploads is not None and getattr(settings, uploads[0]) == uploads[1]
     options = BatchOptions(
         tuple(namespace.paths),
         HowToRead(namespace.name, namespace.description, strict=namespace.strict, upload=upload),

@@ -18,7 +18,7 @@ from turncheck.engines.embedded.models import fitting_model, load_model, named_m
 from turncheck.messages.errors import UserError
 from turncheck.process.temporary import temporary_folder
 from turncheck.project.calibration import trust_in
-from turncheck.project.kore.model import DIALOGS_ELSEWHERE
+from turncheck.project.kinds import KORE
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import EngineInfo
 
@@ -116,9 +116,9 @@ class EmbeddedEngines(Engines):
 
         bot = self.project.kore
         return Capabilities(
-            no_dialogue=DIALOGS_ELSEWHERE,
-            no_conversation=DIALOGS_ELSEWHERE,
-            no_mutants=DIALOGS_ELSEWHERE,
+            no_dialogue=KORE.no_dialogues,
+            no_conversation=KORE.no_dialogues,
+            no_mutants=KORE.no_dialogues,
             stands_in=True,
             knows_traits=True,
             unknown_intents={} if bot is None else unknown_intents(bot),
@@ -129,7 +129,7 @@ class EmbeddedEngines(Engines):
         """It trains on the project's files: those that an evaluation needs must be there and whole."""
         if self.project.calm is not None:
             return frozenset()  # it is not trained at all
-        if self.project.kore is not None:
+        if not self.project.kind.has_pipeline:
             return frozenset({"nlu"})
         needed = NLU_PARTS if evaluation in {"nlu", "batch"} else DIALOGUE_PARTS | {"pipeline"}
         return needed if evaluation == "nlu" and in_folds else needed | {"sentences"}

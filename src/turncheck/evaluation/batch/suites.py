@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from turncheck.evaluation.answers import Answers
     from turncheck.process.screen import Screen
     from turncheck.project.batch.model import Suite, SuiteCase
-    from turncheck.project.model import Project
     from turncheck.report.batch import BatchCase, BatchOutcome
     from turncheck.report.covered_intents import CoveredIntents
 
@@ -102,14 +101,6 @@ def judged_suite(suite: Suite, answers: SuiteAnswers, run: SuiteRun) -> BatchSui
         intents=intents_of(cases),
         cases=cases,
     )
-
-
-def setting_of(project: Project) -> BatchSetting:
-    """Return what a project's files say of the assistant: of a Rasa project its language."""
-    bot = project.kore
-    if bot is None:
-        return BatchSetting(language=project.config.language or "")
-    return BatchSetting(bot=bot.name, language=bot.language, thresholds=tuple(dict(one) for one in bot.thresholds))
 
 
 def _setting(of_engine: BatchSetting | None, of_files: BatchSetting | None) -> BatchSetting | None:

@@ -51,7 +51,7 @@ def make_variants(examples: Sequence[Example], project: Project, seed: int) -> l
     Raises:
         UserError: the project's own word lists cannot be read.
     """
-    language = project.config.language if project.kore is None else project.kore.language
+    language = project.language
     words = words_for(language, project.root)
     noise = Noise(base_language(language), words, project.nlu.examples)
     made = []

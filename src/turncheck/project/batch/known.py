@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from turncheck.project.batch.model import comparable
+from turncheck.report.batch import BatchSetting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -50,6 +51,14 @@ class KnownNames:
         """Return the intents of a kind that coverage counts, by their comparable names."""
         known = self.traits if kind == "trait" else self.intents
         return {comparable(one.name): one.name for one in known.values() if one.kind == kind and one.in_total}
+
+
+def setting_of(project: Project) -> BatchSetting:
+    """Return what a project's files say of the assistant: of a Rasa project its language."""
+    bot = project.kore
+    if bot is None:
+        return BatchSetting(language=project.language or "")
+    return BatchSetting(bot=bot.name, language=bot.language, thresholds=tuple(dict(one) for one in bot.thresholds))
 
 
 def known_names(project: Project) -> KnownNames:

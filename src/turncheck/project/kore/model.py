@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 Kind = Literal["dialog", "faq", "small_talk", "trait"]
 KINDS: Final[tuple[Kind, ...]] = ("dialog", "faq", "small_talk", "trait")
 
-DIALOGS_ELSEWHERE: Final = "the dialogs of a Kore.ai assistant run on the platform alone"
-
 
 @dataclass(frozen=True, slots=True)
 class KoreIntent:

@@ -18,6 +18,7 @@ from turncheck.process.cache import difference_of_software, software
 from turncheck.run.head_start import HeadStart
 from turncheck.run.shards.document import HEAD_NAME, read_answers, read_head
 from turncheck.run.shards.identity import project_digest, settings_given
+from turncheck.settings.engines import ENGINES
 from turncheck.settings.shard import Shard
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ class Shards:
             for name, one in head.refused.items():
                 place = None if one.path is None else Location(one.path, one.line, one.column)
                 refused[name] = UserError(one.what, location=place, remedy=one.remedy)
-        # The embedded engine is what its project makes it; others were asked where the shards ran.
-        engines = None if engine == "embedded" else self._engines
+        # An engine that needs files alone is what its project makes it; others were asked where the shards ran.
+        engines = None if ENGINES[engine].from_files else self._engines
         return HeadStart(MergedAnswers(answers), parts, refused, engines, self.ensure_same_state)
 
     def _engines(self, project: Project) -> Engines:
