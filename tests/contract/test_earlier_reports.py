@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import fake_azure
 import fake_gitlab
@@ -79,6 +79,9 @@ def fakes() -> Iterator[dict[str, Any]]:
     yield found
     for one in found.values():
         one.close()
+
+
+OF_GITLAB: Final = pytest.mark.parametrize("place", ["gitlab"], indirect=True)
 
 
 @pytest.fixture(params=["gitlab", "azure"])
@@ -263,9 +266,9 @@ def test_an_answer_that_refuses_changes_no_verdict(place: Place, job: Callable[[
     assert baseline["status"] == "unreachable"
 
 
+@OF_GITLAB
 def test_python_gitlab_reads_what_the_fake_answers(place: Place) -> None:
-    if not isinstance(place.fake, FakeGitLab):
-        pytest.skip("of GitLab")
+    assert isinstance(place.fake, FakeGitLab)
     place.leaves(BASE, left(BASE))
     theirs = gitlab.Gitlab(
         place.fake.url.removesuffix("/api/v4"), private_token=fake_gitlab.BOT_TOKEN, keep_base_url=True
@@ -280,9 +283,9 @@ def test_python_gitlab_reads_what_the_fake_answers(place: Place) -> None:
     assert content == left(BASE)
 
 
+@OF_GITLAB
 def test_jobs_of_parallel_are_one_and_an_archive_that_has_expired_is_counted(place: Place) -> None:
-    if not isinstance(place.fake, FakeGitLab):
-        pytest.skip("of GitLab")
+    assert isinstance(place.fake, FakeGitLab)
     place.fake.add_pipeline(BASE, left(BASE), job="turncheck: [bots/pizza]")
     place.fake.add_pipeline(BASE, None)
     place.fake.add_pipeline(BASE, left(BASE), job="another job")

@@ -23,6 +23,7 @@ from turncheck.ci.host import (
     Stamp,
     Target,
 )
+from turncheck.ci.hosts import RegisteredHost
 from turncheck.cli import run_command_line
 from turncheck.process.secret import Secret
 from turncheck.render.annotations import Annotation, Level
@@ -164,7 +165,8 @@ def loom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loom:
         host.variables, host.token = environment, token
         return host if "LOOM_HEAD" in environment else None
 
-    monkeypatch.setattr("turncheck.ci.hosts.HOSTS", (detect,))
+    monkeypatch.setattr(Loom, "detect", staticmethod(detect), raising=False)
+    monkeypatch.setattr("turncheck.ci.hosts.HOSTS", (RegisteredHost(__name__, "Loom", ("LOOM_HEAD",)),))
     return host
 
 
@@ -275,7 +277,7 @@ class Files(Host):
 def test_a_host_that_takes_nothing_has_all_files_and_hears_why(
     loom: Loom, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("turncheck.ci.hosts.HOSTS", (lambda *_: Files(),))
+    monkeypatch.setattr(Loom, "detect", staticmethod(lambda *_: Files()))
 
     assert run() == 1
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +11,7 @@ import pytest
 
 from turncheck.ci.builders import Builder
 from turncheck.ci.host import Base, HostError, Target
-from turncheck.ci.hosts import find_host, name_of
+from turncheck.ci.hosts import HOSTS, find_host, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -246,3 +248,21 @@ def test_the_parameters_of_teamcity_are_read_as_they_are_written(tmp_path: Path,
     host = host_of({"TEAMCITY_VERSION": "2026.1", "TEAMCITY_BUILD_PROPERTIES_FILE": str(file)})
 
     assert host.base(refuse) == Base("f\u00fcr", head="HEAD")
+
+
+def test_only_the_host_that_a_job_is_one_of_is_imported() -> None:
+    """Each looks at variables that no other has; what it costs to load is for its own jobs alone."""
+    look = "import os, sys; from turncheck.ci.hosts import find_host; print(type(find_host(os.environ)).__name__); "
+    loaded = "print(*sorted({name.split('.')[2] for name in sys.modules if name.startswith('turncheck.ci.')}))"
+    for variables, expected in (
+        ({}, ["Host", "host hosts"]),
+        ({"BUILDKITE": "true"}, ["Buildkite", "builders host hosts variables"]),
+        ({"GITHUB_STEP_SUMMARY": "summary.md"}, ["Runner", "github host hosts"]),
+    ):
+        seen = subprocess.run([sys.executable, "-c", look + loaded], env=variables, check=True, capture_output=True)
+        assert seen.stdout.decode().splitlines() == expected
+
+
+def test_a_host_is_looked_for_by_each_variable_that_it_knows_itself_by() -> None:
+    for row in HOSTS:
+        assert getattr(row.load(), "mark", row.marks[0]) in row.marks

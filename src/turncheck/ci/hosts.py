@@ -3,75 +3,118 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from turncheck.ci.azure.host import Azure
-from turncheck.ci.bitbucket.host import Bitbucket
-from turncheck.ci.builders import Builder, Buildkite, CircleCI, Jenkins, TeamCity
-from turncheck.ci.github.host import GitHub
-from turncheck.ci.github.runner import Runner
-from turncheck.ci.gitlab.host import GitLab
 from turncheck.ci.host import Host
 from turncheck.web.addresses import origin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
+    from turncheck.ci.builders import Builder
     from turncheck.process.secret import Secret
 
-    CodeHost = Callable[[str, Secret | None, Mapping[str, str]], Host]
 
-HOSTS: Final[tuple[Callable[[Mapping[str, str], Secret | None], Host | None], ...]] = (
-    GitLab.detect,
-    Azure.detect,
-    Bitbucket.detect,
-    Buildkite.detect,
-    CircleCI.detect,
-    TeamCity.detect,
-    Jenkins.detect,
-    GitHub.detect,
-    Runner.detect,
-)
-"""Each looks at the variables of a process, and returns the host if they are those of one of its jobs.
+@dataclass(frozen=True, slots=True)
+class RegisteredHost:
+    """Where a host is: the class ``of`` in ``module``, imported only where one of ``marks`` is among the variables.
 
-GitHub comes last: jobs of the others may have ``GITHUB_REPOSITORY`` as well, for what they publish there."""
+    The class has ``detect``, which looks at the variables of a process, and returns the host if they are those of one
+    of its jobs. ``builds``: it builds the changes of other hosts, a :class:`~turncheck.ci.builders.Builder`.
+    """
+
+    module: str
+    of: str
+    marks: tuple[str, ...]
+    builds: bool = False
+
+    def detect(self, environment: Mapping[str, str], token: Secret | None) -> Host | None:
+        """Return the host where this process is one of its jobs."""
+        if not any(environment.get(mark) for mark in self.marks):
+            return None
+        host = cast("Host | None", self.load().detect(environment, token))
+        if self.builds and host is not None:
+            builder = cast("Builder", host)
+            builder.code = _code_of(builder.change_url, environment, token)
+        return host
+
+    def load(self) -> Any:
+        """Return the class."""
+        return getattr(import_module(self.module), self.of)
+
+
+@dataclass(frozen=True, slots=True)
+class CodeHost(RegisteredHost):
+    """A host that keeps code and has pull requests, asked from anywhere: its class has ``of_repository`` as well.
+
+    ``repository``: how it names one. ``variable``: one that names the repository of a process, wherever that runs.
+    ``changes``: how the pages of changes are addressed, on the ``server``: a variable that names it, and the usual one.
+    """
+
+    repository: str = ""
+    variable: str = ""
+    changes: re.Pattern[str] | None = None
+    server: tuple[str, str] = ("", "")
+
+    def of_repository(self, repository: str, token: Secret | None, environment: Mapping[str, str]) -> Host:
+        """Return the host about this repository."""
+        return cast("Host", self.load().of_repository(repository, token, environment))
+
 
 OF_CODE: Final[Mapping[str, CodeHost]] = {
-    "github": GitHub.of_repository,
-    "gitlab": GitLab.of_repository,
-    "azure": Azure.of_repository,
-    "bitbucket": Bitbucket.of_repository,
+    "github": CodeHost(
+        "turncheck.ci.github.host",
+        "GitHub",
+        ("GITHUB_REPOSITORY",),
+        repository="OWNER/NAME",
+        variable="GITHUB_REPOSITORY",
+        changes=re.compile(r"https?://[^/]+/(?P<repository>[^/]+/[^/]+)/pull/(?P<number>\d{1,9})"),
+        server=("GITHUB_SERVER_URL", "https://github.com"),
+    ),
+    "gitlab": CodeHost(
+        "turncheck.ci.gitlab.host",
+        "GitLab",
+        ("GITLAB_CI",),
+        repository="GROUP/PROJECT",
+        changes=re.compile(r"https?://[^/]+/(?P<repository>.+)/-/merge_requests/(?P<number>\d{1,9})"),
+        server=("GITLAB_URL", "https://gitlab.com"),
+    ),
+    "azure": CodeHost("turncheck.ci.azure.host", "Azure", ("TF_BUILD",), repository="ORGANIZATION/PROJECT/REPOSITORY"),
+    "bitbucket": CodeHost(
+        "turncheck.ci.bitbucket.host",
+        "Bitbucket",
+        ("BITBUCKET_BUILD_NUMBER",),
+        repository="WORKSPACE/REPOSITORY",
+        changes=re.compile(r"https?://bitbucket\.org/(?P<repository>[^/]+/[^/]+)/pull-requests/(?P<number>\d{1,9})"),
+        server=("BITBUCKET_URL", "https://bitbucket.org"),
+    ),
 }
-"""Hosts that keep code and have pull requests, asked from anywhere: each takes a repository, a token and variables."""
+"""The hosts that keep code, by the names that people give them; the first where none is named."""
 
-REPOSITORIES: Final[Mapping[str, str]] = {
-    "github": "OWNER/NAME",
-    "gitlab": "GROUP/PROJECT",
-    "azure": "ORGANIZATION/PROJECT/REPOSITORY",
-    "bitbucket": "WORKSPACE/REPOSITORY",
-}
-"""How each of them names a repository."""
-_CLASSES: Final[Mapping[str, type[Host]]] = {"github": GitHub, "gitlab": GitLab, "azure": Azure, "bitbucket": Bitbucket}
-
-_CHANGES: Final = (
-    ("gitlab", re.compile(r"https?://[^/]+/(?P<repository>.+)/-/merge_requests/(?P<number>\d{1,9})")),
-    ("github", re.compile(r"https?://[^/]+/(?P<repository>[^/]+/[^/]+)/pull/(?P<number>\d{1,9})")),
-    ("bitbucket", re.compile(r"https?://bitbucket\.org/(?P<repository>[^/]+/[^/]+)/pull-requests/(?P<number>\d{1,9})")),
+HOSTS: Final[tuple[RegisteredHost, ...]] = (
+    OF_CODE["gitlab"],
+    OF_CODE["azure"],
+    OF_CODE["bitbucket"],
+    RegisteredHost("turncheck.ci.builders", "Buildkite", ("BUILDKITE",), builds=True),
+    RegisteredHost("turncheck.ci.builders", "CircleCI", ("CIRCLECI",), builds=True),
+    RegisteredHost("turncheck.ci.builders", "TeamCity", ("TEAMCITY_VERSION",), builds=True),
+    RegisteredHost("turncheck.ci.builders", "Jenkins", ("JENKINS_URL", "JENKINS_HOME"), builds=True),
+    OF_CODE["github"],
+    RegisteredHost("turncheck.ci.github.runner", "Runner", ("GITHUB_ACTIONS", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")),
 )
-"""How the pages of changes are addressed."""
-_SERVERS: Final[Mapping[str, tuple[str, str]]] = {
-    "gitlab": ("GITLAB_URL", "https://gitlab.com"),
-    "github": ("GITHUB_SERVER_URL", "https://github.com"),
-    "bitbucket": ("BITBUCKET_URL", "https://bitbucket.org"),
-}
-"""Where each is: a variable that names it, and the usual address."""
+"""In the order in which they are asked.
+
+GitHub comes last: jobs of the others may have ``GITHUB_REPOSITORY`` as well, for what they publish there."""
 
 NOWHERE: Final = "This is not a job of a CI host"
 
 
 def name_of(host: Host) -> str | None:
     """Return the name of a host of :data:`OF_CODE`, ``None`` for any other."""
-    return next((name for name, kind in _CLASSES.items() if isinstance(host, kind)), None)
+    classes = {(one.__module__, one.__name__) for one in type(host).__mro__}
+    return next((name for name, row in OF_CODE.items() if (row.module, row.of) in classes), None)
 
 
 def find_host(environment: Mapping[str, str], token: Secret | None = None) -> Host:
@@ -80,17 +123,15 @@ def find_host(environment: Mapping[str, str], token: Secret | None = None) -> Ho
     Raises:
         UserError: a variable of the host's holds what it should not, and nothing can be asked without it.
     """
-    host = next((host for detect in HOSTS if (host := detect(environment, token)) is not None), Host())
-    if isinstance(host, Builder):
-        host.code = _code_of(host.change_url, environment, token)
-    return host
+    return next((host for row in HOSTS if (host := row.detect(environment, token)) is not None), Host())
 
 
 def _code_of(change_url: str, environment: Mapping[str, str], token: Secret | None) -> tuple[Host, int] | None:
     """Return the host of a change that is built elsewhere, and its number; ``None`` where that is not known."""
-    for name, address in _CHANGES:
-        variable, server = _SERVERS[name]
+    for row in OF_CODE.values():
+        variable, server = row.server
         here = origin_of(change_url) == origin_of(environment.get(variable) or server)
-        if here and (match := address.fullmatch(change_url.rstrip("/"))):  # a token is for its own server alone
-            return OF_CODE[name](match["repository"], token, environment), int(match["number"])
+        # A token is for its own server alone.
+        if row.changes is not None and here and (match := row.changes.fullmatch(change_url.rstrip("/"))):
+            return row.of_repository(match["repository"], token, environment), int(match["number"])
     return None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 
 from turncheck.ci.host import NO_RUN
-from turncheck.ci.hosts import OF_CODE, REPOSITORIES, find_host, name_of
+from turncheck.ci.hosts import OF_CODE, find_host, name_of
 from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.model import Comparison
 from turncheck.comparison.verdict import Verdict
@@ -202,15 +202,15 @@ def _host_of(request: PublishRequest, environment: Mapping[str, str]) -> Host:
     """Return the host to publish on: that of this job where nothing else is named, and it has pull requests."""
     job = find_host(environment, request.token)
     here = request.host in {"", name_of(job)} and name_of(job) is not None
-    name = request.host or name_of(job) or "github"
-    repository = request.repository or (environment.get("GITHUB_REPOSITORY", "") if name == "github" else "")
+    named = OF_CODE[request.host or name_of(job) or next(iter(OF_CODE))]
+    repository = request.repository or environment.get(named.variable, "")
     if repository:
-        host = OF_CODE[name](repository, request.token, environment)
+        host = named.of_repository(repository, request.token, environment)
     elif here:
         host = job
     else:
-        default = ", or set GITHUB_REPOSITORY" if name == "github" else ""
-        raise UserError("which repository?", remedy=f"Give --repository {REPOSITORIES[name]}{default}.")
+        default = f", or set {named.variable}" if named.variable else ""
+        raise UserError("which repository?", remedy=f"Give --repository {named.repository}{default}.")
     if host.needs_token:
         raise UserError("publishing needs a token", remedy=f"{host.needs_token[0].upper()}{host.needs_token[1:]}.")
     return host
