@@ -24,14 +24,14 @@ def changed_cases(matched: Matched) -> ChangedCases:
         edited=_worst_first(_change(pair) for pair in matched.pairs if {"edited", "renamed"} & set(pair.edits)),
         added_failing=_worst_first(
             [
-                *(_added(case) for case in matched.added if case.failed),
+                *(case_alone(case) for case in matched.added if case.failed),
                 *(_newly_run(pair) for pair in matched.newly_run if pair.head.failed),
             ]
         ),
         misunderstood=_worst_first(
             [
                 *(_change(pair) for pair in same if pair.head.misunderstood and pair.base.passed),
-                *(_added(case) for case in matched.added if case.misunderstood),
+                *(case_alone(case) for case in matched.added if case.misunderstood),
                 *(_newly_run(pair) for pair in matched.newly_run if pair.head.misunderstood),
             ]
         ),
@@ -76,32 +76,21 @@ def _newly_run(pair: Pair) -> CaseChange:
 
 
 def _change(pair: Pair) -> CaseChange:
-    return CaseChange(
-        name=pair.head.name,
-        location=pair.head.location,
+    return msgspec.structs.replace(
+        case_alone(pair.head),
         base_location=pair.base.location,
-        passed=pair.head.passed,
         base_passed=pair.base.passed,
-        expected=pair.head.expected,
-        actual=pair.head.actual,
         base_actual=pair.base.actual,
-        confidence=pair.head.confidence,
-        remark=pair.head.remark,
         edits=pair.edits,
-        copies=pair.head.copies,
-        misunderstood=pair.head.misunderstood,
         base_misunderstood=pair.base.misunderstood,
-        sentences=pair.head.sentences,
-        again=pair.head.again,
-        said=pair.head.said,
-        understood=pair.head.heard.get(pair.head.said, ""),
         base_understood=pair.base.heard.get(pair.head.said, ""),
         copy_of=pair.head.copy_of,
         rests_on=_rests_on(pair.head, pair.base),
     )
 
 
-def _added(case: Case) -> CaseChange:
+def case_alone(case: Case) -> CaseChange:
+    """Return a case that the base does not have, or that is not compared with it."""
     return CaseChange(
         name=case.name,
         location=case.location,

@@ -76,6 +76,23 @@ class NluEngine(Protocol):
         """Understand each text; the same texts give the same answers in any batch."""
 
 
+@dataclass(frozen=True, slots=True)
+class InFront:
+    """In front of an engine that understands sentences, about which it says what that one says."""
+
+    engine: NluEngine
+
+    @property
+    def info(self) -> EngineInfo:
+        """Of the engine behind it."""
+        return self.engine.info
+
+    @property
+    def extractors(self) -> tuple[str, ...]:
+        """Of the engine behind it."""
+        return self.engine.extractors
+
+
 class NluTrainer(Protocol):
     """Trains engines: evaluations take this, since folds and curves fit many."""
 

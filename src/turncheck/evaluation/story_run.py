@@ -350,29 +350,18 @@ class _Runner:
         self, event: ActionExecuted, predicted: str, decision: Decision | None, *, warned: bool
     ) -> StoryStep:
         right = predicted == event.label
-        if right:
-            return StoryStep(
-                kind="action",
-                expected=event.label,
-                predicted=predicted,
-                passed=True,
-                slots=_NO_SLOTS,
-                policy=None if decision is None else decision.policy,
-                confidence=None if decision is None else decision.confidence,
-                location=event.location,
-                warning=warned,
-            )
+        others = () if right or decision is None else _alternatives(decision.alternatives)
         return StoryStep(
             kind="action",
             expected=event.label,
             predicted=predicted,
-            passed=False,
+            passed=right,
             policy=None if decision is None else decision.policy,
             confidence=None if decision is None else decision.confidence,
             location=event.location,
-            alternatives=() if decision is None else _alternatives(decision.alternatives),
+            alternatives=others,
             warning=warned,
-            **self._situation(right=False),
+            **({"slots": _NO_SLOTS} if right else self._situation(right=False)),
         )
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from turncheck.comparison.cases import batch_cases, end_to_end_cases, intent_cases, story_cases
-from turncheck.comparison.changes import CaseChange
+from turncheck.comparison.changed_cases import case_alone
 
 if TYPE_CHECKING:
     from turncheck.comparison.cases import Case
+    from turncheck.comparison.changes import CaseChange
     from turncheck.comparison.model import Comparison
     from turncheck.report.model import Report
 
@@ -60,21 +63,6 @@ def wrong_sentences(report: Report) -> list[CaseChange]:
 
 
 def _wrong(case: Case) -> CaseChange:
-    return CaseChange(
-        name=case.name,
-        location=case.location,
-        base_location=None,
-        passed=False,
-        base_passed=False,
-        expected=case.expected,
-        actual=case.actual,
-        confidence=case.confidence,
-        remark=case.remark,
-        copies=case.copies,
-        misunderstood=case.misunderstood,
-        base_misunderstood=case.misunderstood,
-        sentences=case.sentences,
-        again=case.again,
-        said=case.said,
-        understood=case.heard.get(case.said, ""),
+    return msgspec.structs.replace(
+        case_alone(case), passed=False, base_passed=False, base_misunderstood=case.misunderstood, rests_on=()
     )

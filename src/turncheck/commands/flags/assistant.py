@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from turncheck.commands.flags.engine import models_of, settings_of
 from turncheck.commands.flags.run import add_custom_code_flag, add_vectors_flag
-from turncheck.commands.flags.shared import add_config, add_domain, add_model, add_project, add_seed
+from turncheck.commands.flags.shared import add_config, add_domain, add_model, add_paths, add_project, add_seed
 
 if TYPE_CHECKING:
     import argparse
@@ -20,15 +20,7 @@ def add_assistant(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group = parser.add_argument_group("the assistant")
     add_project(group)
     add_domain(group)
-    group.add_argument(
-        "--data",
-        type=Path,
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="PATH",
-        help="training data, files or folders (default: data)",
-    )
+    add_paths(group, "--data", words="training data, files or folders (default: data)")
     add_config(group)
     add_model(group)
     group.add_argument("--endpoints", type=Path, metavar="PATH", help="the endpoints file (default: endpoints.yml)")

@@ -14,6 +14,7 @@ from turncheck.commands.flags.shared import (
     add_domain,
     add_json,
     add_model,
+    add_paths,
     add_project,
     add_seed,
     add_verbosity,
@@ -41,15 +42,7 @@ def add_test_batch(subparsers: argparse._SubParsersAction[Any]) -> None:
     group = parser.add_argument_group("the assistant")
     add_project(group)
     add_domain(group)
-    group.add_argument(
-        "--data",
-        type=Path,
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="PATH",
-        help="training data, files or folders (default: data)",
-    )
+    add_paths(group, "--data", words="training data, files or folders (default: data)")
     add_config(group)
     add_model(group)
     add_seed(group, "training")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from turncheck.engines.embedded.conversation import Assistant, EmbeddedConversation
-from turncheck.engines.parse import Parse, PredictedIntent
+from turncheck.engines.parse import InFront, Parse, PredictedIntent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -89,31 +89,20 @@ class EmbeddedEngine:
         )
 
 
-class _OneAtATime:
+@dataclass(frozen=True)
+class _OneAtATime(InFront):
     """An NLU engine behind a lock: not all taggers can be asked by two threads at once."""
 
-    def __init__(self, nlu: NluEngine) -> None:
-        self._nlu = nlu
-        self._lock = threading.Lock()
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __reduce__(self) -> tuple[type[_OneAtATime], tuple[NluEngine]]:
         """A lock is of its process."""
-        return _OneAtATime, (self._nlu,)
-
-    @property
-    def info(self) -> EngineInfo:
-        """Name, version, substitutions."""
-        return self._nlu.info
-
-    @property
-    def extractors(self) -> tuple[str, ...]:
-        """The entity extractors."""
-        return self._nlu.extractors
+        return _OneAtATime, (self.engine,)
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
         """Understand each text."""
-        with self._lock:
-            return self._nlu.parse(texts)
+        with self.lock:
+            return self.engine.parse(texts)
 
 
 class _AsGiven:

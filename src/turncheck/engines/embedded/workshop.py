@@ -10,6 +10,7 @@ from turncheck.engines.action_server.server import NoActionServer
 from turncheck.engines.embedded.conversation import Assistant, EmbeddedConversation
 from turncheck.engines.embedded.engine import EmbeddedEngine
 from turncheck.engines.embedded.policies.trainer import train_ensemble
+from turncheck.engines.parse import InFront
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import EngineInfo
 
@@ -29,21 +30,10 @@ _NO_STUBS: Final[dict[str, Any]] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Understanding:
+class Understanding(InFront):
     """An NLU engine that remembers what it has understood: tests say the same sentences over and over."""
 
-    engine: NluEngine
     known: dict[str, Parse] = field(default_factory=dict)
-
-    @property
-    def info(self) -> EngineInfo:
-        """Of the engine behind it."""
-        return self.engine.info
-
-    @property
-    def extractors(self) -> tuple[str, ...]:
-        """Of the engine behind it."""
-        return tuple(self.engine.extractors)
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
         """Understand each text, those that are new in one go."""

@@ -8,6 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.engines.parse import InFront
 from turncheck.evaluation.fold_runs import run_folds
 from turncheck.evaluation.intents import before_fallback
 from turncheck.evaluation.neighbours import find_neighbours
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from turncheck.engines.parse import NluEngine, NluTrainer, Parse
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import Example, NluData
-    from turncheck.report.model import EngineInfo
     from turncheck.work.workplace import Workplace
 
 MOST_SENTENCES: Final = 400
@@ -124,17 +124,8 @@ class _WithVariants:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
-    engine: NluEngine
+class _Reading(InFront):
     variants: Mapping[str, tuple[str, ...]]
-
-    @property
-    def info(self) -> EngineInfo:
-        return self.engine.info
-
-    @property
-    def extractors(self) -> tuple[str, ...]:
-        return tuple(self.engine.extractors)
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
         """Understand the texts, then the variants of each."""

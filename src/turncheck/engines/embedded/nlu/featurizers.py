@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from turncheck.engines.embedded.nlu.patterns import NamedPattern, collect_patterns
+from turncheck.engines.embedded.nlu.patterns import OfPatterns, collect_patterns
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
@@ -27,10 +27,8 @@ _LEXICAL_NAMES: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class RegexFeaturizer:
+class RegexFeaturizer(OfPatterns):
     """Rasa's RegexFeaturizer: one column a pattern, 1 where it matches; and for each token which patterns touch it."""
-
-    patterns: tuple[NamedPattern, ...]
 
     @classmethod
     def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:
@@ -64,15 +62,6 @@ class RegexFeaturizer:
                 touched = touched or touches
             hits.append(touched)
         return of_tokens, hits
-
-    def save(self, members: MemberWriter) -> None:
-        """Write the patterns."""
-        members.json("patterns", [pattern.as_json() for pattern in self.patterns])
-
-    @classmethod
-    def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
-        """Read the patterns."""
-        return cls(tuple(NamedPattern.from_json(pattern) for pattern in members.json("patterns")))
 
 
 @dataclass(frozen=True, slots=True)

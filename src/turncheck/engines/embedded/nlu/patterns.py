@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
     from turncheck.project.nlu_data import Lookup, NluData
 
 
@@ -29,6 +30,22 @@ class NamedPattern:
     def from_json(cls, data: Mapping[str, Any]) -> NamedPattern:
         """Inverse of :meth:`as_json`."""
         return cls(data["name"], re.compile(data["pattern"], data["flags"]))
+
+
+@dataclass(frozen=True, slots=True)
+class OfPatterns:
+    """A component that has learnt patterns, and nothing else that a model would keep."""
+
+    patterns: tuple[NamedPattern, ...]
+
+    def save(self, members: MemberWriter) -> None:
+        """Write the patterns."""
+        members.json("patterns", [pattern.as_json() for pattern in self.patterns])
+
+    @classmethod
+    def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
+        """Read the patterns."""
+        return cls(tuple(NamedPattern.from_json(pattern) for pattern in members.json("patterns")))
 
 
 def lookup_pattern(elements: tuple[str, ...], *, word_boundaries: bool) -> str:

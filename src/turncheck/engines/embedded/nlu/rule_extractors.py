@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from turncheck.engines.embedded.nlu.patterns import NamedPattern, collect_patterns
+from turncheck.engines.embedded.nlu.patterns import OfPatterns, collect_patterns
 from turncheck.engines.parse import PredictedEntity
 
 if TYPE_CHECKING:
@@ -16,10 +16,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class RegexEntityExtractor:
+class RegexEntityExtractor(OfPatterns):
     """Rasa's RegexEntityExtractor: every match of a regex or lookup table that bears an annotated entity's name."""
-
-    patterns: tuple[NamedPattern, ...]
 
     @classmethod
     def train(cls, parameters: Mapping[str, Any], training: Training) -> Self:
@@ -38,15 +36,6 @@ class RegexEntityExtractor:
                 for match in named.pattern.finditer(text):
                     start, end = match.span()
                     entities.append(PredictedEntity(start, end, named.name, text[start:end], "RegexEntityExtractor"))
-
-    def save(self, members: MemberWriter) -> None:
-        """Write the patterns."""
-        members.json("patterns", [pattern.as_json() for pattern in self.patterns])
-
-    @classmethod
-    def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
-        """Read the patterns."""
-        return cls(tuple(NamedPattern.from_json(pattern) for pattern in members.json("patterns")))
 
 
 @dataclass(frozen=True, slots=True)
