@@ -134,3 +134,16 @@ def test_where_no_stories_are_named_the_data_are_judged_as_by_rasa_1(
     assert sorted(story["name"] for story in told if not story["duplicate"]) == sorted(
         story["name"] for story in run["stories"]
     )
+
+
+def test_a_story_that_names_entities_beside_an_intent_is_part_of_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such an entity has no place in any message; a run judges stories end to end where they have messages."""
+    shutil.copytree(ORACLE / "form" / "project", tmp_path / "project")
+    monkeypatch.chdir(tmp_path / "project")
+
+    assert run_command_line(["run", "--baseline", "none", "--evaluations", "core", "--quiet"]) == 1
+
+    core = json.loads(Path("results/report.json").read_text())["core"]
+    assert len(core["stories"]) == len(next(iter(expected("form")["runs"]))["stories"])

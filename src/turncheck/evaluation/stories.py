@@ -218,7 +218,7 @@ class _Tally:
     def _pairs_of_entities(self) -> list[tuple[str, str]]:
         """Pair entities: text by text, or one list beside the other as in Rasa 1 (a missed one shifts the rest)."""
         if self.rasa < ALIGNS_ENTITIES:
-            both = zip_longest(self.expected_entities, self.predicted_entities)
+            both = zip_longest(_with_place(self.expected_entities), _with_place(self.predicted_entities))
             return [(_label(one), _label(other)) for one, other in both]
         expected, predicted = _by_text(self.expected_entities), _by_text(self.predicted_entities)
         texts = {**expected, **predicted}
@@ -269,8 +269,8 @@ def _by_text(entities: Iterable[Entity]) -> dict[str, list[Entity]]:
 
 def _aligned(expected: Sequence[Entity], predicted: Sequence[Entity]) -> list[tuple[str, str]]:
     """Pair the entities of one text by their borders, each written as an annotation; without a partner: ``None``."""
-    wanted = sorted((e for e in expected if "start" in e), key=lambda entity: entity["start"])
-    found = sorted((e for e in predicted if "start" in e), key=lambda entity: entity["start"])
+    wanted = sorted(_with_place(expected), key=lambda entity: entity["start"])
+    found = sorted(_with_place(predicted), key=lambda entity: entity["start"])
     pairs: list[tuple[str, str]] = []
     left = right = 0
     while left < len(wanted) or right < len(found):
@@ -283,6 +283,11 @@ def _aligned(expected: Sequence[Entity], predicted: Sequence[Entity]) -> list[tu
         left += one is not None
         right += other is not None
     return pairs
+
+
+def _with_place(entities: Iterable[Entity]) -> list[Entity]:
+    """The entities that a message has: a story may name others beside an intent, without a place in any text."""
+    return [entity for entity in entities if "start" in entity]
 
 
 def _label(entity: Entity | None) -> str:
