@@ -99,7 +99,7 @@ def domain(folder: Path) -> None:
         lines += [f"  utter_{number}:", f"  - text: answer {number}"]
     (folder / "domain.yml").write_text("\n".join(lines) + "\n")
     (folder / "config.yml").write_text(
-        "recipe: default.v1\nlanguage: en\npipeline:\n- name: WhitespaceTokenizer\n- name: DIETClassifier\n"
+        "recipe: default.v1\nlanguage: en\npipeline:\n- name: WhitespaceTokenizer\n- name: CountVectorsFeaturizer\n- name: DIETClassifier\n"
         "policies:\n- name: MemoizationPolicy\n- name: RulePolicy\n"
     )
 

@@ -115,3 +115,12 @@ def test_the_published_schema_is_made_from_the_types() -> None:
 def test_what_is_foreign_or_damaged_is_refused_with_a_reason(content: bytes, said: str) -> None:
     with pytest.raises(UserError, match=said):
         decode(content, name="base.json")
+
+
+def test_a_very_large_report_is_written_in_one_line_and_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    indented = encode(some_report())
+    monkeypatch.setattr("turncheck.report.codec.LONGEST_INDENTED", 100)
+    in_one_line = encode(some_report())
+    assert in_one_line.count(b"\n") == 1 < indented.count(b"\n")
+    assert json.loads(in_one_line) == json.loads(indented)
+    assert decode(in_one_line) == some_report()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
-import msgspec
-
 from turncheck.comparison.baseline import Way
 from turncheck.comparison.changes import (
     ChangedCases,
@@ -19,7 +17,7 @@ from turncheck.comparison.changes import (
 from turncheck.comparison.judgement import MetricDelta
 from turncheck.comparison.verdict import Verdict
 from turncheck.messages.location import Location
-from turncheck.report.codec import json_of
+from turncheck.report.codec import file_of
 from turncheck.report.model import BatchCase, CaseResult, Confusion, Evaluation, StoryResult
 from turncheck.report.part import Part
 from turncheck.report.schemas import document_schema
@@ -202,7 +200,7 @@ class Comparison(Part, frozen=True, kw_only=True):
 
 def encode(document: Comparison | Verdict) -> bytes:
     """Write a document: UTF-8 JSON, keys in the order of the types, a line break at the end."""
-    return msgspec.json.format(json_of(document), indent=1) + b"\n"
+    return file_of(document)
 
 
 def json_schemas() -> dict[str, dict[str, Any]]:

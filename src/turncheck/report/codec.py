@@ -21,16 +21,27 @@ if TYPE_CHECKING:
 BASELINE_NAME: Final = "baseline.json"
 """What the baseline's report is called beside the report that was compared with it."""
 
-MAX_BYTES: Final = 256 * 1024 * 1024
-"""No report is read beyond this size."""
+MAX_BYTES: Final = 1024 * 1024 * 1024
+"""No report is read beyond this size: that of 400,000 test stories of three turns, or of a million sentences."""
+
+LONGEST_INDENTED: Final = 64 * 1024 * 1024
+"""Beyond it nobody reads a document, and line breaks and indentation would add half of its size."""
 
 _OUTCOMES: Final[tuple[Literal["killed", "survived", "equivalent"], ...]] = ("killed", "survived", "equivalent")
 _DECODER: Final = msgspec.json.Decoder(Report)
 
 
 def encode(report: Report) -> bytes:
-    """Write a report: UTF-8 JSON, keys in the order of the types, a line break after each value, one at the end."""
-    return msgspec.json.format(json_of(report), indent=1) + b"\n"
+    """Write a report: UTF-8 JSON, keys in the order of the types, a line break at the end."""
+    return file_of(report)
+
+
+def file_of(document: Any) -> bytes:
+    """Return a document as a file of JSON: a line break after each value, of a very large one only at the end."""
+    content = json_of(document)
+    if len(content) <= LONGEST_INDENTED:
+        content = msgspec.json.format(content, indent=1)
+    return content + b"\n"
 
 
 def json_of(document: Any) -> bytes:
@@ -68,7 +79,9 @@ def decode(content: bytes, *, name: str = "report") -> Report:
         UserError: too large, no JSON, another schema or version, a wrong type or key, totals that do not add up.
     """
     if len(content) > MAX_BYTES:
-        raise UserError(f"{name} is larger than {MAX_BYTES // 2**20} MiB", remedy="A report of turncheck never is.")
+        raise UserError(
+            f"{name} is larger than {MAX_BYTES // 2**20} MiB", remedy="Divide the project into several assistants."
+        )
     _check_schema(content, name)
     try:
         report = _DECODER.decode(content)

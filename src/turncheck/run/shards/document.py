@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 HEAD_NAME: Final = "shard.json"
 ANSWERS_NAME: Final = "shard-answers.json.gz"
 SCHEMA: Final = "turncheck/shard/v1"
-_MOST_UNPACKED: Final = 16 * MAX_BYTES
+_MOST_UNPACKED: Final = 4 << 30
 
 
 class Refusal(Part, frozen=True, kw_only=True):
