@@ -1,6 +1,9 @@
 """Memory and time of each stage at several sizes, each in a process of its own, and how they grow.
 
-python benchmarks/memory.py [--examples 10000 100000 1000000] [--stories 1000 10000 100000]
+python benchmarks/memory.py [--examples 10000 100000 1000000] [--sentences 1000 10000 100000]
+                            [--stories 1000 10000 100000] [--merge 1000 10000 100000]
+
+With a base, all differ from it: its sentences are understood otherwise, and its stories fail.
 """
 
 from __future__ import annotations
@@ -16,47 +19,119 @@ from pathlib import Path
 INTENTS = 100
 WORDS = 5000
 PER_FILE = 20_000
+TRAINED_ON = 20
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--examples", type=int, nargs="*", default=[10_000, 100_000, 1_000_000])
-    parser.add_argument("--stories", type=int, nargs="*", default=[1_000, 10_000, 100_000])
+    for name in ("sentences", "stories", "merge"):
+        parser.add_argument(f"--{name}", type=int, nargs="*", default=[1_000, 10_000, 100_000])
     chosen = parser.parse_args()
-    print("| stage | size | seconds | MB | MB per 1,000 more |\n|---|---|---|---|---|")
-    table("data validate", chosen.examples, write_examples, ["data", "validate"])
-    table("test core", chosen.stories, write_stories, ["test", "core"])
+    print("| stage | size | CPU s | seconds | MiB | MiB per 1,000 more |\n|---|---|---|---|---|---|")
+    table = Table()
+    for parts, sizes in (
+        (validation, chosen.examples),
+        (tested_sentences, chosen.sentences),
+        (tested_stories, chosen.stories),
+        (merged_shards, chosen.merge),
+    ):
+        for size in sizes:
+            with tempfile.TemporaryDirectory() as name:
+                parts(table, size, Path(name))
 
 
-def table(stage: str, sizes: list[int], write: object, command: list[str]) -> None:
-    before: tuple[int, float] | None = None
-    for size in sizes:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            write(folder, size)  # type: ignore[operator]
-            seconds, memory = measured([*command, "--project", str(folder)], folder)
-        slope = "" if before is None else f"{(memory - before[1]) / (size - before[0]) * 1000:.2f}"
-        print(f"| `{stage}` | {size:,} | {seconds:.1f} | {memory:.0f} | {slope} |", flush=True)
-        before = size, memory
+class Table:
+    """Prints a row for each stage that was measured."""
+
+    def __init__(self) -> None:
+        self.before: dict[str, tuple[int, float]] = {}
+
+    def row(self, stage: str, size: int, *arguments: object) -> None:
+        """Run a command of turncheck; print its CPU seconds, its seconds and its largest memory."""
+        cpu, seconds, memory = measured([str(one) for one in arguments])
+        slope = ""
+        if stage in self.before:
+            smaller, less = self.before[stage]
+            slope = f"{(memory - less) / (size - smaller) * 1000:.2f}"
+        self.before[stage] = size, memory
+        print(f"| {stage} | {size:,} | {cpu:.1f} | {seconds:.1f} | {memory:.0f} | {slope} |", flush=True)
 
 
-def measured(arguments: list[str], folder: Path) -> tuple[float, float]:
-    """Run a command of turncheck; return its CPU seconds and its largest memory in MB."""
+def measured(arguments: list[str]) -> tuple[float, float, float]:
+    begin = time.perf_counter()
     child = os.fork()
     if child == 0:
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 1)
         os.dup2(quiet, 2)
-        os.chdir(folder)
         os.execv(sys.executable, [sys.executable, "-m", "turncheck", *arguments])  # noqa: S606
-    _, _, usage = os.wait4(child, 0)
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    _, status, usage = os.wait4(child, 0)
+    if os.waitstatus_to_exitcode(status) not in (0, 1):  # 1: a gate failed, as it should
+        raise SystemExit(f"turncheck {' '.join(arguments)} ended with {os.waitstatus_to_exitcode(status)}")
+    return usage.ru_utime + usage.ru_stime, time.perf_counter() - begin, usage.ru_maxrss / 1024
+
+
+# --- the stages ------------------------------------------------------------------------------------------------------
+
+
+def validation(table: Table, size: int, folder: Path) -> None:
+    """Read and check training sentences."""
+    write_examples(folder, size)
+    table.row("`data validate`, sentences", size, "data", "validate", "--project", folder)
+
+
+def tested_sentences(table: Table, size: int, folder: Path) -> None:
+    """Test sentences, compare with a base that understands all of them otherwise, and render that once more."""
+    base, head = folder / "base", folder / "head"
+    write_tested(base, size, shifted=0)
+    write_tested(head, size, shifted=1)
+    table.row("`test nlu`, sentences", size, "test", "nlu", "--project", head, "--nlu", head / "tests", *out(folder))
+    run = ("run", "--no-cache", "--out")
+    table.row("`run`, sentences", size, *run, folder / "b", "--project", base, "--baseline", "none")
+    against = ("--baseline", folder / "b" / "report.json")
+    table.row("`run` with a base, sentences", size, *run, folder / "h", "--project", head, *against)
+    again = (folder / "h" / "report.json", *against, "--out", folder / "again")
+    table.row("`report render`, sentences", size, "report", "render", *again)
+
+
+def tested_stories(table: Table, size: int, folder: Path) -> None:
+    """Run test stories, write their report, compare a report in which all fail with it, and render that."""
+    base, head = folder / "base", folder / "head"
+    write_stories(base, size, shifted=0)
+    write_stories(head, size, shifted=1)
+    table.row("`test core`, stories", size, "test", "core", "--project", base, *out(folder))
+    reports = folder / "base.json", folder / "head.json"
+    for name, project, report in zip(("pass", "fail"), (base, head), reports, strict=True):
+        stage = f"`test core --json`, stories that {name}"
+        table.row(stage, size, "test", "core", "--project", project, *out(folder), "--json", report)
+    again = (reports[1], "--baseline", reports[0], "--out", folder / "again")
+    table.row("`report render`, stories", size, "report", "render", *again)
+
+
+def merged_shards(table: Table, size: int, folder: Path) -> None:
+    """Test sentences in two shards and merge them."""
+    project = folder / "bot"
+    write_tested(project, size, shifted=0)
+    for number in (1, 2):
+        shard = ("--shard", f"{number}/2", "--out", folder / f"shard-{number}")
+        stage = f"`run --shard {number}/2`, sentences"
+        table.row(stage, size, "run", "--no-cache", "--project", project, *shard)
+    shards = (folder / "shard-1", folder / "shard-2", "--project", project, "--baseline", "none")
+    table.row("`report merge`, sentences", size, "report", "merge", *shards, "--out", folder / "merged")
+
+
+def out(folder: Path) -> tuple[object, ...]:
+    return "--out", folder / "results"
+
+
+# --- the projects ----------------------------------------------------------------------------------------------------
 
 
 def write_examples(folder: Path, size: int) -> None:
     """Write an assistant with so many training sentences, in files of twenty thousand."""
     chance = random.Random(1)
-    words = ["".join(chance.choices("abcdefghijklmnoprstuvw", k=chance.randint(2, 9))) for _ in range(WORDS)]
+    words = some_words(chance)
     domain(folder)
     data = folder / "data"
     data.mkdir()
@@ -71,14 +146,39 @@ def write_examples(folder: Path, size: int) -> None:
         (data / f"nlu_{start:08}.yml").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def write_stories(folder: Path, size: int) -> None:
-    """Write an assistant whose test stories are so many, each of three turns."""
+def write_tested(folder: Path, size: int, *, shifted: int) -> None:
+    """Write an assistant with so many test sentences; its training sentences are ``shifted`` by so many intents."""
+    chance = random.Random(1)
+    words = some_words(chance)
+    own = [chance.sample(words, 8) for _ in range(INTENTS)]
+
+    def said(intent: int, number: int) -> str:
+        return f"    - {' '.join(chance.choices(own[intent], k=2) + chance.choices(words, k=3))} {number}"
+
+    domain(folder)
+    for part, count in (("data", TRAINED_ON * INTENTS), ("tests", size)):
+        (folder / part).mkdir()
+        for start in range(0, count, PER_FILE):
+            lines = ['version: "3.1"', "nlu:"]
+            for intent in range(INTENTS):
+                lines += [f"- intent: intent_{intent}", "  examples: |"]
+                theirs = (intent + shifted) % INTENTS if part == "data" else intent
+                numbers = range(start + intent, min(start + PER_FILE, count), INTENTS)
+                lines += [said(theirs, number) for number in numbers]
+            name = "nlu" if part == "data" else "test_nlu"
+            (folder / part / f"{name}_{start:08}.yml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        chance = random.Random(2)
+
+
+def write_stories(folder: Path, size: int, *, shifted: int) -> None:
+    """Write an assistant with so many test stories of three turns; its rules are ``shifted`` by so many answers."""
     chance = random.Random(1)
     domain(folder)
     (folder / "data").mkdir()
     rules = ['version: "3.1"', "rules:"]
     for intent in range(INTENTS):
-        rules += [f"- rule: r{intent}", "  steps:", f"  - intent: intent_{intent}", f"  - action: utter_{intent}"]
+        answer = (intent + shifted) % INTENTS
+        rules += [f"- rule: r{intent}", "  steps:", f"  - intent: intent_{intent}", f"  - action: utter_{answer}"]
     (folder / "data" / "rules.yml").write_text("\n".join(rules) + "\n")
     tests = folder / "tests"
     tests.mkdir()
@@ -92,14 +192,22 @@ def write_stories(folder: Path, size: int) -> None:
         (tests / f"test_stories_{start:08}.yml").write_text("\n".join(lines) + "\n")
 
 
+def some_words(chance: random.Random) -> list[str]:
+    return ["".join(chance.choices("abcdefghijklmnoprstuvw", k=chance.randint(2, 9))) for _ in range(WORDS)]
+
+
 def domain(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
     lines = ['version: "3.1"', "intents:", *(f"- intent_{number}" for number in range(INTENTS)), "entities: [city]"]
     lines += ["responses:"]
     for number in range(INTENTS):
         lines += [f"  utter_{number}:", f"  - text: answer {number}"]
     (folder / "domain.yml").write_text("\n".join(lines) + "\n")
+    pipeline = "".join(
+        f"- name: {name}\n" for name in ("WhitespaceTokenizer", "CountVectorsFeaturizer", "DIETClassifier")
+    )
     (folder / "config.yml").write_text(
-        "recipe: default.v1\nlanguage: en\npipeline:\n- name: WhitespaceTokenizer\n- name: CountVectorsFeaturizer\n- name: DIETClassifier\n"
+        f"recipe: default.v1\nlanguage: en\npipeline:\n{pipeline}"
         "policies:\n- name: MemoizationPolicy\n- name: RulePolicy\n"
     )
 
