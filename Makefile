@@ -68,6 +68,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/cross_validation.py
 	$(BIN)/python benchmarks/dialogue.py
 	$(BIN)/python benchmarks/kore.py
+	$(BIN)/python benchmarks/strength.py
 	$(BIN)/python benchmarks/page.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/scale.py

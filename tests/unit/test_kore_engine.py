@@ -312,7 +312,7 @@ def test_a_run_says_nothing_of_rasa_and_shows_no_secret(tmp_path: Path, capsys: 
     project.mkdir()
     write(project, data)
     out = tmp_path / "out"
-    run_command_line(["run", str(project), "--out", str(out), "--baseline", "none", "--strict"])
+    run_command_line(["run", str(project), "--out", str(out), "--baseline", "none", "--strict", "--strength", "all"])
     shown = capsys.readouterr()
     files = {path.name: path.read_text(encoding="utf-8") for path in out.rglob("*") if path.is_file()}
     assert not (out / "rasa").exists()
@@ -322,9 +322,12 @@ def test_a_run_says_nothing_of_rasa_and_shows_no_secret(tmp_path: Path, capsys: 
         assert "rasa" not in re.sub(r'"rasa_\w+"', "", text.lower()), name
     report = decode((out / "report.json").read_bytes())
     assert (report.project.kind, report.project.name) == ("kore", "Harbour Pilot")
-    assert [(one.evaluation, one.reason) for one in report.skipped if one.evaluation in {"core", "e2e"}] == [
+    assert [
+        (one.evaluation, one.reason) for one in report.skipped if one.evaluation in {"core", "e2e", "strength"}
+    ] == [
         ("core", "the dialogs of a Kore.ai assistant run on the platform alone"),
         ("e2e", "the dialogs of a Kore.ai assistant run on the platform alone"),
+        ("strength", "the dialogs of a Kore.ai assistant run on the platform alone"),
     ]
 
 
@@ -344,6 +347,8 @@ def test_sentences_are_parsed_from_an_export(capsys: pytest.CaptureFixture[str])
         (["test", "nlu", "--model", "x.tar.gz"], "--model"),
         (["shell"], "run on the platform alone"),
         (["test", "core"], "run on the platform alone"),
+        (["test", "strength"], "`turncheck test robustness`"),
+        (["suggest"], "`turncheck suite suggest` generates cases"),
         (["test", "nlu", "-c", "config.yml"], "--config"),
         (["data", "validate", "stories"], "no stories"),
     ],

@@ -56,7 +56,9 @@ def read_dialogue_assistant(settings: Settings, *, endpoints: Path | None = None
     """
     project = read_assistant(settings, endpoints=endpoints)
     if (elsewhere := project.kind.no_dialogues) is not None:
-        raise UserError(elsewhere, remedy="Test what it understands: `turncheck test nlu`, `turncheck run`.")
+        tests = "`turncheck test nlu`, `turncheck test robustness`, `turncheck run`"
+        remedy = f"Test what it understands: {tests}. `turncheck suite suggest` generates cases for it."
+        raise UserError(elsewhere, remedy=remedy)
     return project
 
 
