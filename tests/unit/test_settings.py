@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from turncheck.cli import run_command_line
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.process.secret import Secret
@@ -133,3 +134,9 @@ def refusal(name: str, value: Any) -> str:
     except UserError as error:
         return error.what
     return ""
+
+
+def test_every_setting_that_may_be_a_flag_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["run", "--help"]) == 0
+    flags = set(re.findall(r"--[a-z0-9-]+", capsys.readouterr().out))
+    assert [name for name, option in options().items() if option.flag and f"--{name}" not in flags] == []

@@ -13,7 +13,6 @@ from turncheck.dialogue.events import (
     ActionExecutionRejected,
     ActiveLoop,
     AllSlotsReset,
-    BotUttered,
     ConversationPaused,
     ConversationResumed,
     EntitiesAdded,
@@ -56,7 +55,6 @@ class Situation:
         "domain",
         "followup_action",
         "latest_action",
-        "latest_bot_message",
         "latest_message",
         "paused",
         "slots",
@@ -74,7 +72,6 @@ class Situation:
         self.paused = False
         self.latest_action: ActionExecuted | None = None
         self.latest_message = _NOTHING_SAID
-        self.latest_bot_message: BotUttered | None = None
         self.followup_action: str | None = ACTION_LISTEN
         self.active_loop: Loop | None = None
 
@@ -130,8 +127,6 @@ class Situation:
             case UserFeaturization():
                 if self.latest_action_name == ACTION_LISTEN:
                     self.latest_message = replace(self.latest_message, use_text=event.use_text)
-            case BotUttered():
-                self.latest_bot_message = event
             case ActiveLoop():
                 self.active_loop = None if event.name is None else Loop(event.name, trigger_message=self.latest_message)
             case LoopInterrupted():

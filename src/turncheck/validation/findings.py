@@ -1,10 +1,12 @@
 """Making a finding of a registered check."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
+from turncheck.messages.suggestions import suggestion
+from turncheck.project.model import Story
 from turncheck.validation.registry import CHECKS
 
 
@@ -26,6 +28,23 @@ def gathered(uses: Iterable[tuple[Key, Use]]) -> dict[Key, list[Use]]:
     for key, use in uses:
         by_key.setdefault(key, []).append(use)
     return by_key
+
+
+def of_blocks(
+    code: str, uses: Iterable[tuple[Key, tuple[Story, Placed]]], words: str, known: Collection[str]
+) -> Iterator[Finding]:
+    """Yield one finding for all uses of a name in stories and rules: at the first, with the places of the others.
+
+    Args:
+        code: of the finding.
+        uses: each with what it is gathered by: the name, or the name and more.
+        words: the message, with ``{name}`` and ``{where}`` for the story or rule.
+        known: the names that may have been meant.
+    """
+    for key, ((block, step), *others) in gathered(uses).items():
+        name = str(key[0] if isinstance(key, tuple) else key)
+        message = words.format(name=name, where=f"{block.kind} '{block.name}'")
+        yield found(code, message, step.location, suggestion(name, known), places_of(other for _, other in others))
 
 
 def places_of(steps: Iterable[Placed]) -> tuple[Location, ...]:

@@ -9,7 +9,7 @@ from turncheck.dialogue.defaults import DEFAULT_INTENTS
 from turncheck.messages.suggestions import suggestion
 from turncheck.project.model import OrStep, UserStep
 from turncheck.validation.facts import UTTER
-from turncheck.validation.findings import found, gathered, places_of
+from turncheck.validation.findings import found, gathered, of_blocks, places_of
 from turncheck.validation.places import Places
 from turncheck.yaml_tree.tree import YamlScalar, YamlSequence
 
@@ -92,19 +92,14 @@ def check_alternative_intents(facts: Facts) -> Iterator[Finding]:
 
 
 def _unknown_intents(listed: Iterable[tuple[Story, UserStep]], known: frozenset[str]) -> Iterator[Finding]:
-    uses = gathered(
+    uses = (
         ((step.base_intent, step.location.path), (block, step))
         for block, step in listed
         if step.base_intent and step.base_intent not in known
     )
-    for (name, _), ((block, step), *others) in uses.items():
-        yield found(
-            "story-intent-undefined",
-            f"The intent '{name}' of the {block.kind} '{block.name}' is not listed in the domain.",
-            step.location,
-            suggestion(name or "", known),
-            places_of(other for _, other in others),
-        )
+    yield from of_blocks(
+        "story-intent-undefined", uses, "The intent '{name}' of the {where} is not listed in the domain.", known
+    )
 
 
 def check_repeated_examples(facts: Facts) -> Iterator[Finding]:
@@ -183,33 +178,21 @@ def _removed_triggers(facts: Facts) -> Iterator[Finding]:
 
 
 def _actions(facts: Facts) -> Iterator[Finding]:
-    uses = gathered(
+    uses = (
         (step.action, (block, step))
         for block, step in facts.action_steps()
         if step.action.startswith("action_") and step.action not in facts.actions
     )
-    for name, ((block, step), *others) in uses.items():
-        yield found(
-            "action-not-in-domain",
-            f"The action '{name}' of the {block.kind} '{block.name}' is not listed in the domain.",
-            step.location,
-            suggestion(name, facts.actions),
-            places_of(other for _, other in others),
-        )
+    yield from of_blocks(
+        "action-not-in-domain", uses, "The action '{name}' of the {where} is not listed in the domain.", facts.actions
+    )
 
 
 def _forms(facts: Facts) -> Iterator[Finding]:
-    uses = gathered(
-        (step.name or "", (block, step)) for block, step in facts.loop_steps() if step.name not in facts.actions
+    uses = ((step.name or "", (block, step)) for block, step in facts.loop_steps() if step.name not in facts.actions)
+    yield from of_blocks(
+        "form-not-in-domain", uses, "The form '{name}' of the {where} is not defined in the domain.", facts.forms
     )
-    for name, ((block, step), *others) in uses.items():
-        yield found(
-            "form-not-in-domain",
-            f"The form '{name}' of the {block.kind} '{block.name}' is not defined in the domain.",
-            step.location,
-            suggestion(name, facts.forms),
-            places_of(other for _, other in others),
-        )
 
 
 def _required_slots(facts: Facts) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from turncheck.dialogue.defaults import DEFAULT_SLOTS
 from turncheck.dialogue.story_steps import EVENT_NAMES
 from turncheck.messages.suggestions import suggestion
 from turncheck.validation.facts import UTTER
-from turncheck.validation.findings import found, gathered, places_of
+from turncheck.validation.findings import found, of_blocks
 from turncheck.validation.mappings import check_mappings
 from turncheck.validation.places import Places
 
@@ -97,19 +97,14 @@ def _payload(facts: Facts, response: str, payload: str, place: Location) -> Iter
 
 
 def _slots(facts: Facts) -> Iterator[Finding]:
-    uses = gathered(
+    uses = (
         ((step.slot, step.location.path), (block, step))
         for block, step in facts.slot_steps()
         if step.slot not in facts.domain.slots and step.slot not in DEFAULT_SLOTS
     )
-    for (name, _), ((block, step), *others) in uses.items():
-        yield found(
-            "slot-undefined",
-            f"The slot '{name}' of the {block.kind} '{block.name}' is not defined in the domain.",
-            step.location,
-            suggestion(name, facts.slots),
-            places_of(other for _, other in others),
-        )
+    yield from of_blocks(
+        "slot-undefined", uses, "The slot '{name}' of the {where} is not defined in the domain.", facts.slots
+    )
 
 
 def _slot_values(facts: Facts) -> Iterator[Finding]:
@@ -189,19 +184,14 @@ def _entity(
 
 
 def _actions(facts: Facts) -> Iterator[Finding]:
-    uses = gathered(
+    uses = (
         (step.action, (block, step))
         for block, step in facts.action_steps()
         if not step.action.startswith(("action_", UTTER)) and step.action not in {*facts.actions, *EVENT_NAMES}
     )
-    for name, ((block, step), *others) in uses.items():
-        yield found(
-            "action-undefined",
-            f"The action or form '{name}' of the {block.kind} '{block.name}' is defined nowhere.",
-            step.location,
-            suggestion(name, facts.actions),
-            places_of(other for _, other in others),
-        )
+    yield from of_blocks(
+        "action-undefined", uses, "The action or form '{name}' of the {where} is defined nowhere.", facts.actions
+    )
 
 
 def _domain_lists(facts: Facts) -> Iterator[Finding]:
