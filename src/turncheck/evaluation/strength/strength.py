@@ -184,5 +184,6 @@ def _groups(results: Sequence[MutantResult], name: Callable[[MutantResult], str]
 def _remarks(tried: int, not_tried: int, run: StrengthRun, total: int) -> tuple[str, ...]:
     if not not_tried:
         return ()
-    why = f"the first {run.most}" if run.most and tried == run.most else f"within {run.budget:g} seconds"
+    seconds = "1 second" if run.budget == 1 else f"{run.budget:g} seconds"
+    why = f"the first {run.most}" if run.most and tried == run.most else f"within {seconds}"
     return (f"{tried:,} of {total:,} mutants were tried ({why}), a sample that the seed chose.",)
