@@ -319,7 +319,7 @@ def test_a_call_is_not_followed_to_a_host_that_is_not_allowed_nor_without_end(en
         noted = noted_of(engine, address)
     assert (noted.outcome, noted.reason) == (
         "failed",
-        "'action_remember' failed, the action server sends it on to further and further addresses",
+        "'action_remember' failed, the action server redirects to one address after another",
     )
 
 
@@ -331,7 +331,7 @@ def test_a_call_that_is_sent_on_to_no_address_failed(engine: EmbeddedEngines, ta
         noted = noted_of(engine, address)
     assert (noted.outcome, noted.reason) == (
         "failed",
-        "'action_remember' failed, the action server sends it on to what is not an http address",
+        "'action_remember' failed, the action server redirects to what is not an http address",
     )
 
 
@@ -342,7 +342,7 @@ def test_a_call_that_is_sent_on_to_nobody_failed_and_the_server_is_still_there(e
     place = target.partition("?")[0]
     assert (noted.outcome, noted.reason) == (
         "failed",
-        f"'action_remember' failed, the action server sends it on to {place}, which does not answer",
+        f"'action_remember' failed, the action server redirects to {place}, which does not answer",
     )
 
 

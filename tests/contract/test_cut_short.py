@@ -64,7 +64,7 @@ def test_a_report_is_written_though_nothing_was_finished(
     report = written(bot)
     assert told in (report.stopped or "")
     assert {entry.evaluation for entry in report.skipped if told in entry.reason} == skipped
-    assert done.stdout.count("not run: the Rasa server") >= 1
+    assert "the Rasa server" in done.stdout
     assert [case.outcome for case in report.e2e.cases] == ["skipped"] * 2 if report.e2e else words != E2E
 
 
@@ -90,7 +90,7 @@ def test_bare_test_says_that_the_sentences_were_not_judged_where_the_stories_wer
         done = command(bot, *BOTH, "--workers", "1", *of_server(rasa.url))
     assert done.returncode == 2
     assert "Not run: 1 of 3 stories" in done.stdout
-    assert "Not run: nlu: not run: the Rasa server" in done.stdout
+    assert "Not run: nlu: the Rasa server" in done.stdout
     report = written(bot)
     assert shown(report) == {**NOTHING, "core": EVERYTHING["core"][:2]}
     assert [entry.evaluation for entry in report.skipped] == ["nlu"]
@@ -169,9 +169,9 @@ def interrupted(bot: Path, words: tuple[str, ...], number: signal.Signals, *, af
         (NLU, "order five", {**NOTHING, "nlu": EVERYTHING["nlu"][:3]}, "Not run: 1 of 4 sentences"),
         (CORE, "third", {**NOTHING, "core": EVERYTHING["core"][:2]}, "Not run: 1 of 3 stories"),
         (E2E, "order please", {**NOTHING, "e2e": [("greet", "passed"), ("order", "skipped")]}, "not run: interrupted"),
-        (BOTH, "third", NOTHING, "Not run: core: not run: interrupted\nNot run: nlu: not run: interrupted"),
+        (BOTH, "third", NOTHING, "Not run: core: interrupted\nNot run: nlu: interrupted"),
         (BOTH, "hello", {**EVERYTHING, "nlu": None, "e2e": None}, "Not run: 1 of 4 sentences"),
-        (("run",), "third", {**NOTHING, "nlu": EVERYTHING["nlu"]}, "Not run: validate, core and e2e: not run: "),
+        (("run",), "third", {**NOTHING, "nlu": EVERYTHING["nlu"]}, "Not run: validate, core and e2e: "),
     ],
 )
 def test_interrupted_a_command_ends_at_once_with_what_was_finished(

@@ -197,4 +197,4 @@ def test_relative_dates_count_from_the_day_that_is_named(tmp_path: Path, capsys:
         assert asked("train", "nlu", *data, "--out", str(tmp_path / "models")) == {str(REFERENCE_TIME)}
         assert asked("parse", "--model", str(tmp_path / "models"), "x", "--today", "2026-01-31") == {noon}
     assert run_command_line(["parse", "--today", "tomorrow", "x"]) == 2
-    assert "--today: expected a day, written as 2025-01-31" in capsys.readouterr().err
+    assert "--today: expected a date, written as 2025-01-31" in capsys.readouterr().err

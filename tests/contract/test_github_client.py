@@ -200,7 +200,7 @@ def test_redirects_end(fake: FakeGitHub) -> None:
     again = Answer(302, headers={"Location": COMMENTS})
     fake.troubles.append(Trouble("GET", COMMENTS, again, times=1000))
 
-    with pytest.raises(RestError, match="further and further"):
+    with pytest.raises(RestError, match="one address after another"):
         client(fake).get(COMMENTS, list)
 
 

@@ -181,7 +181,7 @@ def test_nothing_is_written_unless_asked_and_nothing_over_a_file(
 
     (bot / "turncheck.yml").write_text("fail-on: none\n")
     assert run_command_line(["init", "--write"]) == 0
-    assert "turncheck.yml is there already, and is left as it is." in capsys.readouterr().out
+    assert "turncheck.yml already exists, and is not changed." in capsys.readouterr().out
     assert (bot / "turncheck.yml").read_text() == "fail-on: none\n"
 
 

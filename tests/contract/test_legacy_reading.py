@@ -36,7 +36,7 @@ ORACLE = Path(__file__).parent.parent / "oracle" / "legacy"
 VERSION = "rasa 1.10.26"
 
 OURS = {
-    "json_broken": "a file that is not JSON is an error: Rasa passes over it in silence",
+    "json_broken": "a file that is not JSON is an error: Rasa silently skips it",
     "md_lookup_missing": "the file of a lookup table is looked for when it is read: Rasa does when it trains",
 }
 """Cases that ours answers otherwise, on purpose."""

@@ -165,7 +165,7 @@ def test_on_bitbucket_whose_commits_are_shortened(bitbucket: FakeBitbucket, monk
 @pytest.mark.parametrize(
     ("flags", "told"),
     [
-        (["--host", "gitlab"], "which repository?\nGive --repository GROUP/PROJECT."),
+        (["--host", "gitlab"], "the repository is not known\nGive --repository GROUP/PROJECT."),
         (
             ["--host", "gitlab", "--repository", PROJECT, "--pull-request", "7"],
             "publishing needs a token\nSet the CI/CD",

@@ -312,7 +312,7 @@ def test_an_answer_that_is_none_is_told_with_its_address_and_how_it_begins() -> 
     with serving(rasa), pytest.raises(ServerError) as raised:
         RasaClient(Access(rasa.url)).say("s", "hello")
     assert str(raised.value) == (
-        f"the Rasa server at {rasa.url} answers /webhooks/rest/webhook with something else than a list of messages: "
+        f"the Rasa server at {rasa.url} answers /webhooks/rest/webhook with something other than a list of messages: "
         'Expected `object`, got `str` - at `$[0]`. It begins: ["a"]\n'
         "Is this the address of a Rasa server (open source 3.x, or Pro)?"
     )
@@ -323,7 +323,7 @@ def test_a_login_page_is_told_as_a_page_and_shows_neither_secrets_nor_commands()
     with serving(FakeRasa(fault=lambda *_: Raw(page))) as rasa, pytest.raises(ServerError) as raised:
         describe(RasaClient(Access(rasa.url, token="our-token")))
     told = str(raised.value)
-    assert "/version with something else than a version" in told
+    assert "/version with something other than a version" in told
     assert "a login or a proxy" in told
     assert "our-token" not in told
     assert "\x1b" not in told
@@ -368,5 +368,5 @@ def test_compressed_answers_are_read() -> None:
 def test_https_where_http_is_spoken_is_told() -> None:
     with serving(FakeRasa()) as rasa, pytest.raises(ServerError) as raised:
         describe(RasaClient(Access(rasa.url.replace("http:", "https:")), sleep=lambda _: None))
-    assert "speaks no TLS" in str(raised.value)
+    assert "does not speak TLS" in str(raised.value)
     assert "http://" in str(raised.value)

@@ -78,7 +78,7 @@ def test_a_server_that_dies_loses_nothing(calls: int, cases: Path) -> None:
         read = read_cases(cases.parent, [str(cases)]).cases
         assert evaluate_cases(engine, read, CaseRun(workers=6)) == held(alone, cases)
 
-    assert told == [f"The Rasa server at {dying.url} has gone: the others do what it was asked."]
+    assert told == [f"The Rasa server at {dying.url} is gone: the others take over."]
 
 
 def test_of_the_last_one_it_is_said_what_became_of_it() -> None:

@@ -179,7 +179,7 @@ def test_plain_http_that_never_answers_the_beginning_of_tls_is_told_soon(monkeyp
     port, received = listening(lambda sent: hello if sent.startswith(b"HEAD / HTTP/1.1\r\n") else b"")
     begin = time.monotonic()
     access = Access(f"https://me:word@127.0.0.1:{port}", token="secret", jwt="a.b.c")
-    with pytest.raises(ServerError, match="speaks no TLS, but plain HTTP") as raised:
+    with pytest.raises(ServerError, match="does not speak TLS, but plain HTTP") as raised:
         RasaClient(access, sleep=lambda _: None).version()
     assert "http:// rather than https://" in str(raised.value)
     assert time.monotonic() - begin < 5
@@ -235,7 +235,7 @@ def test_a_server_without_a_model_is_named(rasa: FakeRasa) -> None:
 def test_a_model_without_policies_is_named(rasa: FakeRasa) -> None:
     rasa.core = False
     domain = DialogueDomain.of(read_project(ORACLE / "conversations" / "form_dynamic_slots" / "project"))
-    with pytest.raises(ServerError, match="its model knows no dialogue"):
+    with pytest.raises(ServerError, match="its model has no policies"):
         RasaPolicies(client(rasa), domain).next(Tracker(domain, "x"))
 
 

@@ -205,7 +205,7 @@ def test_what_is_lost_on_the_way_is_done_again(tmp_path: Path, monkeypatch: pyte
                 cluster.add_worker()
 
         assert run(kill_two) == expected
-        assert shown.getvalue().count("has gone") == 2
+        assert shown.getvalue().count("is gone (") == 2
         assert run(replace_the_last) == expected
 
         monkeypatch.setattr(cluster_module, "NO_WORKERS_SECONDS", 2.0)

@@ -61,4 +61,4 @@ def test_what_rasa_3_changes_by_itself_is_told_and_no_difference(
     data = project / "data" / "nlu.md"
     data.write_text(data.read_text() + "\n## intent:help\n- [Tea](drink) and [tea](drink)\n- [brew](drink:Tea)\n")
     assert check("nlu") == 0
-    assert "Otherwise in Rasa 3, EntitySynonymMapper" in capsys.readouterr().out
+    assert "Different in Rasa 3: EntitySynonymMapper" in capsys.readouterr().out

@@ -50,7 +50,7 @@ def test_only_the_mutants_of_the_branch_are_tried(branch: Path) -> None:
     }
     assert report.strength.score == 0.0
     comment = (branch.parent / "out/comment.md").read_text("utf-8")
-    assert "No test notices if this is lost (2 of 2 faults)" in comment
+    assert "Faults that no test notices (2 of 2 faults)" in comment
     assert "To write next: a case along rule" in comment
     assert comment.count("would notice") <= 3
 

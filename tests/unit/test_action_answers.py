@@ -362,7 +362,10 @@ def test_all_that_an_answer_may_hold_is_taken(engine: EmbeddedEngines) -> None:
         ),
         ({"responses": [{"response": "utter_told", "text": 7}]}, "responses[0].text must be a string, not a number"),
         ({"responses": [{"response": ["a"]}]}, "responses[0].response must be a response's name, not a list"),
-        ({"responses": [{"response": "utter_told", "tracker": 1}]}, "responses[0].tracker is a name that Rasa needs"),
+        (
+            {"responses": [{"response": "utter_told", "tracker": 1}]},
+            "responses[0].tracker is a name that Rasa itself uses",
+        ),
         ({"responses": [{"elements": 3}]}, "responses[0]: its elements must be a list of objects"),
         ({"responses": [{"elements": [3]}]}, "responses[0]: its elements must be a list of objects"),
         ({"events": None}, "events must be a list of objects, not null"),
@@ -426,7 +429,7 @@ def test_a_follow_up_action_that_is_none_is_passed_over_and_told(engine: Embedde
     for name in ("nope", 5):
         turn = said(engine, {"events": [{"event": "followup", "name": name}]})
         assert turn.custom_actions[0].outcome == "ran"
-        assert turn.remarks == (f"the follow-up action '{name}' is not in the domain: it was passed over",)
+        assert turn.remarks == (f"the follow-up action '{name}' is not in the domain: it was skipped",)
     assert said(engine, {"events": [{"event": "followup", "name": None}]}).remarks == ()
 
 

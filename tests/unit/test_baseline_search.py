@@ -280,7 +280,7 @@ def test_a_project_that_is_new_or_cannot_be_measured_has_no_baseline(repository:
 
     found = search(repository, Measurer())
     assert isinstance(found, Missing)
-    assert "not there yet" in found.reason
+    assert "does not exist there yet" in found.reason
 
     git(repository, "checkout", "-q", "-b", "next")
     git(repository, "branch", "-f", "main", "feature")
@@ -333,7 +333,7 @@ def test_interrupted_while_the_baseline_is_looked_for_a_run_keeps_what_it_has_me
     outcome = run_and_conclude(inputs, Links(), never_found, Screen(quiet=True))
     assert outcome.report.validation is not None
     assert (outcome.report.stopped, outcome.exit_code) == ("interrupted", 130)
-    assert outcome.baseline == Missing("not looked for to the end, since the run was interrupted")
+    assert outcome.baseline == Missing("not searched completely, since the run was interrupted")
 
 
 def test_a_base_that_is_known_and_cannot_be_had_is_out_of_reach(

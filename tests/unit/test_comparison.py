@@ -49,7 +49,7 @@ def test_a_report_is_never_compared_with_itself() -> None:
     comparison = compared(head_report(), head_report())
 
     assert comparison.baseline.status == "missing"
-    assert comparison.baseline.reason == "the baseline is this very report"
+    assert comparison.baseline.reason == "the baseline is this report itself"
 
 
 def test_a_baseline_that_was_named_and_repeats_this_commit_is_none() -> None:
@@ -59,7 +59,7 @@ def test_a_baseline_that_was_named_and_repeats_this_commit_is_none() -> None:
     named, found = compare(head, Present(again, "file")), compare(head, Present(again, "artifact"))
 
     assert (named.baseline.status, found.baseline.status) == ("missing", "present")
-    assert "of this very commit" in named.baseline.reason
+    assert "of this same commit" in named.baseline.reason
 
 
 def test_two_equal_reports_of_different_commits_differ_in_nothing() -> None:

@@ -392,7 +392,7 @@ def test_the_platforms_report_becomes_a_report(tmp_path: Path, capsys: pytest.Ca
     assert [case["kind"] for case in made["batch"]["suites"][0]["cases"]] == ["dialog", "trait"]
     assert run_command_line(["report", "import", "--out", str(out)]) == 2
     assert run_command_line(["report", "import", str(tmp_path), "--raw-csv", "--out", str(out)]) == 2
-    assert "--raw-csv is for --kore-csv" in capsys.readouterr().err
+    assert "--raw-csv is only valid with --kore-csv" in capsys.readouterr().err
     few = '"Report name:","weekly"\n"Utterance Count:","3"\n\n"Utterance","ExpectedIntent"\n"buy","Order"\n'
     (tmp_path / "few.csv").write_text(few)
     assert run_command_line(["report", "import", "--kore-csv", str(tmp_path / "few.csv"), "--out", str(out)]) == 0

@@ -303,7 +303,7 @@ def test_what_is_gone_and_accepted_is_said_all_the_same() -> None:
     ("reason", "settings"),
     [
         ("it cannot be trained", GateSettings()),
-        ("not asked for (evaluations: nlu)", GateSettings(evaluations=("nlu",))),
+        ("not requested (evaluations: nlu)", GateSettings(evaluations=("nlu",))),
     ],
 )
 def test_an_evaluation_that_no_longer_runs_is_lost(reason: str, settings: GateSettings) -> None:
@@ -389,7 +389,7 @@ def test_what_chooses_the_tests_is_a_rule_and_an_older_report_does_not_tell_it()
     assert changes == {
         "stories": ("the usual places", "tests/a.yml"),
         "ignore": ("none", "x"),
-        "evaluations": ("all that there are files for", "nlu"),
+        "evaluations": ("all that the project has files for", "nlu"),
     }
     assert [one.name for one in compare(head, Present(old, "git")).settings_changed] == ["evaluations"]
 

@@ -332,7 +332,7 @@ def test_test_sentences_cut_down_to_one_intent_are_no_way_around_the_gates() -> 
     gone, drop = gate(verdict, "gone-tests"), gate(verdict, "max-regression: nlu.intents.f1: 0.1")
     assert (gone.outcome, drop.outcome, verdict.passed) == ("failed", "failed", False)
     assert "the judged sentences have fewer than two different intents" in gone.reason
-    assert "not measured any more" in drop.reason
+    assert "no longer measured" in drop.reason
     assert "the right intent for 1 of 1 sentence" in verdict_of(head).summary
 
 
@@ -496,12 +496,12 @@ def test_tests_that_went_away_altogether_are_a_drop() -> None:
     judged = regression(gone, base, "core.passed: 0")
 
     assert judged.outcome == "failed"
-    assert judged.reason == "core.passed: 1 on the base, not measured any more: there are no test stories"
+    assert judged.reason == "core.passed: 1 on the base, no longer measured: there are no test stories"
 
 
 def test_an_evaluation_that_was_not_asked_for_has_not_dropped() -> None:
     base = report(stories=[story("a", "utter_a")], commit=BASE_COMMIT)
-    skipped = Skipped(evaluation="core", reason="not asked for (evaluations: nlu)")
+    skipped = Skipped(evaluation="core", reason="not requested (evaluations: nlu)")
     head = report(examples=TWO_SENTENCES, skipped=[skipped], settings=GateSettings(evaluations=("nlu",)))
 
     assert regression(head, base, "core.passed: 0").outcome == "not judged"

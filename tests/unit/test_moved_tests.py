@@ -51,7 +51,7 @@ def test_tests_under_a_name_that_nobody_looks_for_are_noted(tmp_path: Path) -> N
 
 
 def test_where_tests_are_gone_the_file_is_named_that_has_them_out_of_sight() -> None:
-    told = "'tests/stories.yml' holds stories, and is not looked for: nothing is tested with it."
+    told = "'tests/stories.yml' holds stories, but its name is not that of a test file: nothing is tested with it."
     note = finding("test-file-not-looked-for", told, "info", path="tests/stories.yml")
     kept, gone = story("kept", "utter_a"), story("gone", "utter_b", line=9)
 
@@ -60,7 +60,7 @@ def test_where_tests_are_gone_the_file_is_named_that_has_them_out_of_sight() -> 
 
     assert "**1 story gone (`tests/stories.yml` is not looked for)**" in comment
     section = comment.partition("#### Tests that are gone (1)")[2].partition("<details>")[0]
-    assert "`tests/stories.yml` holds stories, and is not looked for" in section
+    assert "`tests/stories.yml` holds stories, but its name is not that of a test file" in section
     assert "name it, its file or folder in the setting `accept-gone`" in section
 
 

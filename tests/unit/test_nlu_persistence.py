@@ -117,7 +117,7 @@ def test_a_changed_member_is_damage(engine: EmbeddedNluEngine, tmp_path: Path) -
     path = saved(engine, tmp_path / "m.tar.gz")
     content = members(path)
     content["nlu/sentences.json"] = b"[]"
-    with pytest.raises(UserError, match=r"is damaged: its member nlu/sentences.json is not what was written"):
+    with pytest.raises(UserError, match=r"is damaged: its member nlu/sentences.json is not what was stored"):
         read_model(repacked(path, content))
 
 

@@ -104,7 +104,7 @@ def test_a_training_story_taken_for_a_test_is_told_what_is_wanted() -> None:
     _, findings = read_markdown_stories(Source("s.md", "## a\n* greet\n  - b\n"), end_to_end=True)
     (fault,) = findings
     assert (fault.code, str(fault.location)) == ("markdown-refused", "s.md:2:1")
-    assert "`* intent: text` is wanted" in fault.message
+    assert "expected `* intent: text`" in fault.message
 
 
 def test_lines_with_texts_are_read_as_end_to_end_by_themselves() -> None:

@@ -48,7 +48,7 @@ def with_nlu(made: Report, **changes: Any) -> Report:
 
 def test_a_gate_names_what_is_lost_once_and_counts_only_what_it_does_not_name() -> None:
     base = report(examples=SENTENCES, stories=[STORY, story("bye", "utter_bye")], commit=BASE_COMMIT)
-    why = Skipped(evaluation="nlu", reason="not asked for (evaluations: core)")
+    why = Skipped(evaluation="nlu", reason="not requested (evaluations: core)")
     _, console = drawn(report(stories=[STORY], skipped=[why]), base)
 
     (gate,) = (told for told in console.splitlines() if told.startswith("failed  gone-tests"))

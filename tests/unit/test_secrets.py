@@ -203,7 +203,7 @@ def test_variables_are_held_to_the_same(variable: str) -> None:
 def test_what_pasting_leaves_around_a_secret_is_taken_off() -> None:
     assert from_inputs({"INPUT_TOKEN": " ghs_abc\r\n"})["token"] == Secret("ghs_abc")
     assert from_inputs({"INPUT_TOKEN": " \n"}) == {}
-    with pytest.raises(UserError, match="--token: expected a secret, got an empty text"):
+    with pytest.raises(UserError, match="--token: expected a secret, got an empty string"):
         from_flags({"token": "\n"})
 
 

@@ -294,7 +294,7 @@ def test_a_run_tries_the_tests_only_where_somebody_asks(
     assert "passed  threshold: strength.by_tests >= 0.1" in told
     comment = Path("asked/comment.md").read_text("utf-8")
     assert "Planted faults noticed" in comment
-    assert f"No test notices if this is lost ({report.strength.survived} of" in comment
+    assert f"Faults that no test notices ({report.strength.survived} of" in comment
 
 
 def test_what_changed_is_not_known_outside_of_a_checkout(tmp_path: Path) -> None:

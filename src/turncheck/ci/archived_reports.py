@@ -103,7 +103,7 @@ def _check_end(file: IO[bytes]) -> None:
     if at < 0 or len(tail) - at < _END_BYTES:
         raise BadArchiveError("it is not a zip file")
     if _END_64 in tail[max(0, at - 20) : at]:
-        raise BadArchiveError("it is a zip file of a kind for more than four gigabytes")
+        raise BadArchiveError("it is a zip file in the format ZIP64")
     if int.from_bytes(tail[at + 12 : at + 16], "little") > _DIRECTORY_BYTES:
         raise BadArchiveError(f"it holds more than {MOST_ENTRIES} files")
     file.seek(0)
@@ -134,7 +134,7 @@ class _Budget:
 def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, budget: _Budget) -> bytes:
     """Read one entry, whatever size it claims to have."""
     if entry.compress_type not in _METHODS or entry.flag_bits & 0x1:
-        raise BadArchiveError("it is packed in a way that is not read (encrypted, or an unusual method)")
+        raise BadArchiveError("it is compressed in a way that is not supported (encrypted, or an unusual method)")
     content = bytearray()
     with archive.open(entry) as packed:
         while chunk := packed.read(_CHUNK):

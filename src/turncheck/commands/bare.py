@@ -17,7 +17,7 @@ from turncheck.render.not_run import not_run_text
 from turncheck.render.version_text import noted_version_line
 from turncheck.report.codec import encode
 from turncheck.report.model import EngineInfo, Report, Skipped
-from turncheck.run.cut_short import end_with, not_run
+from turncheck.run.cut_short import cause, end_with
 
 if TYPE_CHECKING:
     from turncheck.commands.core import CoreOutput, CoreTestOptions
@@ -72,7 +72,7 @@ def _with_nlu(
 
 
 def _without_nlu(report: Report, stopped: CutShortError) -> Report:
-    skipped = Skipped(evaluation="nlu", reason=not_run(stopped))
+    skipped = Skipped(evaluation="nlu", reason=cause(stopped))
     return structs.replace(report, skipped=(*report.skipped, skipped), stopped=str(stopped))
 
 

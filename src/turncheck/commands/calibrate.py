@@ -57,11 +57,11 @@ def run_calibrate(flags: Mapping[str, Any], results: Path | None, screen: Screen
     named = [name for name in ("rasa-url", "rasa-command", "model") if getattr(settings, name.replace("-", "_"))]
     if results is None and not named:
         raise UserError(
-            "nothing is named that the stand-in could be compared with",
-            remedy="Name your Rasa with --rasa-url or --rasa-command, or what it judged with --results.",
+            "there is nothing to compare the stand-in with",
+            remedy="Name your Rasa with --rasa-url or --rasa-command, or its earlier results with --results.",
         )
     if results is not None and named:
-        raise UserError(f"--results and --{named[0]} name two models", remedy="Give one of the two.")
+        raise UserError(f"--results and --{named[0]} name two different models", remedy="Give one of the two.")
     theirs = _theirs(inputs, screen) if results is None else _read(results, settings)
     ours = _judged(replace(inputs, settings=_of_engine(settings, "embedded")), screen, "the stand-in")
     calibration = calibration_of(ours, theirs, digest_of(read_given(settings).config))
@@ -170,11 +170,11 @@ def _lines(calibration: Calibration, ours: Report, theirs: Report) -> Iterator[s
         yield f"  {found.sentences.theirs:,} of the {count(judged, 'sentence')} that your Rasa judged were compared."
     if ours.nlu is not None and ours.nlu.mode == "held-out" and ours.nlu.on_training_sentences:
         number = count(ours.nlu.on_training_sentences, "sentence")
-        yield f"  The stand-in was trained on {number} of them: what it agrees on there flatters."
+        yield f"  The stand-in was trained on {number} of them, which makes the agreement optimistic."
     for what, parts in (("intents", found.intents), ("entities", found.entity_types)):
         yield from _lowest(what, parts)
     if calibration.confidences is None:
-        yield "  Too few sentences to compare confidences: the fallback goes by the stand-in's own."
+        yield "  Too few sentences to compare confidences: the fallback uses the stand-in's own."
     elif calibration.confidences.fallbacks is not None:
         yield f"  Your Rasa falls back on {calibration.confidences.fallbacks:.1%} of the sentences."
 
@@ -185,4 +185,4 @@ def _lowest(what: str, parts: Mapping[str, Agreement]) -> Iterator[str]:
         return
     shown = ", ".join(f"{text(name)} {share:.0%}" for share, name in sorted(low)[:_MOST_NAMED])
     more = f" and {len(low) - _MOST_NAMED} more" if len(low) > _MOST_NAMED else ""
-    yield f"  Below {LEAST_AGREEMENT:.0%}, so that a change there has no verdict: {what} {shown}{more}"
+    yield f"  Below {LEAST_AGREEMENT:.0%}, so changes there get no verdict: {what} {shown}{more}"

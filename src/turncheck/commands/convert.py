@@ -81,11 +81,11 @@ def run_data_convert(conversion: Conversion, screen: Screen) -> int:
     for difference in differences:
         sys.stdout.write(f"Differs: {text(difference, 400)}\n")
     for change in behaviour.changed:
-        sys.stdout.write(f"Otherwise in Rasa 3, {text(change, 600)}.\n")
+        sys.stdout.write(f"Different in Rasa 3: {text(change, 600)}.\n")
     for reason in behaviour.not_run:
-        sys.stdout.write(f"Not compared, {text(reason, 400)}.\n")
+        sys.stdout.write(f"Not compared: {text(reason, 400)}.\n")
     if not differences:
-        sys.stdout.write("Checked: what is read from the converted files is what was read before.\n")
+        sys.stdout.write("Checked: the converted files say the same as the original ones.\n")
         if behaviour.compared:
             sys.stdout.write(f"Checked: both projects treat {' and '.join(behaviour.compared)} the same.\n")
     screen.detail(f"{len(converted.files)} files converted")
@@ -168,7 +168,7 @@ def _print(conversion: Conversion, converted: Converted) -> None:
     names = ", ".join(str(conversion.out / name) for name in converted.files)
     sys.stdout.write(f"{verb}: {text(names, 2000)}\n")
     if converted.left:
-        sys.stdout.write(f"Not carried over ({len(converted.left)}):\n")
+        sys.stdout.write(f"Not converted ({len(converted.left)}):\n")
     for left in converted.left:
         where = place(left.location, str(conversion.project))
         sys.stdout.write(f"  {where}: {text(left.what, 400)} {text(left.remedy, 400)}\n")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _FALLBACK: Final = "FallbackClassifier"
 _RESTART: Final = "restart"
-_CAPITALS: Final = "EntitySynonymMapper takes a value that the data have elsewhere in other capitals from there"
+_CAPITALS: Final = "EntitySynonymMapper writes a value with the capitals that it has elsewhere in the data"
 
 
 @dataclass(frozen=True, slots=True)

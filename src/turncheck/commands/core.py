@@ -271,9 +271,9 @@ def _ensure_texts(story: Story) -> None:
     for step in story.steps if story.location.path.endswith(MARKDOWN) else ():
         if isinstance(step, UserStep) and step.text is None:
             raise UserError(
-                f"`* {step.intent}` is a line of a training story, not of a test story: `* intent: text` is wanted",
+                f"`* {step.intent}` is a line of a training story, not of a test story: expected `* intent: text`",
                 location=step.location,
-                remedy="Write what the user says behind the intent, or leave out --e2e.",
+                remedy="Write what the user says after the intent, or leave out --e2e.",
             )
 
 
@@ -297,7 +297,7 @@ class PartsUnderTest:
         nlu = engines.nlu if options.end_to_end else None
         model = engines.info().model
         if options.end_to_end and nlu is None and model is not None:
-            screen.note(f"The model {model} has no NLU: of messages only /intent ones are understood.")
+            screen.note(f"The model {model} has no NLU: only messages such as /greet are understood.")
         tokenize = None
         if annotated and nlu is None:
             try:

@@ -21,7 +21,7 @@ from turncheck.render.e2e_text import e2e_text, mark
 from turncheck.render.sinks.terminal import place, text
 from turncheck.report.codec import encode
 from turncheck.run.assistant import running_assistant
-from turncheck.run.cut_short import as_far_as_it_goes, end_with, not_run, with_one_model
+from turncheck.run.cut_short import as_far_as_it_goes, cause, end_with, with_one_model
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import read_dialogue_assistant
 from turncheck.validation.e2e_case_names import check_cases
@@ -91,7 +91,7 @@ def run_test_e2e(
 
     evaluated = as_far_as_it_goes(evaluate)
     stopped = evaluated.stopped
-    result = evaluated.finished or none_run(read.cases, not_run(stopped) if stopped is not None else "")
+    result = evaluated.finished or none_run(read.cases, f"not run: {cause(stopped)}" if stopped is not None else "")
     report = report_of(
         project_info(project),
         settings.seed,

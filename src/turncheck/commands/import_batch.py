@@ -55,7 +55,7 @@ def run_import_batch(
             words = (
                 f"{one.promised:,} are said to be in '{text(one.suite.name)}', its table has {len(one.suite.cases):,}"
             )
-            screen.note(f"Warning: the utterances differ in number: {words}.")
+            screen.note(f"Warning: the number of utterances differs: {words}.")
     suites = [one.suite for one in imported]
     reason = "imported: the platform's report says nothing about it"
     report = report_of(

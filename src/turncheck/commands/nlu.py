@@ -202,7 +202,7 @@ def _estimated(screen: Screen) -> Callable[[int, int], None]:
 
     def tell(done: int, total: int) -> None:
         rest = (screen.clock() - begin) / done * (total - done)
-        left = f": about {duration(rest)} to go" if done < total else ""
+        left = f": about {duration(rest)} left" if done < total else ""
         screen.note(f"{done} of {count(total, 'fold')} done{left}")
 
     return tell
@@ -233,7 +233,8 @@ def read_judged(options: NluTestOptions, project: Project, needed: AbstractSet[s
     ensure_readable(project, needed)
     if "config" in needed and not project.config.keys:
         raise UserError(
-            f"there is no configuration to train by at '{options.settings.config or options.project / DEFAULT_CONFIG}'",
+            "there is no configuration to train with at"
+            f" '{options.settings.config or options.project / DEFAULT_CONFIG}'",
             remedy="Name a configuration with --config.",
         )
     data = project.nlu
@@ -302,7 +303,7 @@ def run_data_split_nlu(
         UserError: the fraction lies outside (0, 1), nothing can be read, a file cannot be written.
     """
     if not 0 < fraction < 1:
-        raise UserError(f"--training-fraction is {fraction:g}, and must lie between 0 and 1")
+        raise UserError(f"--training-fraction is {fraction:g}, and must be between 0 and 1")
     path = nlu or project / DEFAULT_DATA
     if nlu is None:
         read = read_project(project)

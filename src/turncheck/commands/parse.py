@@ -95,7 +95,7 @@ def find_engine(options: ParseOptions, screen: Screen) -> EmbeddedNluEngine | Ko
         ensure_readable(project, NLU_PARTS | {"sentences"} if project.kind.has_pipeline else {"nlu"})
         if not learnt.nlu.examples:
             raise UserError(
-                f"there are no NLU examples to learn from in '{settings.nlu or settings.project}'",
+                f"there are no NLU examples to train on in '{settings.nlu or settings.project}'",
                 remedy="Name the assistant's folder with --project, its data with --nlu, or a trained model with"
                 " --model.",
             )

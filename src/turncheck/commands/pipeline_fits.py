@@ -110,7 +110,7 @@ def run_tasks(tasks: Sequence[Task], folder: Path, screen: Screen, work: Workpla
     """Run what is not done yet; the scores come back in the order of the tasks."""
     done = {task.key: score for task in tasks if (score := _finished(task, folder)) is not None}
     if done:
-        screen.note(f"{len(done)} of {count(len(tasks), 'fit')} done already and kept.")
+        screen.note(f"{len(done)} of {count(len(tasks), 'fit')} already done.")
     missing = [task for task in tasks if task.key not in done]
     with screen.step("fits", f"Fitting {count(len(missing), 'engine')}"):
         # As they come, so that an interrupted comparison keeps what is finished.

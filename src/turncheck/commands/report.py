@@ -210,7 +210,7 @@ def _host_of(request: PublishRequest, environment: Mapping[str, str]) -> Host:
         host = job
     else:
         default = f", or set {named.variable}" if named.variable else ""
-        raise UserError("which repository?", remedy=f"Give --repository {named.repository}{default}.")
+        raise UserError("the repository is not known", remedy=f"Give --repository {named.repository}{default}.")
     if host.needs_token:
         raise UserError("publishing needs a token", remedy=f"{host.needs_token[0].upper()}{host.needs_token[1:]}.")
     return host
@@ -229,11 +229,11 @@ def _reader(request: PublishRequest, host: Host, screen: Screen) -> RunReader:
 def _given(request: PublishRequest, host: Host, network: Network) -> FoundRun:
     """What a run wrote, for a pull request, named or this job's: both must be about the same commit."""
     if request.report is None:
-        raise UserError("what is to be published?", remedy="Give REPORT and --pull-request N, or --run-id ID.")
+        raise UserError("there is nothing to publish", remedy="Give REPORT and --pull-request N, or --run-id ID.")
     reports = {path: _with_gates(read_report(path), request.gates) for path in _reports_of(request.report)}
     if request.baseline and len(reports) > 1:
         raise UserError(
-            "--baseline is about one assistant, and the results of several are to be published",
+            "--baseline is about one assistant, but the results of several are published",
             remedy="Omit it: each is compared with what its run compared it with.",
         )
     target = host.target() if request.pull_request is None else host.target_of_number(request.pull_request)

@@ -70,8 +70,8 @@ def _run_several(
     """Measure several assistants: files for each, files of all, and what is published once."""
     if json:
         raise UserError(
-            "--json writes one report, and several assistants are measured",
-            remedy="Each has its own: report.json in its folder below that of --out.",
+            "--json writes one report, but several assistants are measured",
+            remedy="Each has its own report.json, in its folder below --out.",
         )
     screen = Screen(quiet=quiet, verbose=verbose)
 

@@ -33,7 +33,7 @@ def run_shard(shard: Shard, prepared: Prepared, given: Mapping[str, Any], screen
     """
     if told_apart:
         raise UserError(
-            "--json and --plots are about a report, and a shard makes none",
+            "--json and --plots need a report, and a shard writes none",
             remedy="Give them to `turncheck report merge`.",
         )
     head, answers = measure_shard(shard, prepared.inputs, given, screen)

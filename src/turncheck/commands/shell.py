@@ -171,7 +171,7 @@ def message_lines(message: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _talk_interactively(conversation: Conversation, lines: Iterable[str], output: TextIO) -> int:
-    output.write("Type a message, or :help. End with :quit.\n")
+    output.write("Type a message, or :help. To end, type :quit.\n")
     turn = conversation.open()
     _write_answers(turn, output)
     for typed in lines:

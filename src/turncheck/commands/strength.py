@@ -102,8 +102,8 @@ def project_tests(settings: Settings, project: Project) -> ProjectTests:
     found = read_project_tests(settings, project)
     if not (found.stories or found.examples or found.cases):
         raise UserError(
-            "the project has no tests: nothing can notice a fault",
-            remedy="`turncheck init` writes first ones, `turncheck suggest` looks for those that notice most.",
+            "the project has no tests that could notice a fault",
+            remedy="`turncheck init` writes first tests, `turncheck suggest` finds those that notice most.",
         )
     return found
 
@@ -120,5 +120,5 @@ def lines_of(changed: bool, settings: Settings) -> ChangedLines | None:
 
     lines = changed_lines(settings, find_host(os.environ))
     if lines.unknown:
-        raise UserError(f"no changed lines to try: {lines.unknown}", remedy="Without --changed all lines count.")
+        raise UserError(f"no changed lines to try: {lines.unknown}", remedy="Omit --changed to try all lines.")
     return lines

@@ -135,7 +135,7 @@ def _lines(found: _Found) -> Iterator[str]:
     if suggested:
         yield f"{count(len(suggested), 'test')} would notice {count(len(noticed), 'fault')} that no test notices now."
     for one in suggested:
-        walked = "" if one.walked or one.along.startswith("the sentence") else ", which no test walks"
+        walked = "" if one.walked or one.along.startswith("the sentence") else ", which no test follows"
         kind = "case" if one.kind == "case" else "story"
         noticed_by = f"{count(len(one.notices), 'fault')}, along {text(one.along)}{walked}"
         yield f"  {kind} {text(one.name)}: {noticed_by}"
@@ -147,7 +147,7 @@ def _lines(found: _Found) -> Iterator[str]:
     survived = [one for one in found.strength.mutants if one.outcome == "survived"]
     left = sum((one.operator, one.what, one.location) not in noticed for one in survived)
     if left:
-        yield f"For {count(left, 'fault')} nothing is suggested; `turncheck test strength` lists them."
+        yield f"There is no suggestion for {count(left, 'fault')}; `turncheck test strength` lists them."
     yield from found.strength.remarks
     if not suggested and not found.tasks and not found.training and not left:
         yield "The tests notice every fault that was tried: there is nothing to suggest."

@@ -44,7 +44,7 @@ def run_convert(files: Sequence[Path], out: Path, screen: Screen) -> int:
     """
     is_file = out.suffix.lower() in {*SUFFIXES, *YAML_SUFFIXES}
     if is_file and len(files) > 1:
-        raise UserError("several files cannot become one", remedy="Name a folder with --out.")
+        raise UserError("several files cannot be written to one", remedy="Name a folder with --out.")
     if out.suffix and not is_file and not out.is_dir():
         raise UserError(f"'{out}' is neither a folder nor .json, .csv or .yml", remedy="Name one of them with --out.")
     targets = [out if is_file else out / f"{path.stem}{_other(path)}" for path in files]
@@ -130,7 +130,7 @@ def run_from_data(folder: Path, data: Sequence[Path] | None, language: str | Non
         less = count(len(cases) - len(kept), "repetition")
         screen.note(f"{less} with other annotations left out: CSV would join them with the one before.")
     write_cases(kept, target, screen)
-    screen.note("These are training sentences: what a run of them shows is optimistic.")
+    screen.note("These are training sentences: the figures of a run on them are optimistic.")
     return EXIT_OK
 
 

@@ -103,7 +103,7 @@ def _possible(project: Project, parts: Sequence[Part], screen: Screen) -> list[P
         raise UserError(refusal.what, remedy=refusal.remedy)
     missing: dict[Part, str] = {}
     if not project.nlu.examples:
-        missing["nlu"] = "the project has no NLU examples to learn from"
+        missing["nlu"] = "the project has no NLU examples to train on"
     if not project.stories and not project.rules:
         missing["core"] = NOTHING_TO_LEARN
     wanted = [part for part in parts if part not in missing]
@@ -140,10 +140,10 @@ def _note_missing_rules(project: Project, options: TrainOptions, screen: Screen)
     if not has_policy:
         screen.note("There is no RulePolicy: nothing answers the intents 'restart', 'back' and 'session_start'.")
     if has_policy and not project.rules:
-        screen.note("There is a RulePolicy, and no rule for it to learn.")
+        screen.note("There is a RulePolicy, but there are no rules.")
     if not has_policy and project.rules:
         first = project.rules[0].location.below(options.settings.project)
-        screen.note(f"The rules are learnt by no policy ({first}): there is no RulePolicy.")
+        screen.note(f"No policy learns the rules ({first}): there is no RulePolicy.")
 
 
 def _add_core(project: Project, writer: MemberWriter, options: TrainOptions) -> Sequence[Substitution]:

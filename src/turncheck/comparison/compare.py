@@ -41,11 +41,13 @@ if TYPE_CHECKING:
 
 
 _IF_EMPTY: Final = {
-    "evaluations": "all that there are files for",
+    "evaluations": "all that the project has files for",
     **dict.fromkeys(("data", "nlu", "stories", "e2e", "batch"), "the usual places"),
 }
 """What a setting without a value means, where that is not nothing."""
-UNLISTED: Final = "one side does not list all sentences that it judged: what changed is not known, nor if it is noise"
+UNLISTED: Final = (
+    "one side does not list all sentences that it judged: it is not known what changed, nor whether that is noise"
+)
 
 
 def compare(report: Report, baseline: Baseline) -> Comparison:
@@ -63,10 +65,10 @@ def compare(report: Report, baseline: Baseline) -> Comparison:
             return _alone(report, BaselineUsed(status="unreadable", reason=reason))
         case Present(base):
             if _is_itself(base, report):
-                reason = "the baseline is this very report"
+                reason = "the baseline is this report itself"
                 return _alone(report, BaselineUsed(status="missing", reason=reason))
             if baseline.way in {"file", "url"} and _is_repeated(base, report):
-                reason = "the baseline is a report of this very commit, and says the same"
+                reason = "the baseline is a report of this same commit, and says the same"
                 return _alone(report, BaselineUsed(status="missing", reason=reason))
             compared = _compare(report, base, _used(baseline))
             changes = (*baseline.settings_changed, *compared.settings_changed)

@@ -138,7 +138,9 @@ def _regression(line: str) -> Regression:
         raise UserError(f"max-regression: '{found['name'][:200]}' cannot become worse, it is only a number")
     limit = _limit(found) if found["limit"] else 0.0
     if limit < 0:
-        raise UserError(f"max-regression: the drop in '{line[:200]}' is negative", remedy="Give it as 0.01, say.")
+        raise UserError(
+            f"max-regression: the drop in '{line[:200]}' is negative", remedy="Write it as 0.01, for example."
+        )
     return Regression(line.strip(), found["name"], limit, bool(found["significant"]))
 
 

@@ -116,7 +116,7 @@ def _no_findings(report: Report, comparison: Comparison | None, severity: str, n
     unsaid = [one for one in faults_of(report) if one.location not in places] if severity == "error" else []
     if report.validation is None and not unsaid:
         skipped = next((one.reason for one in report.skipped if one.evaluation == "validate"), None)
-        return GateResult(name=name, outcome="not judged", reason=skipped or "it had nothing to judge")
+        return GateResult(name=name, outcome="not judged", reason=skipped or "there was nothing to judge")
     if not found and not unsaid:
         return GateResult(name=name, outcome="passed", reason=f"no {severity}s in the data")
     renamed = comparison.renamed if comparison else ()

@@ -201,7 +201,7 @@ def judge_required(report: Report, evaluation: Evaluation) -> GateResult:
     if skipped is not None and skipped.fault:
         causes = (failed_by_fault(skipped),)
         return GateResult(name=name, outcome="failed", reason=f"{evaluation} was not run", failed_by=causes)
-    why = skipped.reason if skipped is not None else "it had nothing to judge"
+    why = skipped.reason if skipped is not None else "there was nothing to judge"
     return GateResult(name=name, outcome="failed", reason=f"{evaluation} was not run: {why}")
 
 

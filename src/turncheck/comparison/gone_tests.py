@@ -74,7 +74,7 @@ def judge_gone_tests(report: Report, comparison: Comparison | None, accepted: Se
             causes += [FailedBy(what=_not_run(evaluation, case), location=case.location) for case in left_out]
     if lines or kept_from:
         unseen = "".join(f"; {one.message.rstrip('.')}" for one in out_of_sight(comparison) if lines)
-        reason = f"{'; '.join(lines or kept_from)} (`accept-gone` names what may go){unseen}"
+        reason = f"{'; '.join(lines or kept_from)} (`accept-gone` lists what may be deleted){unseen}"
         return GateResult(name=GONE_TESTS, outcome="failed", reason=reason, failed_by=tuple(causes))
     lost = bool(comparison.lost) or any(cases.gone or cases.not_run for _, cases in tests_of(comparison))
     reason = "what is gone was accepted by `accept-gone`" if lost else "all tests of the base are there"

@@ -114,7 +114,7 @@ def _judge_one_side(report: Report, rule: Regression, delta: MetricDelta, name: 
         reason = "it is measured on the base only"
         return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name)
     causes = (failed_by_fault(skipped),) if skipped and skipped.fault else ()
-    reason = f"{rule.name}: {figure(delta.base, delta.kind)} on the base, not measured any more: {why}"
+    reason = f"{rule.name}: {figure(delta.base, delta.kind)} on the base, no longer measured: {why}"
     return GateResult(name=name, outcome="failed", reason=reason, metric=rule.name, failed_by=causes)
 
 

@@ -109,7 +109,7 @@ def lost(base: Report, head: Report) -> tuple[OneSided, ...]:
         listed = listed or evaluation in ON_REQUEST
         if has_results(base, evaluation) and not has_results(head, evaluation) and not listed:
             asked = is_asked_for(head, evaluation)
-            reason = why_not_run(head, evaluation) if asked or entry else "not asked for"
+            reason = why_not_run(head, evaluation) if asked or entry else "not requested"
             found.append(OneSided(evaluation=evaluation, reason=reason))
     if base.nlu and base.nlu.intents and head.nlu and head.nlu.examples and not head.nlu.intents:
         found.append(OneSided(evaluation="nlu", reason=FEW_INTENTS))

@@ -228,7 +228,7 @@ def _bot_uttered(wanted: MessageAsserted, events: Events, position: int) -> _Met
     actual = tuple(_shown(event, wanted) for event in events if event["event"] == "bot")
     if _find(events, 0, lambda event: _is_said(event, wanted)) is not None:
         return _NotMet(_too_early("such a message was said"), actual)
-    return _NotMet("no message meets it" if actual else "nothing was said", actual)
+    return _NotMet("no message matches" if actual else "nothing was said", actual)
 
 
 def _bot_did_not_utter(wanted: MessageAsserted, events: Events) -> _Met | _NotMet:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from turncheck.yaml_tree.tree import YamlNode
 
 NO_SUCCESSES: Final = (
-    "The stories that passed are not listed: `rasa test core` writes them with --successes. Their number is."
+    "The stories that passed are only counted, not listed: `rasa test core` lists them with --successes."
 )
 NO_ERRORS: Final = "The stories that failed are not listed: `rasa test core` was called with --no-errors."
 STORY_REPORT: Final = "story_report.json"
@@ -144,7 +144,7 @@ def _unnamed(
         elif number != counted:
             what = f"{STORY_REPORT} counts {counted} {'passed' if is_passed else 'failed'} stories, {file[0]} lists"
             raise UserError(
-                f"{what} {number}: the two are not of one run, or the file was cut",
+                f"{what} {number}: the two are from different runs, or the file is truncated",
                 remedy="Empty the folder before `rasa test core` writes into it, and take all that it wrote.",
             )
     return unnamed

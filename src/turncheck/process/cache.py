@@ -121,7 +121,7 @@ def difference_of_software(found: Mapping[str, str], here: Mapping[str, str]) ->
     """Say in what one software differs from another, as "numpy 1.26.4, not 2.3.5"; nothing where it does not."""
     names = sorted(name for name in found.keys() | here.keys() if found.get(name) != here.get(name))
     return ", ".join(
-        "other code of turncheck" if name == "code" else f"{name} {found.get(name)}, not {here.get(name)}"
+        "different code of turncheck" if name == "code" else f"{name} {found.get(name)}, not {here.get(name)}"
         for name in names
     )
 

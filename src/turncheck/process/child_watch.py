@@ -1,7 +1,7 @@
 """A program of its own: ends what was started for us where we could not, since nothing warns of a SIGKILL.
 
 Started beside a child process, with its number as argument and a pipe of ours as standard input. The pipe ends when we
-do. A word in it before that says that the child has been stopped, and that there is nothing to do.
+do. A word in it before that says that the child has been stopped, and that does not existhing to do.
 """
 
 import os

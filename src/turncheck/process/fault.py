@@ -22,6 +22,6 @@ def fault_report(error: BaseException) -> str:
     remember_variables(os.environ)
     words = "".join(traceback.format_exception(error))
     return redact_all(words) + (
-        f"turncheck {__version__} met a fault of its own (Python {platform.python_version()}, {sys.platform}). "
-        f"Please report it with the lines above: {REPORT_BUGS_AT}\n"
+        f"turncheck {__version__} crashed (Python {platform.python_version()}, {sys.platform}). "
+        f"This is a bug: please report it with the lines above at {REPORT_BUGS_AT}\n"
     )

@@ -63,7 +63,7 @@ def read_secret(text: str) -> Secret:
     remember(text)
     stripped = text.strip()
     if not stripped:
-        raise ValueError("expected a secret, got an empty text")
+        raise ValueError("expected a secret, got an empty string")
     if not _SENDABLE.fullmatch(stripped):
         raise ValueError(
             "it contains a line break, a control character or a character outside ASCII, which cannot be sent"

@@ -67,4 +67,4 @@ def _unreadable_values(file: ProjectFile) -> Iterator[Finding]:
     for node, reason, reading in unreadable_values(root) if root is not None else ():
         if reading in {"variable", "sign"}:
             message = f"'{str(node.value)[:60]}' cannot be read: {reason}."
-            yield Finding("domain-file-unread", "warning", message, node.location, "Put quotes around what is text.")
+            yield Finding("domain-file-unread", "warning", message, node.location, "Put strings in quotes.")

@@ -102,7 +102,7 @@ class ProjectFolder:
         if (is_given and file.suffix in YAML_SUFFIXES) or file.is_file() or not _leads_into(file, fence):
             return False
         name = self.name(file)
-        what = "a symbolic link that leads nowhere" if file.is_symlink() else "no regular file"
+        what = "a symbolic link that leads nowhere" if file.is_symlink() else "not a regular file"
         hint = "Put a file there, or remove it."
         self._note("file-not-regular", _whole(name), f"'{name}' is not read: it is {what}.", hint, severity="warning")
         return True
@@ -144,7 +144,7 @@ class ProjectFolder:
         try:
             status = path.stat()
             if not stat.S_ISREG(status.st_mode):
-                kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
+                kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
                 message = f"'{name}' should be a file, but it is {kind}."
                 self._note("file-unreadable", place, message, "Put a file there, or remove it.")
             elif status.st_size > MAX_FILE_BYTES:
@@ -171,7 +171,7 @@ class ProjectFolder:
     def note_folder_named_like_file(self, path: Path) -> None:
         """Note that a folder has the name of a YAML file; Rasa reads what lies in it."""
         name = self.name(path)
-        message = f"'{name}' is named like a file, but it is a folder; what lies in it is read."
+        message = f"'{name}' is named like a file, but it is a folder; the files in it are read."
         self._note("file-is-folder", _whole(name), message, "Rename the folder.", severity="warning")
 
     def _walk(
@@ -201,7 +201,7 @@ class ProjectFolder:
 
     def _note_too_deep(self, folder: Path) -> None:
         top = "/".join(self.name(folder).split("/")[:_PARTS_OF_DEEP])
-        message = f"'{top}' cannot be searched to its end: folders are nested more than {MAX_DEPTH} deep there."
+        message = f"'{top}' cannot be searched completely: folders are nested more than {MAX_DEPTH} deep there."
         self._note("file-unreadable", _whole(top), message, "Move the files up, or remove the folders.")
         self.closed.append(top)
 

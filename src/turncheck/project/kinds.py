@@ -45,7 +45,7 @@ KORE: Final = Kind(
     "kore",
     no_dialogues="the dialogs of a Kore.ai assistant run on the platform alone",
     no_model=Refusal(
-        "a Kore.ai assistant has no model of its own here: the stand-in is trained whenever it is asked",
+        "a Kore.ai assistant has no model here: the stand-in is trained in each run",
         "Use `turncheck run`, `test nlu` or `parse` with it.",
     ),
     no_split=Refusal(

@@ -52,6 +52,6 @@ def unknown_json(major: int, folder: ProjectFolder) -> None:
         if finding.code != "file-without-data" or not path.endswith(".json"):
             continue
         if major == 0 or _MEANT_AS_DATA.search(folder.read_bytes(folder.root / path) or b""):
-            does = "Rasa ends here" if major == 0 else "Rasa passes over it in silence"
+            does = "Rasa ends here" if major == 0 else "Rasa silently skips it"
             message = f"{finding.message.rstrip('.')}; {does}."
             folder.findings[number] = replace(finding, code="data-format-unknown", severity="error", message=message)

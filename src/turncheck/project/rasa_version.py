@@ -71,7 +71,7 @@ class RasaVersion:
         if not self.others:
             return ""
         shows = f" ({self.signs[0]})" if self.signs else ""
-        return f"The project is of Rasa {self.name}{shows}, but parts of it are not: {_listed(self.others)}."
+        return f"The project is of Rasa {self.name}{shows}, but parts of it are for others: {_listed(self.others)}."
 
 
 def _listed(signs: Sequence[Sign]) -> str:

@@ -33,7 +33,7 @@ class Run:
 
     @property
     def could_not_end(self) -> bool:
-        """Whether it was not measured to its end."""
+        """Whether it was not measured completely."""
         return self.report.stopped is not None
 
     @property

@@ -64,7 +64,7 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     yield lists.listed("collisions", title, collisions, entries.collision)
     reported = {(one.text, one.intent) for collision in collisions for one in collision.sentences}
     both = [one for one in compared.relabelled if (one.text, one.intent) not in reported]
-    title = f"Training sentences moved to another intent, or written under two ({len(both)})"
+    title = f"Training sentences moved to another intent, or listed under two ({len(both)})"
     yield lists.listed("relabelled", title, both, entries.training, unfolded=min(lists.unfolded, _MOST_RELABELLED))
     others, collided = _parted(compared)
     wrong = [*caused_first(others), *collided]
@@ -78,7 +78,7 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     yield lists.listed("labels", title, labels, _sentence, unfolded=lists.unfolded // 2)
     yield from lists.in_the_data(compared.new_findings, new=True, because=because)
     uncovered = [item for item in compared.changed_items if not item.covered]
-    title = f"Changed, and no test reaches it ({len(uncovered)} of {len(compared.changed_items)})"
+    title = f"Changed, but not reached by any test ({len(uncovered)} of {len(compared.changed_items)})"
     yield lists.listed("uncovered", title, uncovered, entries.item)
     gone = tests_gone(compared)
     title = f"Tests that are gone ({number_of_tests(gone)})"

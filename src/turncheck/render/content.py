@@ -115,7 +115,7 @@ def _survivors(lists: Lists, report: Report) -> NeutralSection:
     """The faults that nothing notices, folded."""
     strength = report.strength
     survived = [one for one in (strength.mutants if strength else ()) if one.outcome == "survived"]
-    title = f"No test notices if this is lost ({len(survived)} of {count(judged_mutants(report), 'fault')})"
+    title = f"Faults that no test notices ({len(survived)} of {count(judged_mutants(report), 'fault')})"
     return replace(lists.listed("survivors", title, survived, entries.survivor, unfolded=0), note=strength_note(report))
 
 
@@ -123,6 +123,6 @@ def _noise(lists: Lists, report: Report) -> NeutralSection:
     """The sentences that noise makes misunderstood, folded."""
     robustness = report.robustness
     worst = robustness.worst if robustness else ()
-    title = f"Sentences that noise makes misunderstood ({len(worst)})"
+    title = f"Sentences misunderstood under noise ({len(worst)})"
     section = lists.listed("noise", title, worst, entries.under_noise, unfolded=0)
     return replace(section, note=robustness_note(robustness)) if robustness else section

@@ -106,7 +106,7 @@ def _baseline(used: BaselineUsed, links: Links) -> Entry:
         run = Link(line("run ", Code(used.run_id, 20)), links.run_page(used.run_id))
         parts = line(parts, " (", run, ")")
     if used.passed_over:
-        parts = line(parts, "; artifacts passed over: ", Prose(used.passed_over))
+        parts = line(parts, "; artifacts skipped: ", Prose(used.passed_over))
     return Entry(line(parts, "."), below=warnings)
 
 

@@ -313,7 +313,7 @@ def _behind(gate: GateResult, shown: AbstractSet[Location | str | None]) -> list
 
 def skipped(names: str, entry: Skipped, reason: str) -> Entry:
     """Evaluations that did not run, for one reason."""
-    return Entry(line(f"a part of {names}: " if entry.part else f"{names}: ", Prose(reason, names_paths=True)))
+    return Entry(line(f"part of {names}: " if entry.part else f"{names}: ", Prose(reason, names_paths=True)))
 
 
 def substitution(entry: Substitution) -> Entry:

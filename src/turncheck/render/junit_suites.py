@@ -269,7 +269,7 @@ class SuiteWriter:
         for entry in self._report.skipped_to_report:
             case = Named(
                 self._class(entry.evaluation),
-                f"{'a part of ' if entry.part else ''}{entry.evaluation} was not run",
+                f"{'part of ' if entry.part else ''}{entry.evaluation} was not run",
                 self._whole,
             )
             written = self._case(case)

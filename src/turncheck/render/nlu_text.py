@@ -56,7 +56,7 @@ def _figures(nlu: Nlu) -> Iterator[str]:
             yield f"  exact spans: precision {spans.precision:.3f}, recall {spans.recall:.3f}, f1 {spans.f1:.3f}"
     if len(nlu.entities) > 1 and nlu.entity_spans:
         spans = nlu.entity_spans
-        yield "All extractors together, what several find counted once:"
+        yield "All extractors together (what several find counts once):"
         yield f"  exact spans: precision {spans.precision:.3f}, recall {spans.recall:.3f}, f1 {spans.f1:.3f}"
     for name, responses in nlu.responses.items():
         figures = {"accuracy": responses.accuracy, "f1": responses.f1}
@@ -77,7 +77,7 @@ def _figures(nlu: Nlu) -> Iterator[str]:
             )
             wrong = _gone(understood.wrong_avoided, "wrong answers avoided", "more wrong answers")
             right = _gone(understood.right_lost, "right answers lost", "more right answers")
-            yield f"  against today: {wrong}, {right}"
+            yield f"  compared with today: {wrong}, {right}"
 
 
 def _gone(number: int, fewer: str, more: str) -> str:
@@ -99,7 +99,7 @@ def _where_to_look(nlu: Nlu, folder: str) -> Iterator[str]:
         first, second = text(pair.first), text(pair.second)
         yield f"  {expected_got(first, second)}: {pair.first_as_second}; the other way round: {pair.second_as_first}"
     if nlu.insights.mislabelled:
-        yield "Perhaps mislabelled, since the engine contradicts surely:"
+        yield "Perhaps mislabelled (the engine disagrees with high confidence):"
     for index in nlu.insights.mislabelled[:_MOST_CONFUSED]:
         prediction = nlu.predictions[index]
         expected, predicted = text(prediction.expected.intent or ""), text(prediction.predicted.intent or "")

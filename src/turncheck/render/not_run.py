@@ -46,4 +46,4 @@ def skipped_by_cause(
 
 def _reported_above(place: Location | None) -> str:
     """A cause that the same document names; what it hides nobody knows yet."""
-    return f"because of {place}; what else is wrong there shows once that is mended"
+    return f"because of {place}; other faults in it show only once this one is fixed"

@@ -94,7 +94,7 @@ def _rows(assistants: Assistants) -> list[Markdown]:
     for run in assistants.worst_first:
         outcome, why = run.verdict.in_words, run.verdict.summary
         if run.report.stopped is not None:
-            outcome, why = "not measured to its end", run.report.stopped
+            outcome, why = "not measured completely", run.report.stopped
         words = join([trusted("**"), prose(outcome), trusted("**: "), prose(why, _LONGEST_REASON)])
         rows.append(_row(run.sign, run.name, words, prose("; ".join(first_figures(run.report, run.comparison)))))
     return rows

@@ -73,7 +73,7 @@ def _table(title: str, groups: Sequence[NoiseGroup]) -> Iterator[str]:
 def _worst(robustness: Robustness, folder: str) -> Iterator[str]:
     if robustness.worst:
         yield ""
-        yield "Sentences that noise makes misunderstood:"
+        yield "Sentences misunderstood under noise:"
     for sentence in robustness.worst[:_MOST]:
         yield f"  {place(sentence.location, folder)}: {text(sentence.text, 100)} ({text(sentence.intent)})"
         yield from (f"    {text(plain(variant_line(one, sentence.intent)), 300)}" for one in sentence.failed)

@@ -62,12 +62,12 @@ TEST_RULES: Final[Mapping[str, RuleText]] = {
     "failed-batch-case": RuleText("A batch case fails", "An utterance is not understood as expected.", "error", False),
     "misunderstood-sentence": RuleText(
         "A sentence of a test is misunderstood",
-        "It is understood otherwise than written, and the test passes with what is written.",
+        "It is understood differently than written; as written, the test passes.",
         "warning",
         False,
     ),
     "misclassified-sentence": RuleText(
-        "A sentence is newly misclassified", "On the base its intent was recognized.", "warning", False
+        "A sentence is newly misclassified", "On the base, its intent was recognised.", "warning", False
     ),
 }
 """What a run says about tests, beside findings."""

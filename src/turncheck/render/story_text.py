@@ -41,7 +41,7 @@ def _figures(core: Core, engine: EngineInfo | None) -> Iterator[str]:
         yield f"  {right + misunderstood} with the intents and entities as written: {misunderstood} misunderstood only"
     duplicates = len(core.stories) - len(judged)
     if duplicates:
-        yield f"  {duplicates} more are the same as others to every policy and count once, as in Rasa."
+        yield f"  {duplicates} more are identical to others for every policy and count once, as in Rasa."
     steps = [step for story in judged for step in story.steps]
     actions = [step.passed for step in steps if step.kind == "action"]
     yield f"Actions: {sum(actions)} of {len(actions)} right"

@@ -58,7 +58,7 @@ def _lines(strength: Strength) -> Iterator[str]:
     noticed = [f"{number:,} by {_KILLERS[name]}" for name, number in strength.killed_by.items() if number]
     yield f"Noticed: {', '.join(noticed) or 'none'}."
     if strength.equivalent:
-        yield f"Left out, since nothing changes by them: {count(strength.equivalent, 'fault')}."
+        yield f"Left out, since they change nothing: {count(strength.equivalent, 'fault')}."
     if strength.survived:
         does = "writes" if strength.suggested else "looks for"
         yield f"`turncheck suggest` {does} tests that would notice the rest."
@@ -101,7 +101,7 @@ def _survivors(strength: Strength, folder: str) -> Iterator[str]:
     survived = [one for one in strength.mutants if one.outcome == "survived"]
     if survived:
         yield ""
-        yield f"No test notices if this is lost ({len(survived)}):"
+        yield f"Faults that no test notices ({len(survived)}):"
     for one in survived[:_MOST_SURVIVORS]:
         yield f"  {place(one.location, folder)}: {text(one.what, 300)}"
     if len(survived) > _MOST_SURVIVORS:

@@ -49,7 +49,7 @@ class StoryStep(Part, frozen=True, kw_only=True):
     active_loop: str | None = None
     """The form that was active at this point; of wrong steps only."""
     warning: bool = False
-    """Whether the message before it was found unlikely, of which Rasa only warns."""
+    """Whether the previous message was found unlikely, of which Rasa only warns."""
 
     @property
     def wanted(self) -> str:

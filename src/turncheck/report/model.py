@@ -267,7 +267,7 @@ class GateSettings(Part, frozen=True, kw_only=True):
     strict: bool = False
     """Whether findings that Rasa does not have are shown at their true severity."""
     evaluations: tuple[str, ...] = ()
-    """Those that were asked for; empty: all that there are files for."""
+    """Those that were asked for; empty: all that the project has files for."""
     data: tuple[str, ...] | None = None
     """The paths of the training data that were named; empty: the usual places."""
     nlu: tuple[str, ...] | None = None

@@ -100,7 +100,7 @@ def where_actions_are(server: ActionServer, work: Workplace, settings: Settings,
     server.look()
     if not work.size or not isinstance(server, HttpActionServer) or not server.was_there:
         return work
-    screen.note("What needs the action server is not given to the cluster: it is reached from here.")
+    screen.note("Cases that need the action server run here, not on the cluster.")
     return Local(settings.workers)
 
 

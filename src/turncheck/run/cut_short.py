@@ -34,7 +34,7 @@ class PartialResult(Generic[Result]):
         """Return that an evaluation was not run, where nothing of it was finished."""
         if self.stopped is None or self.finished is not None:
             return ()
-        return (Skipped(evaluation=evaluation, reason=not_run(self.stopped)),)
+        return (Skipped(evaluation=evaluation, reason=cause(self.stopped)),)
 
 
 def as_far_as_it_goes(evaluate: Callable[[], Result]) -> PartialResult[Result]:
@@ -58,9 +58,9 @@ def with_one_model(engines: Engines, evaluate: Callable[[], Result]) -> Result:
     return result
 
 
-def not_run(stopped: UserError) -> str:
+def cause(stopped: UserError) -> str:
     """Return why something was not run, in a line."""
-    return f"not run: {stopped.what.partition(chr(10))[0]}"
+    return stopped.what.partition("\n")[0]
 
 
 def end_with(stopped: CutShortError) -> NoReturn:

@@ -79,7 +79,7 @@ class BaselineSearch:
     _out_of_reach: bool = False
     """Whether the base cannot be had as things are: another try, a permission or a deeper checkout may bring it."""
     _asked_in_vain: bool = False
-    """Whether the host did not say what earlier runs left: then nobody knows that there is nothing."""
+    """Whether the host did not say what earlier runs left: then nobody knows that does not existhing."""
     _warnings: list[str] = field(default_factory=list)
     """What the host did not tell, and why; each is said once."""
 
@@ -110,7 +110,7 @@ class BaselineSearch:
                 settings_changed=changes,
             )
         if wanted != asked:
-            self._warnings.append(f"`baseline: {shown}` of {FILE_NAME} does not count: this change may have set it")
+            self._warnings.append(f"`baseline: {shown}` of {FILE_NAME} is ignored: this change may have set it")
         return replace(found, warnings=tuple(self._warnings))
 
     def ensure_base_is_known(self, name: str) -> None:
@@ -135,7 +135,7 @@ class BaselineSearch:
         base = search.find()
         own = self._setting_on(base, "base")
         if own != named:
-            self._warnings.append(f"`base: {named}` of {FILE_NAME} does not count: this change may have set it")
+            self._warnings.append(f"`base: {named}` of {FILE_NAME} is ignored: this change may have set it")
         return base if own is None else search.find_named(own)
 
     def _wanted_on_the_base(self, base: Base | Missing) -> str:
@@ -194,7 +194,7 @@ class BaselineSearch:
         ):
             return Present(left.report, "ancestor", left.commit, left.run_id, reports.in_words())
         if reports is not None and (words := reports.in_words()):
-            self._troubles.append(f"artifacts passed over: {words}")
+            self._troubles.append(f"artifacts skipped: {words}")
         reason = self._why_none(base, wanted)
         if self._out_of_reach:
             return Unreachable(reason)
@@ -223,7 +223,7 @@ class BaselineSearch:
                 way, folder = stack.enter_context(self._files_of(base))
             except UserError as error:
                 self._out_of_reach = True
-                self._troubles.append(f"its files cannot be had: {error.what}")
+                self._troubles.append(f"its files cannot be fetched: {error.what}")
                 return None
             try:
                 own = self._own_settings(folder)
@@ -292,7 +292,7 @@ class BaselineSearch:
         """
         folder = tree / self.inputs.root
         if not folder.is_dir():
-            raise UserError("the project is not there yet")
+            raise UserError("the project does not exist there yet")
         try:
             own = combine(self._in(tree, self.given), read_settings_file(folder).values)
             read_rules(gate_settings(own))

@@ -91,4 +91,4 @@ def _assistants(here: Path, word: str) -> list[str]:
 def why_gone(path: str) -> str:
     """Say what is wrong, and what to do where it is meant."""
     done = "no longer measures it" if Path(path).exists() else "deletes it"
-    return f"the base measures it, and this change {done}, with all its tests (`accept-gone` names what may go)"
+    return f"the base measures it, and this change {done}, with all its tests (`accept-gone` lists what may be deleted)"

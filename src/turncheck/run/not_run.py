@@ -39,7 +39,7 @@ def is_asked(settings: Settings, evaluation: Evaluation) -> bool:
 
 def not_asked(settings: Settings, evaluation: Evaluation) -> Skipped:
     """Other evaluations are asked for."""
-    return Skipped(evaluation=evaluation, reason=f"not asked for (evaluations: {', '.join(settings.evaluations)})")
+    return Skipped(evaluation=evaluation, reason=f"not requested (evaluations: {', '.join(settings.evaluations)})")
 
 
 def elsewhere(evaluation: Evaluation, project: Project, engines: Engines) -> Skipped | None:

@@ -147,7 +147,7 @@ def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:
     settings, given, host = prepared.settings, prepared.given, prepared.host
     if settings.baseline not in SEARCHED and None not in (given.get("baseline"), given.get("base")):
         raise UserError(
-            "`baseline` gives a report to compare with, so `base` would name another state",
+            "`baseline` already gives a report to compare with, and `base` names another state",
             remedy="Give one of the two.",
         )
     # What the workflow names counts; what a file of a pull request names is held against the base's.

@@ -156,7 +156,7 @@ def _without_tests(path: str) -> Finding:
     return Finding(
         "file-without-data",
         "warning",
-        f"'{path}' is named like a test file, and holds neither sentences nor stories: nothing is tested with it.",
+        f"'{path}' is named like a test file, but contains neither sentences nor stories: nothing is tested with it.",
         Location(path),
         "Its top level needs the key `nlu:` or `stories:`.",
     )
@@ -173,7 +173,7 @@ def _not_looked_for(settings: Settings, root: Path, read: Sequence[Path]) -> Ite
             yield Finding(
                 "test-file-not-looked-for",
                 "info",
-                f"'{path}' holds {what}, and is not looked for: nothing is tested with it.",
+                f"'{path}' holds {what}, but its name is not that of a test file: nothing is tested with it.",
                 Location(path),
                 f"Give it a name that {rule}, or name it in the setting `{setting}`.",
             )
@@ -188,5 +188,6 @@ def ensure_there(name: str, paths: Iterable[Path | str]) -> None:
     for path in paths:
         if not Path(path).exists():
             raise UserError(
-                f"the path '{path}' of --{name} does not exist", remedy="Correct the path; it counts from here."
+                f"the path '{path}' of --{name} does not exist",
+                remedy="Correct the path; it is relative to the current folder.",
             )

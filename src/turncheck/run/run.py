@@ -41,7 +41,7 @@ def run_and_conclude(
     """
     evaluated = evaluate_project(inputs, screen, head_start)
     report = evaluated.report
-    baseline: Baseline = Missing("not looked for to the end, since the run was interrupted")
+    baseline: Baseline = Missing("not searched completely, since the run was interrupted")
     if report.stopped != INTERRUPTED:
         try:
             with screen.step("baseline", "Looking for the baseline"):

@@ -47,7 +47,7 @@ _MOST_SHOWN: Final = 5
 _AT_ONCE_PER_PROCESSOR: Final = 2
 """Each of them waits for the cluster most of its time."""
 _INTERRUPTED: Final = "the run was interrupted"
-_INTERRUPTED_BEFORE: Final = "the run was interrupted before"
+_INTERRUPTED_BEFORE: Final = "the run was interrupted before this"
 _Measured: TypeAlias = "Outcome | UserError | str"
 """What came of one: a text says why it has neither a result nor a fault."""
 
@@ -97,7 +97,7 @@ def choose(given: Mapping[str, Any]) -> Chosen | None:
     for name in _OF_ONE:
         if given.get(name) is not None:
             raise UserError(
-                f"--{name.replace('_', '-')} is about one assistant, and several are to be measured",
+                f"--{name.replace('_', '-')} is about one assistant, but several are named",
                 remedy="Name one with --project.",
             )
     folders, skipped = _folders(words)
@@ -133,7 +133,9 @@ def _matches(word: str, skipped: list[str]) -> list[str]:
         return [word]
     found = sorted(glob.glob(word, recursive=True))  # noqa: PTH207 - of an absolute pattern pathlib finds nothing
     if not found:
-        raise UserError(f"nothing matches '{word}'", remedy="Correct the pattern; it counts from here.")
+        raise UserError(
+            f"nothing matches '{word}'", remedy="Correct the pattern; it is relative to the current folder."
+        )
     parts = Path(word).parts
     searched = Path(*parts[: next(index for index, part in enumerate(parts) if glob.has_magic(part))])
     fence = os.path.realpath(searched)

@@ -60,7 +60,7 @@ class SuitesOfRun:
             reason = f"the batch suites are faulty: {first.location}: {first.message}{more}"
             return Skipped(evaluation="batch", reason=reason, fault=True, location=first.location)
         if not self.texts:
-            return Skipped(evaluation="batch", reason="there are no suites in what was named", no_tests=True)
+            return Skipped(evaluation="batch", reason="the named files contain no suites", no_tests=True)
         return None
 
     def evaluate(self, screen: Screen, answers: Answers = ASKED_HERE) -> Batch:

@@ -139,7 +139,7 @@ class RunUnderWay:
         if not is_asked(self.settings, evaluation):
             return not_asked(self.settings, evaluation)
         if self.stopped is not None:
-            return Skipped(evaluation=evaluation, reason=f"not run: {self.stopped.partition(chr(10))[0]}")
+            return Skipped(evaluation=evaluation, reason=self.stopped.partition("\n")[0])
         return None
 
     def note_part(self, evaluation: Evaluation, findings: Iterable[Finding]) -> None:
@@ -173,7 +173,7 @@ class RunUnderWay:
                 and name not in self.skipped
                 and (name not in ON_REQUEST or is_asked(self.settings, name))
             ):
-                self.skip(Skipped(evaluation=name, reason=f"not run: {INTERRUPTED}"))
+                self.skip(Skipped(evaluation=name, reason=INTERRUPTED))
 
     @cached_property
     def cases(self) -> E2ECases:

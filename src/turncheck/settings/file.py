@@ -24,7 +24,7 @@ _PATHS: Final = ("projects", "config", "domain", "data", "nlu", "stories", "e2e"
 class SettingsFile:
     """The settings of a ``turncheck.yml``, and where its codes to ignore and the rules of its gates are.
 
-    What is wrong with those shows later: a code that nothing was found for, an intent that there is not. ``path`` is
+    What is wrong with those shows later: a code that nothing was found for, an intent that does not exist. ``path`` is
     the file itself, ``None`` where there is none.
     """
 
@@ -89,7 +89,7 @@ def _parse(path: Path) -> YamlMapping:
     for finding in document.findings:
         raise UserError(finding.message, location=finding.location, remedy=finding.hint or None)
     if not isinstance(document.root, YamlMapping):
-        raise UserError("expected settings, one `name: value` a line", location=Location(FILE_NAME, 1, 1))
+        raise UserError("expected settings, one `name: value` per line", location=Location(FILE_NAME, 1, 1))
     return document.root
 
 

@@ -160,7 +160,7 @@ def read_notes(value: Any) -> str:
     """Take notes on a run."""
     text = read_text(value)
     if len(text) > MAX_NOTES:
-        raise WrongWordError(f"has {len(text):,} characters, {MAX_NOTES:,} at most are kept")
+        raise WrongWordError(f"has {len(text):,} characters; at most {MAX_NOTES:,} are allowed")
     return text
 
 
@@ -169,9 +169,9 @@ def read_day(value: Any) -> str:
     try:
         day = value if type(value) is date else date.fromisoformat(read_text(value).strip())
     except ValueError:
-        raise ValueError("expected a day, written as 2025-01-31") from None
+        raise ValueError("expected a date, written as 2025-01-31") from None
     if not _FIRST_YEAR <= day.year <= _LAST_YEAR:
-        raise ValueError(f"expected a day between {_FIRST_YEAR} and {_LAST_YEAR}")
+        raise ValueError(f"expected a date between {_FIRST_YEAR} and {_LAST_YEAR}")
     return day.isoformat()
 
 

@@ -39,7 +39,7 @@ def parse_shard(value: Any) -> Shard:
     """
     found = re.fullmatch(r"\s*([0-9]{1,4})\s*/\s*([0-9]{1,4})\s*", value) if isinstance(value, str) else None
     if found is None or not 1 <= int(found[1]) <= int(found[2]) <= MOST_SHARDS:
-        raise ValueError(f"expected a part and how many there are, such as 2/8 (at most {MOST_SHARDS})")
+        raise ValueError(f"expected a part and the number of parts, such as 2/8 (at most {MOST_SHARDS})")
     return Shard(int(found[1]), int(found[2]))
 
 

@@ -114,7 +114,7 @@ DOMAIN_LOADING = (
         "name-not-text",
         "load",
         "A name in the domain is not a string",
-        "A number, a date or a truth value cannot be compared with the other names, and Rasa 3.6 ends with a traceback."
+        "A number, a date or a Boolean cannot be compared with the other names, and Rasa 3.6 ends with a traceback."
         " Put it in quotes.",
         then="stops",
         position=4,

@@ -5,7 +5,7 @@ from typing import Final
 from turncheck.messages.finding import Severity
 from turncheck.validation.checks import FAILS, Check
 
-_ONLY_STRICT: Final = "It is looked for with `--strict`, or `strict: true`, alone."
+_ONLY_STRICT: Final = "It is only looked for with `--strict` or `strict: true`."
 
 
 def _check(code: str, severity: Severity, title: str, text: str, details: str = "") -> Check:
@@ -40,7 +40,7 @@ KORE_CHECKS: Final = (
         "error",
         "An annotation lies outside of its sentence",
         "`startIndex` and `endIndex` count from 0, the end exclusive; they must lie within the sentence, and mark more"
-        " than blanks. The annotation is left out, the others of its sentence stand. Annotate the entity anew.",
+        " than blanks. The annotation is left out, the others of its sentence are kept. Annotate the entity anew.",
         "They count as JavaScript does: an emoji is two.",
     ),
     _check(
@@ -78,7 +78,7 @@ KORE_CHECKS: Final = (
         "kore-language-not-supported",
         "warning",
         "There are sentences in a language that the assistant does not support",
-        "Nobody will be understood by them. Enable the language on the platform, or remove its sentences.",
+        "They are never used. Enable the language on the platform, or remove its sentences.",
     ),
     _check(
         "kore-intent-without-utterances",

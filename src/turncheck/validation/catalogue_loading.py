@@ -31,7 +31,7 @@ ARGUMENTS = (
         "max-history-invalid",
         "stories",
         "`--max-history` is not a positive integer",
-        "It says how many turns the story structure check looks back at. Give 1 or more.",
+        "It is the number of turns that the story structure check looks back. Give 1 or more.",
         then="stops",
     ),
 )
@@ -74,7 +74,7 @@ READING = (
         "load",
         "A value without quotes cannot be read",
         "Rasa takes `${NAME}` without quotes for an environment variable, which must be set, and `2024-02-31` for a date,"
-        " which must exist; else it ends here. Put quotes around what is meant as text.",
+        " which must exist; otherwise it ends here. Put strings in quotes.",
         then="stops",
         step="schema",
     ),
@@ -174,20 +174,20 @@ NLU_LOADING = (
     warning_check(
         "synonym-conflict",
         "load",
-        "One text has two synonym values",
+        "One word has two synonym values",
         "The later value silently wins. Keep one of the two.",
     ),
     error_check(
         "annotation-not-json",
         "load",
-        "The dictionary behind an annotated text is not valid JSON",
+        "The dictionary after an annotated text is not valid JSON",
         'Use double quotes: `[Paris]{"entity": "city", "role": "to"}`.',
         then="stops",
     ),
     error_check(
         "annotation-invalid",
         "load",
-        "The dictionary behind an annotated text has wrong or missing keys",
+        "The dictionary after an annotated text has wrong or missing keys",
         "`entity` is required; `entity`, `role` and `group` are strings, `value` is a string or a number.",
         then="stops",
     ),
@@ -227,7 +227,7 @@ STORY_LOADING = (
     warning_check(
         "step-unexpected",
         "load",
-        "A step of a story or rule is none",
+        "An entry of a story or rule is not a step",
         "It has none of the keys that say what happens (`intent`, `user`, `action`, …), and is skipped; and so is an `or`"
         " with an alternative that names neither intent nor slot.",
         with_stories=True,
@@ -250,7 +250,7 @@ STORY_LOADING = (
         "slot-without-value",
         "load",
         "A slot is named without a value where its type needs one",
-        "Only text and list slots may be given by name alone (“set to something”). Write the value.",
+        "Only text and list slots may be named without a value (“set to something”). Write the value.",
         with_stories=True,
     ),
     error_check(
@@ -263,8 +263,8 @@ STORY_LOADING = (
     error_check(
         "step-list-empty",
         "load",
-        "There is nothing behind a key of a step that takes a list or a string",
-        "Rasa 3.6 ends with a traceback here. Write the list or the text, or remove the key.",
+        "There is nothing after a key of a step that takes a list or a string",
+        "Rasa 3.6 ends with a traceback here. Write the list or the string, or remove the key.",
         then="stops",
         with_stories=True,
     ),

@@ -298,8 +298,7 @@ UNUSED = (
         "endpoint-unknown",
         "warning",
         "A key of endpoints.yml is close to one that is read, and is not read",
-        "Rasa passes over it in silence: the server is then not called, or without what the key says. Correct the"
-        " spelling.",
+        "Rasa silently skips it: the server is then not called, or without what the key says. Correct the spelling.",
         "action_endpoints:\n  url: http://localhost:5055/webhook",
         "action_endpoint:\n  url: http://localhost:5055/webhook",
         matters_always=True,
@@ -343,7 +342,7 @@ UNUSED = (
         "data-key-unseen",
         "error",
         "Rasa does not see the key of a data file",
-        "It is misspelt, or the first thing behind a byte order mark. Rasa skips the whole file in silence: its intents"
+        "It is misspelt, or the first thing behind a byte order mark. Rasa silently skips the whole file: its intents"
         " have no examples, its stories teach nothing. Correct the key, or save the file without the mark.",
         "storys:\n- story: greet",
         "stories:\n- story: greet",
@@ -353,7 +352,7 @@ UNUSED = (
         "file-is-folder",
         "warning",
         "A folder is named like a file",
-        "What lies in it is read. Rename the folder.",
+        "The files in it are read. Rename the folder.",
         "data/more.yml/nlu.yml",
         "data/more/nlu.yml",
     ),
@@ -373,7 +372,7 @@ UNUSED = (
     _check(
         "file-not-regular",
         "warning",
-        "What is named like a file of training data is none",
+        "Something named like a training data file is not a file",
         "It is a symbolic link that leads nowhere or to itself, or a pipe. Rasa skips it silently. Put a file there,"
         " or remove it.",
         "data/more.yml -> ../gone.yml",
@@ -418,7 +417,7 @@ UNUSED = (
         "settings-invalid",
         "error",
         "The project's turncheck.yml is wrong",
-        "It is not YAML, or has an unknown key or a bad value. Nothing else is checked before it is mended, since it may"
+        "It is not YAML, or has an unknown key or a bad value. Nothing else is checked until it is fixed, since it may"
         " say what to leave out.",
         "ignroe: [entity-unused]",
         "ignore: [entity-unused]",

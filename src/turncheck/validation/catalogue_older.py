@@ -7,8 +7,8 @@ OLDER_CHECKS = (
         "markdown-ignored",
         "warning",
         "A line of training data is ignored",
-        "Rasa passes over it in silence: it is neither a header nor an item, comes before the first header, or belongs"
-        " to another kind of file. Correct the line, or convert the file: in YAML nothing is passed over.",
+        "Rasa silently skips it: it is neither a header nor an item, comes before the first header, or belongs"
+        " to another kind of file. Correct the line, or convert the file: in YAML nothing is skipped silently.",
         "## intent:greet\nhello\n- hi there",
         "## intent:greet\n- hello\n- hi there",
         matters_always=True,
@@ -45,7 +45,7 @@ OLDER_CHECKS = (
         "data-not-json",
         "error",
         "A file of NLU data is not JSON",
-        "Rasa passes over the whole file in silence, so that its sentences are missing. Correct it, or convert it.",
+        "Rasa silently skips the whole file, so that its sentences are missing. Correct it, or convert it.",
         '{"rasa_nlu_data": {"common_examples": [],}}',
         '{"rasa_nlu_data": {"common_examples": []}}',
         matters_always=True,
@@ -54,7 +54,7 @@ OLDER_CHECKS = (
         "data-format-unknown",
         "error",
         "A JSON file of an older project is of no known format",
-        "Its keys are not those of Rasa, LUIS, Wit.ai or Dialogflow. Rasa 0 ends at it, Rasa 1 and 2 pass over the whole"
+        "Its keys are not those of Rasa, LUIS, Wit.ai or Dialogflow. Rasa 0 ends at it, Rasa 1 and 2 silently skip the whole"
         " file in silence. Export it anew, correct its keys, or move it out of the data folder.",
         '{"sentences": [{"text": "hello", "intent": "greet"}]}',
         '{"rasa_nlu_data": {"common_examples": [{"text": "hello", "intent": "greet"}]}}',

@@ -117,7 +117,7 @@ CROSS_REFERENCES = (
         "intent-unused",
         "nlu",
         "An intent of the domain is used in no story or rule",
-        "Nothing says what the assistant shall do then. Write a rule or story, or remove it.",
+        "Nothing says what the assistant should do then. Write a rule or story, or remove it.",
         needs=("stories",),
     ),
     warning_check(

@@ -38,7 +38,7 @@ SUITE_CHECKS: Final = (
     _check(
         "suite-typographic-quote",
         "error",
-        "Typographic quotes where straight ones have to be",
+        "Typographic quotes where straight ones are expected",
         "Word processors and web pages turn straight quotes into typographic ones, which quote neither in JSON nor in"
         " CSV. Inside a string they are text.",
         "{“testCases”: []}",
@@ -122,7 +122,7 @@ SUITE_CHECKS: Final = (
         "suite-too-many-alternatives",
         "error",
         "More alternative intents than can be expected",
-        "Up to three intents can be expected of one utterance. Leave the likeliest ones.",
+        "Up to three intents can be expected of one utterance. Keep the likeliest ones.",
         _case('"input": "tea", "intent": "A | B | C | D"'),
         _case('"input": "tea", "intent": "A | B | C"'),
     ),
@@ -145,7 +145,7 @@ SUITE_CHECKS: Final = (
     _check(
         "suite-entity-incomplete",
         "error",
-        "An entity has a name or a value alone",
+        "An entity has only a name or only a value",
         "Both are needed. In CSV the columns may be shifted: an empty `parentIntent` needs its empty column.",
         _case('"input": "3 boxes", "intent": "Order Tea", "entities": [{"entityName": "Quantity"}]'),
         _case(
@@ -208,7 +208,7 @@ SUITE_CHECKS: Final = (
         "suite-stray-quote",
         "warning",
         "A quote inside a field of CSV that is not quoted",
-        "It is read as it stands. If it belongs there, quote the field and double it.",
+        "It is read as it is. If it belongs there, quote the field and double it.",
         'input,intent\nthe 3" box,Order Tea',
         'input,intent\n"the 3"" box",Order Tea',
     ),
@@ -250,7 +250,7 @@ SUITE_CHECKS: Final = (
         "suite-name-style",
         "info",
         "An intent's name is not as the platform advises",
-        "Its manual advises three to five plain words. Shown with `strict` alone.",
+        "Its manual advises three to five plain words. Only shown with `strict`.",
         _case('"input": "pay", "intent": "I want to pay my bill"'),
         _case('"input": "pay", "intent": "Pay Bill"'),
     ),

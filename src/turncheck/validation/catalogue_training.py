@@ -6,7 +6,7 @@ EXAMPLES = (
     _check(
         "legacy-project",
         "error",
-        "Rasa 3 would refuse the project: it is of an older one",
+        "Rasa 3 would refuse the project: it is written for an older version",
         "The project is judged by the rules of its own version. All that Rasa 3 would refuse or skip is this one"
         " finding, with the place of each: a note, and with `data validate --target 3` an error. `turncheck data"
         " convert` writes the project anew for Rasa 3.",
@@ -36,7 +36,7 @@ EXAMPLES = (
         "keyword-not-regex",
         "error",
         "A sentence is not a keyword, since it is not a regular expression",
-        "`KeywordIntentClassifier` takes each training sentence for the body of a regular expression, and training ends"
+        "`KeywordIntentClassifier` uses each training sentence as the body of a regular expression, and training ends"
         " with an error at this one. Write the sentence without the character, or a backslash before it, or use another"
         " classifier.",
         "- intent: handoff\n  examples: |\n    - i want human :(",
@@ -56,7 +56,7 @@ EXAMPLES = (
     _check(
         "regex-backtracks",
         "warning",
-        "A regular expression can take endless time",
+        "A regular expression can take practically forever",
         "One long message can stop the assistant: there are too many ways in which the pattern can read it. Write it so"
         " that each text can be read in one way.",
         "- regex: number\n  examples: |\n    - ([0-9]+)*x",
@@ -89,7 +89,7 @@ EXAMPLES = (
     _check(
         "annotation-broken",
         "error",
-        "An annotation is not written as one",
+        "Something that looks like an annotation is not one",
         "A bracket is missing, is too much, or stands apart: Rasa reads all of it as plain text without a word, brackets"
         ' included, and the entity is lost. Write `[text](entity)` or `[text]{"entity": "name"}` without a space between'
         " the two. An end-to-end test case knows no annotations: its text is sent as it is. Brackets that are meant as such"
@@ -122,7 +122,7 @@ EXAMPLES = (
     _check(
         "example-differs-in-values-across-intents",
         "warning",
-        "Two intents have sentences that differ in entity values alone",
+        "Two intents have sentences that differ only in entity values",
         "The value would have to decide the intent, and no classifier generalises that. Merge the intents, or ask for the"
         " value later.",
         "- intent: order_pizza\n  examples: |\n    - I want [pizza](dish)\n- intent: order_pasta\n  examples: |\n"
@@ -132,7 +132,7 @@ EXAMPLES = (
     _check(
         "example-differs-in-values-only",
         "info",
-        "Examples of an intent differ in entity values alone",
+        "Examples of an intent differ only in entity values",
         "A few help, many teach nothing new and outweigh the others. Use a lookup table for the values, and vary the"
         " sentences.",
         "- to [Rome](city)\n- to [Oslo](city)\n- to [Bern](city)\n- to [Bonn](city)\n- to [Nice](city)",
@@ -169,7 +169,7 @@ EXAMPLES = (
     _check(
         "value-in-several-entities",
         "warning",
-        "One text is annotated as different entities",
+        "The same words are annotated as different entities",
         "Only the words around it can tell them apart. Use one entity with roles, or write examples that show the difference.",
         "- from [Rome](departure)\n- [Rome](destination)",
         '- from [Rome]{"entity": "city", "role": "departure"}',
@@ -213,7 +213,7 @@ EXAMPLES = (
         "response-empty",
         "warning",
         "A response has no variations",
-        "Nothing is said. Write a text.",
+        "Nothing is said. Write its text.",
         "utter_greet: []",
         'utter_greet:\n- text: "Hello!"',
     ),
@@ -339,7 +339,7 @@ TESTS = (
     _check(
         "test-intent-undefined",
         "error",
-        "A test expects a sentence to be understood as an intent that there is not",
+        "A test expects a sentence to be understood as an intent that does not exist",
         "The test can never pass. Correct the name; where the intent was renamed, rename it here, too.",
         "# tests/test_stories.yml\n- user: when are you open\n  intent: hours",
         "# tests/test_stories.yml\n- user: when are you open\n  intent: opening_hours",

@@ -199,7 +199,7 @@ def _forms(root: YamlMapping) -> Iterator[Finding]:
 def _entities(root: YamlMapping) -> Iterator[Finding]:
     for name, node, place in _listed(root.items.get("entities")):
         if node is not None and _is_empty(node):
-            yield found("entity-trailing-colon", f"There is nothing behind the colon of the entity '{name}'.", place)
+            yield found("entity-trailing-colon", f"There is nothing after the colon of the entity '{name}'.", place)
         for key in ("roles", "groups"):
             if isinstance(node, YamlMapping) and key in node.items and not _is_iterable(node.items[key]):
                 yield found("entity-malformed", f"The '{key}' of the entity '{name}' are not a list.", place)
@@ -220,7 +220,7 @@ def _intents(root: YamlMapping) -> Iterator[Finding]:
         if node is None:
             continue
         if _is_empty(node):
-            yield found("intent-trailing-colon", f"There is nothing behind the colon of the intent '{name}'.", place)
+            yield found("intent-trailing-colon", f"There is nothing after the colon of the intent '{name}'.", place)
         elif not isinstance(node, YamlMapping):
             yield found("intent-malformed", f"The properties of the intent '{name}' are not a mapping of keys.", place)
         elif key := next((key for key in ("use_entities", "ignore_entities") if _is_no_list_of_names(node, key)), None):

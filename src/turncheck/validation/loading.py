@@ -247,7 +247,7 @@ def _nothing_behind(node: YamlMapping, keys: Iterable[str]) -> Iterator[Finding]
     for key in keys:
         value = node.items.get(key)
         if isinstance(value, YamlScalar) and value.value is None:
-            yield found("step-list-empty", f"There is nothing behind the key '{key}'.", node.key_location(key))
+            yield found("step-list-empty", f"There is nothing after the key '{key}'.", node.key_location(key))
 
 
 def _once(uses: Iterable[tuple[str, str, Location]]) -> Iterator[tuple[str, str, Location]]:

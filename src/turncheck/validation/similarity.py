@@ -1,4 +1,4 @@
-"""Examples of different intents that are nearly the same, or differ in entity values alone.
+"""Examples of different intents that are nearly the same, or differ only in entity values.
 
 Linear in the number of examples: sentences meet in buckets (the same words in any order; the same words but one; the
 same consonants; the same template), and within a bucket each meets one sentence of each other intent.
@@ -219,7 +219,7 @@ def _consonants(words: tuple[str, ...]) -> str:
 
 
 def check_templates(facts: Facts) -> Iterator[Finding]:
-    """Sentences that differ in entity values alone: over two intents, and many within one."""
+    """Sentences that differ only in entity values: over two intents, and many within one."""
     examples = facts.project.nlu.examples
     first: dict[str, Example] = {}
     counts: dict[tuple[str, str], int] = {}

@@ -120,7 +120,7 @@ def exchange(
                 url, method = hop.target, _next_method(hop)
                 answer = _sent(one, call, method, url, (connect, seconds))
             else:
-                raise RedirectRefusedError("further and further addresses")
+                raise RedirectRefusedError("one address after another")
             yield answer
         finally:
             answer.close()

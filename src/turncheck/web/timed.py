@@ -82,7 +82,7 @@ class _WatchedHttps(HTTPSConnection):
         try:
             super().connect()
         except TimeoutError as error:  # of the handshake: the connection is there
-            raise ConnectTimeoutError(self, "the other side begins no TLS") from error
+            raise ConnectTimeoutError(self, "the server does not speak TLS") from error
         _watch(self.sock)
 
     def request(self, *arguments: Any, **options: Any) -> None:

@@ -114,7 +114,7 @@ class Cluster:
             found = self._client.nthreads()
         for lost in sorted(self._workers.keys() - found.keys()):
             left = count(len(found), "worker")
-            self._screen.alarm(f"The cluster's worker {lost} has gone ({left} left): what it was doing is done again.")
+            self._screen.alarm(f"The cluster's worker {lost} is gone ({left} left): its tasks are repeated.")
         self._workers = found
         self._looked = now = time.monotonic()
         if found:

@@ -18,17 +18,20 @@ _CONTROL_CHARACTER: Final = "[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufff
 _HINTS: Final = (
     (
         "cannot start any token",
-        "A text that begins with a special character (@ ` % & * ! | > ' \" # { [) needs quotes.",
+        "A string that begins with a special character (@ ` % & * ! | > ' \" # { [) needs quotes.",
     ),
-    ("mapping values are not allowed", "A text that holds ': ' needs quotes; else check the indentation of this line."),
+    (
+        "mapping values are not allowed",
+        "A string that contains ': ' needs quotes; otherwise check the indentation of this line.",
+    ),
     ("expected <block end>", "Check the indentation: entries of one list or mapping begin in the same column."),
     (
         "could not find expected ':'",
-        "A key needs ': ' behind it; check the quotes and the indentation of the lines above.",
+        "A key needs ': ' after it; check the quotes and the indentation of the lines above.",
     ),
     ("unexpected end of stream", "A quote, bracket or brace is not closed."),
     ("expected ',' or", "A bracket or brace is not closed, or a comma is missing."),
-    ("undefined alias", "A text that begins with '*' needs quotes."),
+    ("undefined alias", "A string that begins with '*' needs quotes."),
     ("escape", "In double quotes a backslash is written twice; single quotes need no escapes."),
 )
 
@@ -55,7 +58,7 @@ def describe_syntax_error(source: YamlSource, error: yaml.YAMLError) -> Finding:
     """Say what the parser stumbled over, where, and what usually mends it."""
     if isinstance(error, yaml.MarkedYAMLError) and (error.problem_mark or error.context_mark):
         mark = error.problem_mark or error.context_mark
-        offset, problem = min(offset_of(mark), len(source.text)), error.problem or "something else was expected here"
+        offset, problem = min(offset_of(mark), len(source.text)), error.problem or "this is not expected here"
     else:
         match = re.search(_CONTROL_CHARACTER, source.text)
         offset = match.start() if match else 0

@@ -1,7 +1,7 @@
 """JSON files as the tree of :mod:`turncheck.yaml_tree.tree`, with every fault of a file named, not the first alone.
 
 ``parse_json(source)`` gives a :class:`JsonDocument`: ``root`` and ``faults``. Faults that people make are read over, so
-that what follows is looked at too: typographic quotes, a comma behind the last entry, one that is missing, a list that
+that what follows is looked at too: typographic quotes, a comma after the last entry, one that is missing, a list that
 is not closed, control characters in strings. At any other the reading ends.
 
 This is for files that people write, and edit by hand. A machine's large ones, of which a few places are asked for, are
@@ -132,7 +132,7 @@ class _Reader:
     def _take(self, character: str) -> None:
         if not self._stack and self.root is not None:
             if not self._ended_typographically():
-                self._end("something follows behind its end", self._position, "Remove what follows the last bracket.")
+                self._end("something follows after its end", self._position, "Remove what follows the last bracket.")
         elif character in "}]":
             self._close(character)
         elif self._wants == "comma":
@@ -166,8 +166,8 @@ class _Reader:
                 return
             hint = 'Write "key": value; a quote inside a string is written \\".'
             if character != "=":
-                self._end("expected ':' behind this key", self._position, hint)
-            self._fault("expected ':' behind this key", self._position, hint)
+                self._end("expected ':' after this key", self._position, hint)
+            self._fault("expected ':' after this key", self._position, hint)
         self._position += 1
         self._wants = "value"
 
@@ -175,7 +175,7 @@ class _Reader:
         if not self._stack:
             self._end(f"'{closer}' closes nothing", self._position, "Remove it.")
         if self._wants == "entry":
-            self._fault("a comma behind the last entry", self._comma, "Remove the comma.")
+            self._fault("a comma after the last entry", self._comma, "Remove the comma.")
         elif self._wants in {"colon", "value"}:
             self._end(f"a value is missing before '{closer}'", self._position, 'Write "key": value.')
         is_mapping = closer == "}"
@@ -223,7 +223,7 @@ class _Reader:
         start = self._position
         if character in "{[":
             if len(self._stack) >= MAX_DEPTH:
-                self._end(f"lists and objects nest deeper than {MAX_DEPTH} levels", start, "Nobody nests so deep.")
+                self._end(f"lists and objects nest deeper than {MAX_DEPTH} levels", start, "Nest less deeply.")
             kind = YamlMapping if character == "{" else YamlSequence
             self._stack.append(_Open(kind(self.source, start)))
             self._position += 1
@@ -282,7 +282,7 @@ class _Reader:
         try:
             value = str(_DECODER.raw_decode(self.text, start)[0])
         except json.JSONDecodeError as error:
-            self._fault("a backslash that begins no escape", error.pos, "Write it twice: \\\\.")
+            self._fault("a backslash that does not begin an escape", error.pos, "Write it twice: \\\\.")
             return written
         if half := _HALF_CHARACTER.search(value):
             self._fault(f"the escape of half a character (U+{ord(half[0]):04X})", start, "Write the character itself.")
@@ -366,4 +366,4 @@ class _Reader:
 
 
 def _typographic(sign: str) -> str:
-    return f"a typographic quote {sign} (U+{ord(sign):04X}) where a straight one has to be"
+    return f"a typographic quote {sign} (U+{ord(sign):04X}) where a straight one is expected"

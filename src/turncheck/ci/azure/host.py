@@ -130,7 +130,7 @@ class Azure(JobHost):
 
     def _asked(self) -> AzureRepository:
         if self._repository is None:
-            raise HostError("Azure DevOps is not asked without a token", remedy=f"To have it asked, {_HOW}.")
+            raise HostError("Azure DevOps cannot be queried without a token", remedy=f"To allow it, {_HOW}.")
         return self._repository
 
     # --- what is compared with ---------------------------------------------------------------------------------------

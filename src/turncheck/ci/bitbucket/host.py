@@ -102,7 +102,7 @@ class Bitbucket(JobHost):
 
     def _asked(self) -> BitbucketRepository:
         if self._repository is None:
-            raise HostError("Bitbucket is not asked without a token", remedy=f"To have it asked, {_HOW}.")
+            raise HostError("Bitbucket cannot be queried without a token", remedy=f"To allow it, {_HOW}.")
         return self._repository
 
     # --- what is compared with ---------------------------------------------------------------------------------------

@@ -141,7 +141,7 @@ def _number(environment: Mapping[str, str], name: str, troubles: list[str]) -> i
     text = environment.get(name, "").strip()
     number = whole_number(text)
     if text and number is None:
-        troubles.append(f"{name} is not a number and is passed over: {text[:40]!r}")
+        troubles.append(f"{name} is not a number and is ignored: {text[:40]!r}")
     return number
 
 

@@ -122,7 +122,7 @@ class GitHub(Runner):
 
     def _writer(self) -> GitHubClient:
         if self._writing_client is None:
-            raise RestError("GitHub is not asked without a token", remedy="Give the input `token`.")
+            raise RestError("GitHub cannot be queried without a token", remedy="Give the input `token`.")
         return self._writing_client
 
     # --- what is compared with ---------------------------------------------------------------------------------------

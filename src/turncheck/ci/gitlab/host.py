@@ -101,7 +101,7 @@ class GitLab(JobHost):
 
     def _asked(self) -> GitLabProject:
         if self._project is None:
-            raise HostError("GitLab is not asked without a token", remedy=f"To have it asked, {_HOW}.")
+            raise HostError("GitLab cannot be queried without a token", remedy=f"To allow it, {_HOW}.")
         return self._project
 
     # --- what is compared with ---------------------------------------------------------------------------------------

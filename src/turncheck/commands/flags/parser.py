@@ -92,4 +92,4 @@ class Parser(argparse.ArgumentParser):
 
         flag = flags[0].partition("=")[0]
         near = nearest(flag.lstrip("-"), (name.lstrip("-") for name in self._option_string_actions if name[:2] == "--"))
-        return f"there is no flag {flag}" + (f". Did you mean --{near[0]}?" if near else "")
+        return f"unknown flag {flag}" + (f". Did you mean --{near[0]}?" if near else "")

@@ -226,7 +226,7 @@ def _import(namespace: argparse.Namespace) -> int:
     if bool(namespace.kore_csv) == (namespace.folder is not None):
         raise UserError("name either a folder or --kore-csv", remedy="See `turncheck report import --help`.")
     if namespace.raw_csv and not namespace.kore_csv:
-        raise UserError("--raw-csv is for --kore-csv", remedy="Omit it.")
+        raise UserError("--raw-csv is only valid with --kore-csv", remedy="Omit it.")
     if namespace.kore_csv:
         from turncheck.commands.import_batch import run_import_batch
 

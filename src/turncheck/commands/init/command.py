@@ -44,7 +44,7 @@ def run_init(folder: Path, host: str | None, *, write: bool, say: Callable[[str]
     new = [one for one in proposed if not (repository.top / one.path).exists()]
     for one in proposed:
         if one not in new:
-            say(f"{_shown(f'{one.path} is there already, and is left as it is.')}\n")
+            say(f"{_shown(f'{one.path} already exists, and is not changed.')}\n")
     for one in new:
         if write:
             _write(repository.top / one.path, one.text)
@@ -67,7 +67,7 @@ def files_of(repository: Repository, place: str) -> Iterator[Proposed]:
 
 def _next_steps(host: str, new: list[Proposed], joined: str, *, written: bool) -> Iterator[str]:
     if new and not written:
-        yield "`turncheck init --write` writes these files; none that is there is overwritten."
+        yield "`turncheck init --write` writes these files; existing files are never overwritten."
     if joined:
         yield f"{joined}."
     if token := token_of(host):

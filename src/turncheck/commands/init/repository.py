@@ -77,4 +77,4 @@ def _host_of(top: Path, checkout: Checkout | None) -> tuple[str, str]:
     for name, pattern in _ADDRESSES:
         if address and pattern.search(address):
             return name, "from the address of the remote repository"
-    return "github", "nothing says another; --host names one"
+    return "github", "assumed; --host names another"

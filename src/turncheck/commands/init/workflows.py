@@ -21,9 +21,9 @@ _PLACES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 _JOINED: Final[Mapping[str, str]] = {
     ".gitlab/turncheck.yml": "add to .gitlab-ci.yml: `include: [{local: .gitlab/turncheck.yml}]`",
-    "azure-pipelines-turncheck.yml": "create a pipeline of it in Azure DevOps",
-    "Jenkinsfile.turncheck": "create a multibranch pipeline with it as its script path, or take its stage over",
-    "bitbucket-pipelines.yml": "it is there already: add the step that docs/ci.md shows to it",
+    "azure-pipelines-turncheck.yml": "create a pipeline from it in Azure DevOps",
+    "Jenkinsfile.turncheck": "create a multibranch pipeline with it as its script path, or copy its stage",
+    "bitbucket-pipelines.yml": "it already exists: add the step that docs/ci.md shows",
 }
 _TOKENS: Final[Mapping[str, str]] = {
     "github": "",

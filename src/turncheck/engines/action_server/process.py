@@ -44,8 +44,8 @@ def running_action_server(
     server = HttpActionServer(endpoint or ActionEndpoint(DEFAULT_URL))
     if server.healthy():
         raise UserError(
-            f"something answers at {server.place} already, before the action server was started",
-            remedy="Stop it, or use it: leave the command away and give its address.",
+            f"something already answers at {server.place}, before the action server is started",
+            remedy="Stop it, or use it: omit the command and give its address.",
         )
     with running_child(_WHAT, split_command(_WHAT, command), folder, environment) as child:
         _wait(server, child, start_seconds)

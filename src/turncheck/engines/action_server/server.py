@@ -130,7 +130,7 @@ class HttpActionServer:
                 content = read_body(response, MAX_ANSWER_BYTES)
                 return Reply(response.status_code, response.headers.get("Content-Type", ""), content)
         except RedirectRefusedError as error:
-            reason = f"the action server sends it on to {error}"
+            reason = f"the action server redirects to {error}"
             raise CallFailedError("failed", f"'{name}' failed, {reason}") from None
         except AnswerTooLargeError:
             reason = f"the action server's answer is larger than {MAX_ANSWER_BYTES} bytes"
@@ -164,7 +164,7 @@ class HttpActionServer:
                 over = f"within {self.endpoint.timeout:g} seconds" if is_own else "before the turn's time was over"
                 return CallFailedError("timed out", f"'{name}' gave no answer {over}")
             case requests.ConnectionError() | requests.exceptions.InvalidURL() if way.place is not None:
-                reason = f"the action server sends it on to {way.place}, which does not answer"
+                reason = f"the action server redirects to {way.place}, which does not answer"
                 return CallFailedError("failed", f"'{name}' failed, {reason}")
             case requests.exceptions.InvalidURL():
                 return CallFailedError("failed", f"calling {self.place}: {error}")

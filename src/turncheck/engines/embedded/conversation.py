@@ -258,7 +258,7 @@ class EmbeddedConversation:
             self._tracker.situation.followup_action = None
             if followup in self._context.domain.actions:
                 return Decision(followup, FOLLOWUP_POLICY)
-            self._remarks.append(f"the follow-up action '{followup}' is not in the domain: it was passed over")
+            self._remarks.append(f"the follow-up action '{followup}' is not in the domain: it was skipped")
         return self._decider.decide(self._tracker)
 
     def _run(self, decision: Decision) -> None:

@@ -189,7 +189,7 @@ class EmbeddedEngines(Engines):
     def before_folds(self, folds: int, *, whole: bool = False) -> str | None:  # noqa: ARG002 - as the base has it
         """Its trainings are short; a model that is named takes no part in them."""
         is_named = self.models is not None and self.models.named is not None
-        return "--cross-validation trains engines of its own: --model is not used." if is_named else None
+        return "--cross-validation trains its own engines: --model is not used." if is_named else None
 
     @cached_property
     def nlu_trainer(self) -> EmbeddedNluTrainer | KoreNluTrainer:

@@ -186,7 +186,7 @@ def read_model(path: Path) -> Model:
         if name not in members:
             raise _damaged(path, f"its member {name} is missing")
         if hashlib.sha256(members[name]).hexdigest() != expected.get(name):
-            raise _damaged(path, f"its member {name} is not what was written")
+            raise _damaged(path, f"its member {name} is not what was stored")
     return Model(manifest["fingerprint"], tuple(manifest["parts"]), MemberReader(members))
 
 

@@ -21,7 +21,7 @@ MAX_MODEL_BYTES: Final = 2 << 30
 SECONDS: Final = 1800.0
 """For all of a model, however slowly it comes."""
 _KINDS: Final = "Name a folder, an address (https://…), s3://bucket/prefix, or aws."
-_REMEDY: Final = "Is the address of --remote-storage right, and is somebody there?"
+_REMEDY: Final = "Is the address of --remote-storage right, and is the server running?"
 BUCKET_VARIABLE: Final = "BUCKET_NAME"
 """As Rasa has it; credentials, region and endpoint are those that boto3 reads (``AWS_…``)."""
 
@@ -81,7 +81,7 @@ def _fetch_http(address: str, target: Path, network: Network) -> None:
 
 def _refusal(shown: str, status: int) -> UserError:
     if status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
-        remedy = "Are --remote-storage and the model's name right? The name is put behind the address."
+        remedy = "Are --remote-storage and the model's name right? The name is appended to the address."
         return UserError(f"there is no model at {shown}: status {status}", remedy=remedy)
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         remedy = "Put the login into the address (https://user:password@host/…), or allow reading."
@@ -95,7 +95,7 @@ def _why(error: Exception) -> str:
     from turncheck.web.timed import was_refused
 
     if isinstance(error, requests.exceptions.SSLError):
-        return "its certificate is not trusted, or it speaks no TLS"
+        return "its certificate is not trusted, or it does not speak TLS"
     if isinstance(error, requests.Timeout):
         return "there was no answer in time"
     if isinstance(error, requests.ConnectionError):

@@ -126,7 +126,7 @@ class RunState:
 
     @property
     def is_completed(self) -> bool:
-        """Whether it ran to its end."""
+        """Whether it was completed."""
         return self.status.lower() == "completed"
 
     @property

@@ -279,7 +279,7 @@ class RasaClient:
             return read(response.body)
         except answers.UnreadableError as error:
             begins = self._shown(response.body.decode("utf-8", "replace"), SHOWN)
-            what = f"answers {_shown(path)} with something else than {expected}: {error}"
+            what = f"answers {_shown(path)} with something other than {expected}: {error}"
             page = begins.startswith("<")
             raise ServerError(
                 f"the Rasa server at {self.name} {what}. " + (f"It begins: {begins}" if begins else "It is empty."),
@@ -301,7 +301,7 @@ class RasaClient:
                 to = self._shown(without_login(response.leads_to), SHOWN)
                 return ServerError(
                     f"the Rasa server at {self.name} answers {shown} with a redirect ({status}{to and f' to {to}'})",
-                    remedy="Give the address that it leads to. Where that is a login, the server's own is needed.",
+                    remedy="Give the address that it leads to. If that is a login page, give the server's own address.",
                 )
             case 404 if path.startswith("/webhooks"):
                 return ServerError(
@@ -311,7 +311,7 @@ class RasaClient:
             case 404:
                 return ServerError(
                     f"the Rasa server at {self.name} has no {shown}",
-                    remedy="Start it with `rasa run --enable-api`. Or is the address another one?",
+                    remedy="Start it with `rasa run --enable-api`. Or is this the wrong address?",
                 )
             case 409:
                 return ServerError(
@@ -337,7 +337,7 @@ class RasaClient:
         """Say why no connection came about in time. A server that waits for HTTP never answers the beginning of TLS."""
         if self._base.startswith("https://") and not self._was_there and self._speaks_plain_http():
             return ServerError(
-                f"the server at {self.name} speaks no TLS, but plain HTTP ({_shown(path)})",
+                f"the server at {self.name} does not speak TLS, but plain HTTP ({_shown(path)})",
                 remedy="Write its address with http:// rather than https://.",
             )
         seconds = self.access.timeout if until is None else until.seconds
@@ -363,7 +363,7 @@ class RasaClient:
     def _untrusted(self, error: Exception, path: str) -> ServerError:
         if "CERTIFICATE_VERIFY_FAILED" not in str(error):
             return ServerError(
-                f"the server at {self.name} speaks no TLS, or another one ({_shown(path)})",
+                f"the server at {self.name} does not speak TLS, or not this version of it ({_shown(path)})",
                 remedy="Is its address one with http:// rather than https://?",
             )
         return ServerError(

@@ -86,7 +86,7 @@ class RasaPolicies:
         answer = self.client.predict([sendable(event) for event in tracker.events])
         if answer is None:
             raise ServerError(
-                "the Rasa server predicts nothing: its model knows no dialogue",
+                "the Rasa server predicts nothing: its model has no policies",
                 remedy="Train it with stories or rules, or leave the evaluation 'core' out.",
             )
         ranked = sorted(((entry.action, entry.score or 0.0) for entry in answer.scores), key=lambda pair: -pair[1])

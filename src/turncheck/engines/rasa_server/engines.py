@@ -140,7 +140,7 @@ class RasaEngines(Engines):
         seconds = self.server.training_seconds if isinstance(self.server, RasaProcess) else None
         many = f"Cross-validation with real Rasa trains {folds} models, one per fold"
         if seconds is None:
-            long = f"about {folds} times as long as `rasa train nlu`, more exactly when the first is done"
+            long = f"about {folds} times as long as `rasa train nlu`; a better estimate follows after the first"
             return f"{many}: {long}. Test sentences (--nlu) would need none."
         return f"{many}: up to about {duration(folds * seconds)}, since the whole model took {duration(seconds)}."
 
@@ -161,9 +161,9 @@ class RasaEngines(Engines):
             raise CutShortError(error, finished) from error
         if now != self._served:
             changed = EngineError(
-                f"the Rasa server at {self.server.name} had another model in the end ({_named(now)})"
-                f" than in the beginning ({_named(self._served)}): what was measured is of both",
-                remedy="Measure again, with a server that keeps its model as long as it is asked.",
+                f"the Rasa server at {self.server.name} had another model at the end ({_named(now)})"
+                f" than at the beginning ({_named(self._served)}): the results mix both",
+                remedy="Run again, with a server that keeps its model during the run.",
             )
             raise CutShortError(changed, finished)
 
@@ -222,12 +222,10 @@ def opened(
         if settings.rasa_servers > 1:
             raise UserError(
                 "--rasa-servers goes with --rasa-command: it says how many are started",
-                remedy="Of servers that run already give each address: --rasa-url URL URL.",
+                remedy="For servers that are already running, give each address: --rasa-url URL URL.",
             )
         if models is not None and models.storage is not None:
-            raise UserError(
-                "--remote-storage does not go with --rasa-url: a server that runs already has its model loaded"
-            )
+            raise UserError("--remote-storage does not go with --rasa-url: a running server has its model loaded")
         clients = [RasaClient(one, at_once=at_once) for one in _accesses(settings, environment)]
         server = clients[0] if len(clients) == 1 else RasaPool(clients)
         yield RasaEngines(project, server, server.at_once)
@@ -285,17 +283,17 @@ def _access(url: str, settings: Settings, environment: Mapping[str, str]) -> Acc
         raise UserError(f"'{shown}' is not an address of a Rasa server", remedy="Write it as http://host:5005.")
     if "?" in url or "#" in url:
         raise UserError(
-            f"the address of the Rasa server ({without_login(url)}) has something behind it",
-            remedy="Leave away what begins with ? or #; a token is given with --rasa-token.",
+            f"the address of the Rasa server ({without_login(url)}) has a query or a fragment",
+            remedy="Omit what begins with ? or #; a token is given with --rasa-token.",
         )
     if settings.action_endpoint and not settings.action_server:
-        raise UserError(
-            "--action-endpoint does not go with --rasa-url: a server that runs already calls its own action server"
-        )
+        raise UserError("--action-endpoint does not go with --rasa-url: a running server calls its own action server")
     if settings.model is not None:
-        raise UserError("--model goes with --rasa-command: a server that runs already has its model loaded")
+        raise UserError("--model goes with --rasa-command: a running server has its model loaded")
     if settings.rasa_token and settings.rasa_jwt:
-        raise UserError("--rasa-token and --rasa-jwt exclude each other", remedy="Give the one that the server asks.")
+        raise UserError(
+            "--rasa-token and --rasa-jwt cannot be combined", remedy="Give the one that the server requires."
+        )
     return Access(
         url,
         token=settings.rasa_token.reveal() if settings.rasa_token else None,

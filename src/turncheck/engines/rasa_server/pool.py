@@ -137,7 +137,7 @@ class RasaPool(RasaClient):
                 return False
             lost = self._busy.pop(place, None) is not None
         if lost:
-            self.alarm(f"The Rasa server at {self._clients[place].name} has gone: the others do what it was asked.")
+            self.alarm(f"The Rasa server at {self._clients[place].name} is gone: the others take over.")
         return True
 
     def _is_there(self, client: RasaClient) -> bool:
@@ -151,7 +151,8 @@ class RasaPool(RasaClient):
         if len(set(found)) > 1:
             words = "; ".join(f"{client.name}: {one}" for client, one in zip(self._clients, found, strict=False))
             raise EngineError(
-                f"the Rasa servers differ in {what} ({words})", remedy="Start all of them with one model, of one Rasa."
+                f"the Rasa servers differ in {what} ({words})",
+                remedy="Start all of them with the same model and the same version of Rasa.",
             )
         return found[0]
 

@@ -186,7 +186,7 @@ def answer_of(case: SuiteCase, parse: Parse, can: Capabilities) -> UtteranceAnsw
     (``faq/ask_hours``).
     """
     if case.is_trait and not can.knows_traits:
-        return UtteranceAnswer(error="the engine does not tell traits")
+        return UtteranceAnswer(error="the engine does not recognise traits")
     name = parse.intent.name or ""
     if any("/" in expected for expected in case.intents):
         keys = (selected.intent_response_key for selected in parse.responses.values())

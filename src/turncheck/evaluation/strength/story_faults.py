@@ -101,7 +101,7 @@ def _called(step: Step) -> str:
 
 
 def _another(value: Any) -> str | bool | None:
-    """Return another value of a text or of a flag; ``None`` for what has no name to mistake."""
+    """Return another value for a string or a Boolean; ``None`` for any other value."""
     if isinstance(value, bool):
         return not value
     return f"{value}_x" if isinstance(value, str) and value else None

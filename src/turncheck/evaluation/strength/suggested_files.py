@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from turncheck.evaluation.strength.tasks import SentenceTask
     from turncheck.report.strength import SuggestedTest
 
-REVIEW: Final = "To be reviewed: what is expected is what the assistant does now. Is it what it should do?"
+REVIEW: Final = "To be reviewed: these tests expect what the assistant does now. Is that what it should do?"
 
 
 def cases_text(suggested: Sequence[SuggestedTest]) -> str:
@@ -42,8 +42,8 @@ def stories_text(suggested: Sequence[SuggestedTest]) -> str:
 def tasks_text(tasks: Sequence[SentenceTask]) -> str:
     """Return the sentences that are missing as a file to be filled in."""
     lines = [
-        "# No test sentence has these intents. Write what users really say, nothing of the training data; then rename",
-        "# the file to test_nlu.yml. Beside each are sentences of other intents that it is easily confused with.",
+        "# No test sentence has these intents. Write what users really say, not sentences of the training data; then",
+        "# rename the file to test_nlu.yml. Beside each are sentences of intents that it is easily confused with.",
         'version: "3.1"',
         "nlu:",
     ]
@@ -72,7 +72,7 @@ def training_text(groups: Sequence[TrainingSentences]) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a text that ends no comment."""
+    """Return the text on one line, so that it cannot end a comment."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 

@@ -222,7 +222,7 @@ def messages_of(story: Story) -> tuple[Message, ...]:
 
 
 def _message(step: UserStep) -> Message | None:
-    """Return a step's message; ``None`` for one that is a text alone."""
+    """Return a step's message; ``None`` for one that has only a text."""
     if not step.intent:
         return None
     entities = tuple(

@@ -155,7 +155,7 @@ def _shift_hint(row: _Row) -> str:
 
 def _has_right_fields(record: Record, header: Record, rules: Rules) -> bool:
     if torn := _torn_by_typographic_quotes(record.fields):
-        message = f"A typographic quote {torn.text[0]} does not quote in CSV: the delimiter inside splits the field."
+        message = f"A typographic quote {torn.text[0]} does not quote in CSV, so that the field is split."
         rules.error("suite-typographic-quote", message, torn.location, 'Write straight quotes: "…".')
         return False
     names = [field.text for field in header.fields]

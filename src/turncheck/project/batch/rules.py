@@ -248,7 +248,7 @@ class Rules:
                 "suite-too-many-alternatives",
                 f"{len(intent.names)} alternative intents: up to {self.most_alternatives} can be expected.",
                 where,
-                "Leave the likeliest ones.",
+                "Keep the likeliest ones.",
             )
 
     def _entities(self, written: Iterable[WrittenEntity]) -> tuple[ExpectedEntity, ...]:

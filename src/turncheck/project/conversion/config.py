@@ -84,7 +84,7 @@ def _component(component: Component, converted: Converted) -> dict[str, Any]:
 def _learned(policy: Component, name: str, parameters: dict[str, Any], converted: Converted) -> dict[str, Any]:
     if name == "TEDPolicy":
         return {"name": name, **parameters}
-    what = f"'{name}' becomes TEDPolicy, which learns otherwise: its predictions are not the same."
+    what = f"'{name}' becomes TEDPolicy, which learns differently: its predictions are not the same."
     converted.note(what, policy.location, "Compare the test stories of both.")
     return {"name": "TEDPolicy", **{key: parameters[key] for key in ("max_history", "epochs") if key in parameters}}
 

@@ -74,7 +74,7 @@ def _comments(text: str) -> Iterator[tuple[Path, list[str]]]:
 
 
 def _lines(text: str) -> Iterator[_Line]:
-    """Yield the lines that are not empty and not within a text of several lines; of a comment alone without a path."""
+    """Yield the lines that are neither empty nor within a multi-line string; of a comment alone without a path."""
     around: list[tuple[int, str]] = []
     block = -1
     for number, line in enumerate(text.splitlines()):

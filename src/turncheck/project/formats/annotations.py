@@ -118,10 +118,10 @@ def _from_object(attributes: str, start: int, text: str, offset: int) -> EntityA
     try:
         data: dict[str, Any] = json.loads(written)
     except (ValueError, RecursionError) as error:
-        message = f"The annotation {written} behind [{text}] is not JSON"
+        message = f"The annotation {written} after [{text}] is not JSON"
         raise AnnotationError("annotation-not-json", message, offset) from error
     if "entity" not in data:
-        message = f"The annotation {written} behind [{text}] lacks the key 'entity'"
+        message = f"The annotation {written} after [{text}] lacks the key 'entity'"
         raise AnnotationError("annotation-invalid", message, offset)
     for key in ("entity", "role", "group"):
         if key in data and not isinstance(data[key], str):

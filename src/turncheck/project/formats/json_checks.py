@@ -21,13 +21,13 @@ def not_json(document: JsonDocument) -> Finding | None:
     path = document.source.path
     if document.source.has_byte_order_mark:
         what = f"'{path}' is not read: it begins with a byte order mark, so that Rasa does not take it for JSON."
-        hint = "Save it without one: Rasa passes over the file in silence."
+        hint = "Save it without one: Rasa silently skips the file."
         return Finding("data-not-json", "error", what, Location(path, 1, 1), hint)
     fault = next((one for one in document.faults if one.kind != "duplicate-key"), None)
     if fault is None:
         return None
     what = f"'{path}' is not read: it is not JSON: {fault.what}."
-    hint = "Correct it there: Rasa passes over the file in silence. `turncheck data convert nlu` writes YAML."
+    hint = "Correct it there: Rasa silently skips the file. `turncheck data convert nlu` writes YAML."
     return Finding("data-not-json", "error", what, fault.location, hint)
 
 

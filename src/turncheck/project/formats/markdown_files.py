@@ -70,7 +70,7 @@ def _unseen_nlu(source: Source) -> Finding | None:
         return None
     place = source.location(header.start() + len(header[0]) - len(header[0].lstrip()))
     written = header[0].strip()
-    what = f"'{source.path}' is not NLU data for Rasa: '{written}' needs exactly one blank behind '##'."
+    what = f"'{source.path}' is not NLU data for Rasa: '{written}' needs exactly one blank after '##'."
     return Finding("markdown-refused", "error", what, place, "Write `## intent:NAME`; in YAML `- intent: NAME`.")
 
 

@@ -78,8 +78,8 @@ def read_markdown_responses(source: Source) -> tuple[dict[str, Response], list[F
         elif line.startswith("*"):
             intent = "*".join(line.split("* ")[1:]), place
         else:
-            what = f"'{shown(line)}' in '{source.path}' is neither a header, an intent nor a text; it is ignored."
-            notes.ignored(what, place, f"Begin a text with '- ', or remove the line. {_REMEDY}")
+            what = f"'{shown(line)}' in '{source.path}' is neither a header, an intent nor a response; it is ignored."
+            notes.ignored(what, place, f"Begin a response with '- ', or remove the line. {_REMEDY}")
     finish()
     return found, notes.findings
 
@@ -89,8 +89,8 @@ def _note_changed(notes: Notes, line: str, text: str, place: Location) -> None:
         what = f"The comment in '{shown(line)}' stays in the text: Rasa removes none from responses."
         notes.otherwise(what, place, f"Remove it. {_REMEDY}")
     elif not text:
-        what = f"'{shown(line)}' in '{place.path}' is an empty response: Rasa wants a blank behind the dash."
+        what = f"'{shown(line)}' in '{place.path}' is an empty response: Rasa requires a blank after the dash."
         notes.otherwise(what, place, f"Write '- ' before the text. {_REMEDY}")
     elif "- " in line[2:]:
-        what = f"In '{shown(line)}' Rasa 1 drops the blank behind a dash: the text is '{shown(text)}'."
+        what = f"In '{shown(line)}' Rasa 1 drops the blank after a dash: the text is '{shown(text)}'."
         notes.otherwise(what, place, _REMEDY)

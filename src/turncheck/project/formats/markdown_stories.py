@@ -253,7 +253,7 @@ def _with_intent(reading: _Reading, written: str, place: Location) -> UserStep:
         return UserStep(intent, place)
     entities = _entities(behind)
     if entities is None:
-        what = f"'{shown(behind)}' behind the intent '{intent}' is not a JSON object; Rasa reads no entities."
+        what = f"'{shown(behind)}' after the intent '{intent}' is not a JSON object; Rasa reads no entities."
         hint = 'Write it like inform{"drink": "tea"}. In YAML it is `entities: [{drink: tea}]`.'
         reading.notes.otherwise(what, place, hint)
     return UserStep(intent, place, None, entities or ())
@@ -299,12 +299,12 @@ def _with_text(reading: _Reading, written: str, place: Location) -> UserStep:
     split = _text_of_message(written)
     if split is None:
         raise _RefusedError(
-            f"'{shown(written)}' is a line of a training story, not of a test story: `* intent: text` is wanted",
-            "Write what the user says behind the intent; in YAML `user: |-` with the text, and `intent:`.",
+            f"'{shown(written)}' is a line of a training story, not of a test story: expected `* intent: text`",
+            "Write what the user says after the intent; in YAML `user: |-` with the text, and `intent:`.",
         )
     intent, message = split
     if intent != intent.rstrip():
-        what = f"The blank behind the intent '{intent}' belongs to it in Rasa 1; it is left out here."
+        what = f"The blank after the intent '{intent}' belongs to it in Rasa 1; it is left out here."
         reading.notes.otherwise(what, place, f"Write `* {intent.strip()}: …`.")
     try:
         text, annotated = parse_annotations(message, lists=False)

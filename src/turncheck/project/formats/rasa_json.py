@@ -158,7 +158,7 @@ def _entity(node: YamlMapping, sentence: YamlScalar, findings: list[Finding]) ->
         _plain(node, key) for key in ("start", "end", "entity", "value", "role", "group")
     )
     if not (isinstance(start, int) and isinstance(end, int) and isinstance(name, str)):
-        findings.append(_violation(node, "an entity must have the numbers 'start' and 'end' and the text 'entity'"))
+        findings.append(_violation(node, "an entity must have the numbers 'start' and 'end' and the string 'entity'"))
         return None
     if not isinstance(role, str | None) or not isinstance(group, str | None):
         findings.append(_violation(node, "the 'role' and 'group' of an entity must be strings"))

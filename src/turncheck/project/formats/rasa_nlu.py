@@ -123,7 +123,7 @@ def _read_intent(collected: _Collected, block: YamlMapping) -> None:
     elif isinstance(examples, YamlScalar) and isinstance(examples.value, str):
         _read_block(collected, examples, examples.value, intent, shared)
     elif examples is not None and not (isinstance(examples, YamlScalar) and examples.value is None):
-        _note_schema(collected, examples, f"the examples of intent '{intent}' must be a text block or a list")
+        _note_schema(collected, examples, f"the examples of intent '{intent}' must be a block of text or a list")
         return
     refused = any(note.code.startswith("annotation-") for note in collected.findings[notes_before:])
     if len(collected.examples) == before and not refused:
@@ -233,7 +233,7 @@ def _named_lines(collected: _Collected, block: YamlMapping, kind: str) -> Iterat
         )
         return
     if not isinstance(examples, YamlScalar) or not isinstance(examples.value, str):
-        _note_schema(collected, examples, f"the examples of {kind} '{node.value}' must be a text block")
+        _note_schema(collected, examples, f"the examples of {kind} '{node.value}' must be a block of text")
         return
     origin = ScalarLines(examples)
     faulty = _FaultyLines(node.value, origin)

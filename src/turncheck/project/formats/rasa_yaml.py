@@ -99,7 +99,7 @@ def _no_mapping(document: YamlDocument) -> Finding:
 def unseen_key(source: Source) -> tuple[str, Finding] | None:
     """Of a file without keys that Rasa reads, the key that is meant, with what keeps Rasa from seeing it."""
     if source.has_byte_order_mark and (first := _TOP_KEY.match(source.text)) and first[1] in ANY_KIND:
-        message = f"Nothing in '{source.path}' is read: Rasa does not see '{first[1]}' behind the byte order mark."
+        message = f"Nothing in '{source.path}' is read: Rasa does not see '{first[1]}' after the byte order mark."
         return first[1], _unseen(message, source, 1, "Save the file without a byte order mark.")
     for match in _TOP_KEY.finditer(source.text):
         if meant := misspelt(match[1], ANY_KIND):

@@ -161,7 +161,7 @@ _STEPS: Final[tuple[_Step, ...]] = (
     ("transcripts of the base", _without_transcripts_of_base),
     ("transcripts of conversations", _without_transcripts),
     (f"all but {_FEW:,} of each list", partial(_with_few_of_all, most=_FEW)),
-    (f"what is beyond {_LONGEST:,} characters of a text", _with_short_texts),
+    (f"what exceeds {_LONGEST:,} characters of one text", _with_short_texts),
     (f"all but {_FEWEST:,} of each list", partial(_with_few_of_all, most=_FEWEST)),
 )
 """What goes, in this order, and how the page calls it."""

@@ -155,7 +155,7 @@ class _Transcripts:
         details += [("slots", slots_in_words(step.slots))] if step.slots else []
         others = ", ".join(f"{other.action} ({other.confidence:.2f})" for other in step.alternatives)
         details += [("considered", others)] if others else []
-        details += [("warning", "the message before it was found unlikely")] if step.warning else []
+        details += [("warning", "the previous message was found unlikely")] if step.warning else []
         return Turn(
             who="bot" if step.kind == "action" else "check",
             expected=step.wanted,

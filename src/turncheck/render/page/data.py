@@ -54,7 +54,7 @@ def assistant_data(
             for one in (report.engine.substitutions if report.engine else ())
         ],
         not_run=[
-            NotRun(what=f"a part of {one.evaluation}" if one.part else one.evaluation, reason=rooted.text(one.reason))
+            NotRun(what=f"part of {one.evaluation}" if one.part else one.evaluation, reason=rooted.text(one.reason))
             for one in report.skipped
         ],
         left_out=[],

@@ -45,7 +45,7 @@ def _event(event: TurnEvent) -> str:
         case "slot":
             return f"slot {name}: {as_text(event.value)}"
         case "bot":
-            said = as_text(event.value) if event.value is not None else "without a text"
+            said = as_text(event.value) if event.value is not None else "without text"
             return f"bot {name}: {said}" if name else f"bot: {said}"
         case "active_loop":
             return f"form {name}" if name else "no form"

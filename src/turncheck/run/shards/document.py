@@ -102,7 +102,7 @@ def read_head(folder: Path) -> ShardHead:
         return msgspec.json.decode(content, type=ShardHead)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(
-            f"{folder / HEAD_NAME} is not what a shard of this version of turncheck leaves: {error}",
+            f"{folder / HEAD_NAME} was not written by a shard of this version of turncheck: {error}",
             remedy="Measure all shards and merge them with one version.",
         ) from None
 
@@ -116,7 +116,7 @@ def read_answers(folder: Path, head: ShardHead) -> dict[str, Any]:
     path = folder / ANSWERS_NAME
     packed = _bytes(path)
     if hashlib.sha256(packed).hexdigest() != head.answers:
-        raise UserError(f"{path} is not what its shard wrote: it is damaged, or of another run", remedy=_AGAIN)
+        raise UserError(f"{path} is not what its shard wrote: it is damaged, or from another run", remedy=_AGAIN)
     try:
         content = zlib.decompressobj(wbits=31).decompress(packed, _MOST_UNPACKED)
         answers = json.loads(content)

@@ -47,7 +47,7 @@ def refuse_shards_of_several(given: Mapping[str, Any]) -> None:
     """
     if given.get("shard") is not None or given.get("shards"):
         raise UserError(
-            "a shard is a part of one assistant's run, and several are named here",
+            "a shard is a part of one assistant's run, but several are named here",
             remedy="Of several assistants each is measured by a job of its own: name one with --project in each.",
         )
 
@@ -72,7 +72,7 @@ def settings_given(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[st
         if name not in {*GATES, "project"} and value != shared.get(name):
             raise UserError(
                 f"`{name.replace('_', '-')}` is {_shown(value)} here and was {_shown(shared.get(name))} for the shards",
-                remedy="Omit it, or give all shards and their merging the same.",
+                remedy="Omit it, or use the same value for all shards and for merging them.",
             )
     restored = {name: tuple(value) if isinstance(value, list) else value for name, value in shared.items()}
     return {**restored, **own}

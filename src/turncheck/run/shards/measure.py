@@ -113,9 +113,9 @@ def measure_shard(
 def shard_line(head: ShardHead) -> str:
     """Say in a line what a shard measured, and that nothing is judged by it."""
     kinds = [count(head.units[kind], *words) for kind, words in _KINDS.items() if head.units.get(kind)]
-    what = ", ".join(kinds) or "nothing of this run is in this part"
+    what = ", ".join(kinds) or "this part contains nothing of this run"
     refused = "".join(f" {name} could not be trained: {one.what.rstrip('.')}." for name, one in head.refused.items())
-    ended = "measured" if head.stopped is None else "not measured to its end"
+    ended = "measured" if head.stopped is None else "not measured completely"
     return (
         f"Shard {head.number}/{head.count} {ended}: {what}.{refused} Nothing is judged here: "
         f"`turncheck report merge` does that with all {head.count}."

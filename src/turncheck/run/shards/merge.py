@@ -91,9 +91,9 @@ class Shards:
             here = inputs.source.commit[:12] if inputs.source.commit else "(unknown)"
             faults.append(f"the shards measured the commit {_short(first)}, this is {here}")
         if first.project != project_digest(inputs, project, tests):
-            faults.append("the shards measured other files of the project than lie here")
+            faults.append("the shards measured files of the project that differ from the ones here")
         if libraries := difference_of_software(first.versions, software()):
-            faults.append(f"the shards were measured with other software than lies here: {libraries}")
+            faults.append(f"the shards were measured with software that differs from the one here: {libraries}")
         if faults:
             more = "".join(f"\n- {fault}" for fault in faults)
             raise UserError(f"the shards cannot be merged here:{more}", remedy=_AGAIN)
@@ -254,7 +254,7 @@ def _incomplete(pairs: Sequence[tuple[ShardHead, Path]]) -> list[str]:
     for head, folder in pairs:
         there.setdefault(head.number, []).append(folder)
     faults = [
-        f"shard {number}/{of} is there {count(len(folders), 'time')}: {', '.join(map(str, folders))}"
+        f"shard {number}/{of} appears {count(len(folders), 'time')}: {', '.join(map(str, folders))}"
         for number, folders in there.items()
         if len(folders) > 1
     ]
@@ -275,7 +275,7 @@ def _foreign(pairs: Sequence[tuple[ShardHead, Path]]) -> list[str]:
         if head.tool.version != __version__:
             faults.append(f"{name} was measured by turncheck {head.tool.version}, this is {__version__}")
         if (head.source.repository, head.source.commit) != (first.source.repository, first.source.commit):
-            faults.append(f"{name} is of the commit {_short(head)}, not of {_short(first)}")
+            faults.append(f"{name} is from the commit {_short(head)}, not of {_short(first)}")
         if head.project != first.project:
             faults.append(f"{name} was measured with other files of the project")
         if settings := _difference(head.settings, first.settings):

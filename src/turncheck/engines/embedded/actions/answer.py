@@ -74,7 +74,7 @@ def _said(shape: JsonObject) -> Said:
     if isinstance(response, (list, dict)):
         raise ShapeError(f"{shape.below('response')} must be a response's name, not {kind_of(response)}")
     if response and (taken := [key for key in _NOT_FOR_RESPONSES if key in given]):
-        raise ShapeError(f"{shape.below(taken[0])} is a name that Rasa needs itself where a response is named")
+        raise ShapeError(f"{shape.below(taken[0])} is a name that Rasa itself uses where a response is named")
     buttons = given.get("buttons")
     if buttons and not isinstance(buttons, (list, dict, str)):  # Rasa takes whatever it can put at the end of a list
         raise ShapeError(f"{shape.below('buttons')} must be a list, not {kind_of(buttons)}")

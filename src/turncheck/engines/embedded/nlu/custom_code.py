@@ -180,7 +180,7 @@ def _faults_named(name: str) -> Iterator[None]:
     except (Exception, SystemExit) as error:
         raise UserError(
             f"the project's component {name} failed: {type(error).__name__}: {error}",
-            remedy="Mend it, or leave out --allow-custom-code.",
+            remedy="Fix it, or omit --allow-custom-code.",
         ) from error
 
 

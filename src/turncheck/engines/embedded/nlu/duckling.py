@@ -99,7 +99,7 @@ class DucklingEntityExtractor:
                 raise ValueError(f"it answered with status {response.status_code}")
             found = json.loads(read_body(response, _ANSWER_LIMIT))
         if not isinstance(found, list):
-            raise ValueError("its answer is not one of Duckling")
+            raise ValueError("its answer is not one that Duckling gives")
         return [_entity(match) for match in found if not dimensions or _dimension(match) in dimensions]
 
     def save(self, members: MemberWriter) -> None:
@@ -147,7 +147,7 @@ def _entity(match: Mapping[str, Any]) -> PredictedEntity:
             match["start"], match["end"], match["dim"], resolved, EXTRACTOR, confidence=1.0, extra=extra
         )
     except (KeyError, TypeError, AttributeError):
-        raise ValueError("its answer is not one of Duckling") from None
+        raise ValueError("its answer is not one that Duckling gives") from None
 
 
 def _short(error: Exception) -> str:
