@@ -24,7 +24,7 @@ BASELINE_NAME: Final = "baseline.json"
 MAX_BYTES: Final = 1024 * 1024 * 1024
 """No report is read beyond this size: that of 400,000 test stories of three turns, or of a million sentences."""
 
-LONGEST_INDENTED: Final = 64 * 1024 * 1024
+LONGEST_INDENTED: Final = 32 * 1024 * 1024
 """Beyond it nobody reads a document, and line breaks and indentation would add half of its size."""
 
 _OUTCOMES: Final[tuple[Literal["killed", "survived", "equivalent"], ...]] = ("killed", "survived", "equivalent")
