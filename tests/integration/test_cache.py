@@ -17,6 +17,24 @@ from turncheck.process.cache import Cache
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
+QUICK = """\
+recipe: default.v1
+language: en
+pipeline:
+- name: WhitespaceTokenizer
+- name: KeywordIntentClassifier
+- name: RegexEntityExtractor
+- name: EntitySynonymMapper
+- name: FallbackClassifier
+  threshold: 0.3
+policies:
+- name: MemoizationPolicy
+- name: RulePolicy
+"""
+RULES = "- name: RulePolicy\n  core_fallback_threshold: 0.25\n"
+SYNONYM = "  - synonym: funghi\n    examples: |\n      - toadstools\n"
+
+
 @pytest.fixture(autouse=True)
 def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GITHUB_ACTIONS", "GITLAB_CI", "TF_BUILD", "BITBUCKET_BUILD_NUMBER", "CI"):
@@ -75,36 +93,43 @@ def test_a_second_run_trains_nothing_and_reports_the_same(
     assert taken in capsys.readouterr().err
 
 
-def test_an_edited_test_story_trains_nothing_and_a_training_story_no_language_understanding(
-    project: Path, tmp_path: Path, trained: list[str]
-) -> None:
-    run(project, tmp_path / "1")
-    story = project / "tests" / "test_stories.yml"
-    story.write_text(story.read_text().replace("utter_greet", "utter_goodbye", 1))
-    trained.clear()
-
-    cached = run(project, tmp_path / "2")
-    assert trained == []
-    assert cached == run(project, tmp_path / "3", "--no-cache")
-
-    (training,) = (path for path in (project / "data").rglob("stories.yml"))
-    training.write_text(training.read_text().replace("- story: ", "- story: another ", 1))
-    trained.clear()
-    cached = run(project, tmp_path / "4")
-    assert set(trained) <= {"policies"}
-    assert cached == run(project, tmp_path / "5", "--no-cache")
+ALL = ("--robustness",)
+EDITS: dict[str, tuple[str, str, str, dict[str, int]]] = {
+    "a test story": ("tests/test_stories.yml", "A delivery, everything said at once", "A delivery", {}),
+    "an end-to-end case": ("tests/e2e_test_cases.yml", "a delivery, step by step", "a delivery in steps", {}),
+    "the text of a response": ("domain.yml", "Ciao, and enjoy your evening!", "Ciao!", {}),
+    "a comment above the sentences": ("data/nlu.yml", "nlu:\n", "# Collected at the counter.\nnlu:\n", {}),
+    "a comment above the stories": ("data/stories.yml", "stories:\n", "# Frequent ones.\nstories:\n", {}),
+    "a training story": ("data/stories.yml", "- story: ", "- story: another ", {"policies": 1}),
+    "a parameter of a policy": ("config.yml", "- name: RulePolicy\n", RULES, {"policies": 1}),
+    "a slot": ("domain.yml", "slots:\n", "slots:\n  vip:\n    type: bool\n    mappings: []\n", {"policies": 1}),
+    "a training sentence": ("data/nlu.yml", "      - helo\n", "      - hallo\n", {"nlu": 11}),
+    "a synonym": ("data/nlu.yml", "  - synonym: funghi\n    examples: |\n", SYNONYM, {"nlu": 11}),
+    "a parameter of the pipeline": ("config.yml", "  threshold: 0.3\n", "  threshold: 0.35\n", {"nlu": 11}),
+}
+"""One edit each: of which file, which text, what becomes of it; and what is then trained anew (folds twice: with
+``--robustness`` their engines read other sentences)."""
 
 
-def test_an_edited_sentence_trains_all_anew(project: Path, tmp_path: Path, trained: list[str]) -> None:
-    run(project, tmp_path / "1")
-    (nlu,) = (path for path in (project / "data").rglob("nlu.yml"))
-    nlu.write_text(nlu.read_text().replace("    - ", "    - please ", 1))
-    trained.clear()
+def test_what_each_edit_trains_anew(project: Path, tmp_path: Path, trained: list[str]) -> None:
+    (project / "config.yml").write_text(QUICK)
+    run(project, tmp_path / "first", *ALL)
+    wrong = {}
+    for what, (name, old, new, expected) in EDITS.items():
+        path = project / name
+        before = path.read_text()
+        assert old in before, what
+        path.write_text(before.replace(old, new, 1))
+        trained.clear()
 
-    cached = run(project, tmp_path / "2")
+        cached = run(project, tmp_path / "cached", *ALL)
 
-    assert trained.count("nlu") == 6
-    assert cached == run(project, tmp_path / "3", "--no-cache")
+        found = {part: trained.count(part) for part in dict.fromkeys(trained)}
+        if found != expected:
+            wrong[what] = found
+        assert cached == run(project, tmp_path / "without", "--no-cache", *ALL), what
+        path.write_text(before)
+    assert wrong == {}
 
 
 @pytest.mark.parametrize("damage", [lambda _: b"", lambda content: content[:-7], lambda content: content + b"x"])

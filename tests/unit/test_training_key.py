@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.engines.embedded.training_key import NoDigestError, digest_of, nlu_inputs, policy_inputs, training_key
+from turncheck.engines.embedded.inputs import nlu_inputs, policy_inputs
+from turncheck.engines.embedded.training_key import NoDigestError, digest_of, training_key
 from turncheck.messages.location import Location
 from turncheck.project.model import Component, Config, Project, Slot
 from turncheck.project.nlu_data import EntityAnnotation, Example, NluData, Synonym
@@ -63,7 +66,7 @@ def pizzeria() -> Project:
 
 def edited(project: Project) -> dict[str, Project]:
     """The project after one edit each, of everything that language understanding is trained on."""
-    nlu, domain, config = project.nlu, project.domain, project.config
+    nlu, config = project.nlu, project.config
     first = nlu.examples[0]
     component = (config.pipeline or ())[-1]
     others = {
@@ -80,9 +83,26 @@ def edited(project: Project) -> dict[str, Project]:
         **{name: replace(project, nlu=data) for name, data in others.items()},
         "parameter": replace(project, config=replace(config, pipeline=pipeline)),
         "language": replace(project, config=replace(config, language="xx")),
-        "slot": replace(project, domain=replace(domain, slots={**domain.slots, "new": Slot("new", "text", PLACE)})),
-        "response": replace(project, domain=replace(domain, responses={})),
     }
+
+
+def edited_domain(project: Project) -> dict[str, Project]:
+    """The project after one edit each of its domain."""
+    domain = project.domain
+    name, first = next(iter(domain.responses.items()))
+    variations = (replace(first.variations[0], content={"text": "Something else"}), *first.variations[1:])
+    responses = {**domain.responses, name: replace(first, variations=variations)}
+    return {
+        "slot": replace(project, domain=replace(domain, slots={**domain.slots, "new": Slot("new", "text", PLACE)})),
+        "text": replace(project, domain=replace(domain, responses=responses)),
+        "no responses": replace(project, domain=replace(domain, responses={})),
+        "intent": replace(project, domain=replace(domain, intents={})),
+    }
+
+
+def policy_key(project: Project) -> str | None:
+    inputs, domain = policy_inputs(project)
+    return training_key("policies", inputs, domain=domain)
 
 
 def test_any_edit_of_what_is_trained_on_changes_the_key() -> None:
@@ -101,7 +121,82 @@ def test_a_story_is_nothing_to_language_understanding_and_all_to_the_policies() 
     shorter = replace(project, stories=project.stories[1:])
 
     assert training_key("nlu", nlu_inputs(shorter)) == training_key("nlu", nlu_inputs(project))
-    assert training_key("policies", policy_inputs(shorter)) != training_key("policies", policy_inputs(project))
+    assert policy_key(shorter) != policy_key(project)
+
+
+def test_nothing_is_learnt_from_the_texts_of_responses_and_policies_know_no_sentence() -> None:
+    project = pizzeria()
+    nlu, policies = training_key("nlu", nlu_inputs(project)), policy_key(project)
+    keys = {name: policy_key(one) for name, one in edited_domain(project).items()}
+
+    assert {training_key("nlu", nlu_inputs(one)) for one in edited_domain(project).values()} == {nlu}
+    assert {name for name, key in keys.items() if key == policies} == {"text"}
+    assert {policy_key(one) for one in edited(project).values()} == {policies}
+
+
+def test_a_retrieval_intent_is_something_to_the_policies() -> None:
+    project = pizzeria()
+    asked = Example("Are you open?", "faq/hours")
+    other = replace(project, nlu=replace(project.nlu, examples=(*project.nlu.examples, asked)))
+
+    assert policy_key(other) != policy_key(project)
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The ways to all plain values below, but for lines and columns."""
+    if isinstance(value, Location):
+        return [(*path, "path")]
+    if is_dataclass(value):
+        return [
+            way for one in fields(value) if one.compare for way in leaves(getattr(value, one.name), (*path, one.name))
+        ]
+    if isinstance(value, Mapping):
+        return [way for key, item in value.items() for way in leaves(item, (*path, key))]
+    if isinstance(value, (tuple, list)):
+        return [way for index, item in enumerate(value) for way in leaves(item, (*path, index))]
+    return [path]
+
+
+def changed(value: Any, path: tuple[Any, ...]) -> Any:
+    """The same value with another one at the end of this way."""
+    if not path:
+        return "something" if value is None else (not value if isinstance(value, bool) else f"{value}?")
+    first, *rest = path
+    if is_dataclass(value):
+        return replace(value, **{first: changed(getattr(value, first), tuple(rest))})  # type: ignore[type-var]
+    if isinstance(value, Mapping):
+        return {key: changed(item, tuple(rest)) if key == first else item for key, item in value.items()}
+    return tuple(changed(item, tuple(rest)) if index == first else item for index, item in enumerate(value))
+
+
+@pytest.mark.parametrize("example", ["pizzeria", "clinic"])
+@given(data=st.data())
+def test_any_change_of_anything_that_is_learnt_from_changes_the_key(example: str, data: st.DataObject) -> None:
+    project = whole(example)
+    for inputs in (nlu_inputs(project), policy_inputs(project)[0]):
+        way = data.draw(st.sampled_from([one for one in leaves(inputs) if one[0] != "root"]))
+
+        assert training_key("policies", changed(inputs, way)) != key_of(example, "nlu" if inputs.nlu.examples else "")
+
+
+@cache
+def whole(example: str) -> Project:
+    return read_project(EXAMPLES / example)
+
+
+@cache
+def key_of(example: str, part: str) -> str | None:
+    project = whole(example)
+    return training_key("policies", nlu_inputs(project) if part else policy_inputs(project)[0])
+
+
+def test_lines_that_move_change_nothing_and_two_steps_do_not_become_one() -> None:
+    moved = [(Location("a.yml", 1, 1), Location("a.yml", 7, 1)), (Location("a.yml", 2, 3), Location("a.yml", 9, 9))]
+    others = [(Location("a.yml", 1, 1), Location("a.yml", 1, 1)), (Location("a.yml", 1, 1), Location("b.yml", 1, 1))]
+
+    assert len({digest_of(one, places={}) for one in moved}) == 1
+    assert len({digest_of(one, places={}) for one in (*moved, *others)}) == 3
+    assert len({digest_of(one) for one in (*moved, *others)}) == 4
 
 
 def test_the_same_files_elsewhere_are_the_same_training(tmp_path: Path) -> None:

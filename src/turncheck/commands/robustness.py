@@ -52,7 +52,7 @@ def run_test_robustness(options: RobustnessOptions, screen: Screen) -> int:
     with chosen_engines(settings, project, os.environ) as engines:
         ensure_possible(engines, "robustness")
         with workplace_of(settings, screen) as work, screen.step("robustness", "Varying the test sentences"):
-            robustness = measure_robustness(engines, project, tests, settings, work)
+            robustness = measure_robustness(engines, project, tests, settings, work=work)
         info = engines.info(conversations=False)
     report = report_of(project_info(project), settings.seed, engine=info, robustness=robustness, timings=screen.timings)
     if options.json is not None:

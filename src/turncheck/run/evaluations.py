@@ -210,7 +210,10 @@ class Evaluations(RunUnderWay):
             return None
         with self.screen.step("robustness", "Varying the test sentences"):
             return self.in_one_piece(
-                "robustness", lambda: measure_robustness(self.engines, self.project, tests, self.settings, self.work)
+                "robustness",
+                lambda: measure_robustness(
+                    self.engines, self.project, tests, self.settings, work=self.work, cache=self.inputs.cache
+                ),
             )
 
     def strength(self) -> Strength | None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import TYPE_CHECKING
 
+from turncheck.evaluation.answers import ASKED_HERE
+from turncheck.run.kept_answers import KeptAnswers
 from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from turncheck.engines.base import Engines
+    from turncheck.evaluation.answers import Answers
     from turncheck.evaluation.robustness.training import TrainingSentences
+    from turncheck.process.cache import Cache
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import NluData
     from turncheck.report.model import Robustness
@@ -17,9 +25,15 @@ if TYPE_CHECKING:
 
 
 def measure_robustness(
-    engines: Engines, project: Project, tests: NluData | None, settings: Settings, work: Workplace
+    engines: Engines,
+    project: Project,
+    tests: NluData | None,
+    settings: Settings,
+    *,
+    work: Workplace,
+    cache: Cache | None = None,
 ) -> Robustness:
-    """Vary the test sentences where there are any, else the project's own.
+    """Vary the test sentences where there are any, else the project's own; folds that are cached are not trained again.
 
     Raises:
         UserError: the project's own word lists cannot be read, or it cannot be trained.
@@ -35,7 +49,19 @@ def measure_robustness(
         folds=settings.folds,
         seed=settings.seed,
         work=HERE if engines.capabilities.slow_training else work,
+        answers_about=lambda variants: _kept(engines, settings, cache, variants),
     )
+
+
+def _kept(engines: Engines, settings: Settings, cache: Cache | None, variants: Mapping[str, Sequence[str]]) -> Answers:
+    """Return what earlier runs answered to the same variants."""
+    key = None if cache is None else engines.key_of_folds(settings.folds)
+    # What says outright what it means is read by the domain, which is in the key only where a sentence itself does.
+    outright = any(text.lstrip().startswith("/") for texts in variants.values() for text in texts)
+    if cache is None or key is None or outright:
+        return ASKED_HERE
+    asked = json.dumps([key, list(variants.items())])
+    return KeptAnswers(ASKED_HERE, cache, hashlib.sha256(asked.encode()).hexdigest())
 
 
 def measure_training_sentences(

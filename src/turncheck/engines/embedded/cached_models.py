@@ -10,8 +10,9 @@ from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from turncheck.dialogue.domain import DialogueDomain
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.policies.ensemble import Ensemble
     from turncheck.process.cache import Cache
@@ -33,16 +34,25 @@ def cached_nlu(cache: Cache, key: str | None, train: Callable[[], EmbeddedNluEng
     return engine
 
 
-def cached_ensemble(cache: Cache, key: str | None, config: Config, train: Callable[[], Ensemble]) -> Ensemble:
-    """Return trained policies: those that are kept under the key, else they are trained and kept."""
+def cached_ensemble(
+    cache: Cache, key: str, config: Config, domain: DialogueDomain, train: Callable[[], Ensemble]
+) -> Ensemble | None:
+    """Return trained policies: those that are kept under the key, else they are trained and kept.
+
+    ``domain`` is the one that they act in, which may have more than what they learnt from. Returns ``None`` where they
+    cannot be kept.
+    """
     from turncheck.engines.embedded.policies.archive import read_ensemble, write_ensemble
 
-    found = _read(cache, key, _POLICIES, read_ensemble)
+    def read(reader: MemberReader) -> Ensemble:
+        return read_ensemble(reader, domain)
+
+    found = _read(cache, key, _POLICIES, read)
     if found is not None:
         return found
     ensemble = train()
-    _write(cache, key, _POLICIES, lambda writer: write_ensemble(writer, ensemble, config))
-    return ensemble
+    members = _write(cache, key, _POLICIES, lambda writer: write_ensemble(writer, ensemble, config))
+    return None if members is None else read(MemberReader(members))
 
 
 def _read(cache: Cache, key: str | None, kind: str, read: Callable[[MemberReader], Model]) -> Model | None:
@@ -55,14 +65,17 @@ def _read(cache: Cache, key: str | None, kind: str, read: Callable[[MemberReader
         return None
 
 
-def _write(cache: Cache, key: str | None, kind: str, write: Callable[[MemberWriter], None]) -> None:
+def _write(
+    cache: Cache, key: str | None, kind: str, write: Callable[[MemberWriter], None]
+) -> Mapping[str, bytes] | None:
+    """Keep what ``write`` writes, and return it; ``None`` where it cannot be kept, and is trained each time."""
     if key is None:
-        return
+        return None
     writer = MemberWriter()
     try:
         write(writer)
     except (UserError, TypeError, ValueError):
-        return  # what cannot be kept is trained each time
+        return None
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=1) as archive:
         for name, content in sorted(writer.members.items()):
@@ -70,6 +83,7 @@ def _write(cache: Cache, key: str | None, kind: str, write: Callable[[MemberWrit
             head.size = len(content)
             archive.addfile(head, io.BytesIO(content))
     cache.put(key, kind, packed.getvalue())
+    return writer.members
 
 
 def _members(content: bytes) -> dict[str, bytes]:

@@ -251,10 +251,11 @@ class EmbeddedEngines(Engines):
         if self._cache is None or self.project.kore is not None:
             return self.nlu_trainer.fit(learnt)
         from turncheck.engines.embedded.cached_models import cached_nlu
-        from turncheck.engines.embedded.training_key import nlu_inputs
+        from turncheck.engines.embedded.inputs import nlu_inputs
 
         kept = cached_nlu(self._cache, self._key("nlu", learnt), lambda: self._pipeline_trainer.fit(nlu_inputs(learnt)))
-        return replace(kept, team_confidences=self.team_confidences)  # a model does not hold them
+        # A model that is kept has neither: nothing is learnt from them.
+        return replace(kept, domain=learnt.domain, team_confidences=self.team_confidences)
 
     @property
     def trained_sentences(self) -> Collection[str] | None:
@@ -286,14 +287,21 @@ class EmbeddedEngines(Engines):
             return self._model.ensemble()
         from turncheck.engines.embedded.policies.trainer import train_ensemble
 
-        if self._cache is None:
-            return train_ensemble(self.project, domain=self.domain)
-        from turncheck.engines.embedded.cached_models import cached_ensemble
-        from turncheck.engines.embedded.training_key import policy_inputs, training_key
+        if self._cache is not None and (kept := self._kept_ensemble(self._cache)) is not None:
+            return kept
+        return train_ensemble(self.project, domain=self.domain)
 
-        learnt = policy_inputs(self.project)
-        key = training_key("policies", learnt)
-        return cached_ensemble(self._cache, key, learnt.config, lambda: train_ensemble(learnt, domain=self.domain))
+    def _kept_ensemble(self, cache: Cache) -> Ensemble | None:
+        from turncheck.engines.embedded.cached_models import cached_ensemble
+        from turncheck.engines.embedded.inputs import policy_inputs
+        from turncheck.engines.embedded.policies.trainer import train_ensemble
+        from turncheck.engines.embedded.training_key import training_key
+
+        learnt, domain = policy_inputs(self.project)
+        key = training_key("policies", learnt, domain=domain)
+        if key is None:
+            return None
+        return cached_ensemble(cache, key, learnt.config, self.domain, lambda: train_ensemble(learnt, domain=domain))
 
     @cached_property
     def domain(self) -> DialogueDomain:
@@ -334,14 +342,19 @@ class EmbeddedEngines(Engines):
         self._cache = cache
 
     def key_of_folds(self, folds: int) -> str | None:
-        """Return the digest of what the folds are trained on and judged by: all sentences, and how they are split."""
-        return self._key("folds", self.project, folds=folds)
+        """Return the digest of what the folds are trained on and judged by: all sentences, and how they are split.
+
+        The domain is a part of it where a sentence says outright what it means (``/greet``).
+        """
+        outright = any(example.text.lstrip().startswith("/") for example in self.project.nlu.examples)
+        return self._key("folds", self.project, folds=folds, domain=self.project.domain if outright else None)
 
     def _key(self, kind: str, learnt: Project, **more: Any) -> str | None:
         """Return the key of a training of language understanding; with vectors their model is a part of it, unseen."""
         if self.vectors or self.allow_custom_code:
             return None
-        from turncheck.engines.embedded.training_key import nlu_inputs, training_key
+        from turncheck.engines.embedded.inputs import nlu_inputs
+        from turncheck.engines.embedded.training_key import training_key
 
         team = msgspec.to_builtins(self.team_confidences)
         return training_key(kind, nlu_inputs(learnt), seed=self.seed, today=self.today, team=team, **more)

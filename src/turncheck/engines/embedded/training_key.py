@@ -1,7 +1,10 @@
 """The digest of all that a training depends on: made of the very values that are trained on, so that no edit escapes.
 
-Whoever trains by a key is given the same values that the key was made of, and no others (:func:`nlu_inputs`,
-:func:`policy_inputs`). What reads files or asks servers of its own has no key, and is trained anew each time.
+Whoever trains by a key is given the same values that the key was made of, and no others (:mod:`.inputs`). What reads
+files or asks servers of its own has no key, and is trained anew each time.
+
+Where something is in its file decides nothing but which of two things is meant: of a place the key has the file, and
+which of the places that it came by it is, so that a comment above it changes nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.engines.embedded.nlu.catalogue import known_component
+from turncheck.messages.location import Location
 from turncheck.process.cache import surroundings
 
 if TYPE_CHECKING:
@@ -34,31 +38,19 @@ class NoDigestError(TypeError):
     """A value is of a type whose content nobody can be sure to know."""
 
 
-def nlu_inputs(project: Project) -> Project:
-    """Return the project as language understanding is trained on it: without dialogues, and without its files."""
-    return replace(
-        project, root=project.root.absolute(), stories=(), rules=(), endpoints={}, findings=(), flows={}, files=()
-    )
-
-
-def policy_inputs(project: Project) -> Project:
-    """Return the project as policies are trained on it: without its files."""
-    return replace(project, root=project.root.absolute(), endpoints={}, findings=(), flows={}, files=())
-
-
 def training_key(kind: str, inputs: Project, **more: Any) -> str | None:
     """Return the key of a training, ``None`` where it depends on more than can be seen here.
 
     Args:
         kind: what is trained.
-        inputs: as :func:`nlu_inputs` or :func:`policy_inputs` return it.
+        inputs: what it is given, without its files (see :mod:`turncheck.engines.embedded.inputs`).
         more: further values that it depends on (seed, folds).
     """
     if kind != "policies" and not _is_self_contained(inputs):
         return None
     # Where the folder lies decides nothing, since no component reads files.
     try:
-        return digest_of((kind, replace(inputs, root=_NOWHERE), more, surroundings()))
+        return digest_of((kind, replace(inputs, root=_NOWHERE), more, surroundings()), places={})
     except (NoDigestError, RecursionError):
         return None
 
@@ -68,42 +60,47 @@ def _is_self_contained(project: Project) -> bool:
     return all(one is not None and one.name in _SELF_CONTAINED for one in known)
 
 
-def digest_of(value: Any) -> str:
+def digest_of(value: Any, places: dict[Location, int] | None = None) -> str:
     """Return a digest of a value: another one where anything in it that is compared is another.
+
+    ``places``: where this is given, lines and columns are not compared; only which places are the same one.
 
     Raises:
         NoDigestError: it holds something else than plain values and data classes.
     """
     digest = hashlib.sha256()
-    _feed(digest, value)
+    _feed(digest, value, places)
     return digest.hexdigest()
 
 
-def _feed(digest: hashlib._Hash, value: Any) -> None:
+def _feed(digest: hashlib._Hash, value: Any, places: dict[Location, int] | None) -> None:
     kind = type(value)
     if value is None or kind in {bool, int, float}:
         digest.update(f"{kind.__name__} {value!r};".encode())
     elif kind is str:
         _text(digest, "str", value)
+    elif kind is Location and places is not None:
+        digest.update(f"place {places.setdefault(value, len(places))};".encode())
+        _text(digest, "str", value.path)
     elif isinstance(value, Path):
         _text(digest, "path", str(value))
     elif kind in {tuple, list}:
         digest.update(f"{kind.__name__} {len(value)};".encode())
         for one in value:
-            _feed(digest, one)
+            _feed(digest, one, places)
     elif kind in {set, frozenset}:
         parts = sorted(digest_of(one) for one in value)
         digest.update(f"set {len(parts)};{''.join(parts)}".encode())
     elif isinstance(value, Mapping):
         digest.update(f"mapping {len(value)};".encode())  # order counts: what comes first may win
         for key, item in value.items():
-            _feed(digest, key)
-            _feed(digest, item)
+            _feed(digest, key, places)
+            _feed(digest, item, places)
     elif is_dataclass(kind):
         _text(digest, "class", f"{kind.__module__}.{kind.__qualname__}")
         for field in fields(kind):
             if field.compare:
-                _feed(digest, getattr(value, field.name))
+                _feed(digest, getattr(value, field.name), places)
     else:
         raise NoDigestError(kind.__name__)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.engines.parse import InFront
+from turncheck.evaluation.answers import ASKED_HERE
 from turncheck.evaluation.fold_runs import run_folds
 from turncheck.evaluation.intents import before_fallback
 from turncheck.evaluation.neighbours import find_neighbours
@@ -20,9 +21,10 @@ from turncheck.report.robustness import FailedVariant, NoiseGroup, Robustness, S
 from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from turncheck.engines.parse import NluEngine, NluTrainer, Parse
+    from turncheck.evaluation.answers import Answers
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import Example, NluData
     from turncheck.work.workplace import Workplace
@@ -133,9 +135,17 @@ class _Reading(InFront):
 
 
 def cross_validate_robustness(
-    project: Project, trainer: NluTrainer, *, folds: int = 5, seed: int = 42, work: Workplace = HERE
+    project: Project,
+    trainer: NluTrainer,
+    *,
+    folds: int = 5,
+    seed: int = 42,
+    work: Workplace = HERE,
+    answers_about: Callable[[Mapping[str, Sequence[str]]], Answers] = lambda _: ASKED_HERE,
 ) -> Robustness:
     """Vary the project's own sentences, each read by an engine that was trained without its fold.
+
+    ``answers_about`` is given the variants of each sentence, and returns what of the folds' answers is known.
 
     Raises:
         UserError: the project's own word lists cannot be read, or it cannot be trained.
@@ -148,7 +158,7 @@ def cross_validate_robustness(
     for one in variants:
         by_text[examples[one.example].text].append(one.sentence.text)
     texts = {text: tuple(dict.fromkeys(found)) for text, found in by_text.items()}
-    runs = run_folds(project, _WithVariants(trainer, texts), plan, work=work)
+    runs = run_folds(project, _WithVariants(trainer, texts), plan, work=work, answers=answers_about(texts))
     read: dict[int, tuple[Parse, dict[str, Parse]]] = {}
     for run in runs:
         judged = plan.judged(run.fold)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from threadpoolctl import threadpool_limits
 
 from turncheck import __version__
+from turncheck.engines.embedded.inputs import nlu_inputs
 from turncheck.engines.embedded.nlu.batch import Batch, Training
 from turncheck.engines.embedded.nlu.duckling_access import DucklingAccess
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
@@ -64,12 +65,13 @@ class EmbeddedNluTrainer:
             return self._fit(project)
 
     def _fit(self, project: Project) -> EmbeddedNluEngine:
-        plan, tokenizer = self._prepare(project)
+        learnt = nlu_inputs(project)
+        plan, tokenizer = self._prepare(project.config, learnt)
         examples = unique_examples(project.nlu.examples)
         texts = [example.text for example in examples]
         batch = Batch.of(texts, [tokenizer.tokenize(text) for text in texts])
         split = LabelSplit.of(plan.tokenizer.parameters)
-        training = Training(project, examples, batch, self.seed, split, self.duckling, self.vectors)
+        training = Training(learnt, examples, batch, self.seed, split, self.duckling, self.vectors)
         components: list[tuple[Step, Component]] = []
         for step in plan.steps if examples else ():
             component = train_step(step, training)
@@ -104,11 +106,12 @@ class EmbeddedNluTrainer:
         Raises:
             UserError: as :meth:`fit`.
         """
-        plan, tokenizer = self._prepare(project)
+        learnt = nlu_inputs(project)
+        plan, tokenizer = self._prepare(project.config, learnt)
         examples = unique_examples(project.nlu.examples)
         batch = Batch.of([one.text for one in examples], [tokenizer.tokenize(one.text) for one in examples])
         split = LabelSplit.of(plan.tokenizer.parameters)
-        training = Training(project, examples, batch, self.seed, split, self.duckling, self.vectors)
+        training = Training(learnt, examples, batch, self.seed, split, self.duckling, self.vectors)
         steps = iter(plan.steps)
         components: list[tuple[Step, Component]] = []
         for old, component in engine.components:
@@ -118,16 +121,17 @@ class EmbeddedNluTrainer:
                 components.append((step, new))
         return replace(engine, components=tuple(components))
 
-    def _prepare(self, project: Project) -> tuple[Plan, Tokenizer]:
-        prepared = self._prepared.get(id(project.config))
-        if prepared is None or prepared[0] is not project.config:
+    def _prepare(self, config: Config, learnt: Project) -> tuple[Plan, Tokenizer]:
+        """Return steps and tokenizer, made once of each configuration."""
+        prepared = self._prepared.get(id(config))
+        if prepared is None or prepared[0] is not config:
             plan = make_plan(
-                project.config,
+                learnt.config,
                 allow_custom_code=self.allow_custom_code,
                 vectors=self.vectors.in_words if self.vectors else None,
             )
-            tokenizer = make_tokenizer(plan.tokenizer, project.root)
-            prepared = self._prepared[id(project.config)] = project.config, plan, tokenizer
+            tokenizer = make_tokenizer(plan.tokenizer, learnt.root)
+            prepared = self._prepared[id(config)] = config, plan, tokenizer
         return prepared[1], prepared[2]
 
 

@@ -56,19 +56,20 @@ def write_ensemble(writer: MemberWriter, ensemble: Ensemble, config: Config) -> 
         members.json(f"policy_{number}", policy.to_json())
 
 
-def read_ensemble(reader: MemberReader) -> Ensemble:
-    """Read what :func:`write_ensemble` wrote.
+def read_ensemble(reader: MemberReader, domain: DialogueDomain | None = None) -> Ensemble:
+    """Read what :func:`write_ensemble` wrote; ``domain`` is the one to act in, where it is not the one that is kept.
 
     Raises:
         UserError: a member is missing.
     """
     members = reader.below(FOLDER)
     shape = members.json("ensemble")
-    domain = DialogueDomain.from_domain(
-        domain_from_json(shape["domain"]),
-        retrieval_intents=shape["retrieval_intents"],
-        bot_texts=tuple(shape["bot_texts"]),
-    )
+    if domain is None:
+        domain = DialogueDomain.from_domain(
+            domain_from_json(shape["domain"]),
+            retrieval_intents=shape["retrieval_intents"],
+            bot_texts=tuple(shape["bot_texts"]),
+        )
     policies = [
         _policy(component, members.json(f"policy_{number}"), domain)
         for number, component in enumerate(components_from_json(shape["components"]))
