@@ -1,9 +1,10 @@
 """Shards, a cluster and the cache: what they cost and spare, in CPU seconds, and that the results are the same.
 
-python benchmarks/scale.py [shards] [cluster] [cache]
+python benchmarks/scale.py [shards] [shards-of-clinic] [cluster] [cache]
 
 CPU seconds of each process with all that it starts, since the wall clock of a shared machine says little. How long a
-run of N shards takes on machines of their own is then the longest shard and the merging one after the other.
+run of N shards takes on machines of their own is then the longest shard and the merging one after the other
+(*speed-up*). Efficiency is by the wall clock of this machine: what a run would take if its cores did nothing twice.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).parents[1]
-PIZZERIA = ROOT / "examples" / "pizzeria"
+PIZZERIA, CLINIC = ROOT / "examples" / "pizzeria", ROOT / "examples" / "clinic"
+CORES = 2
 ALONE = ("--baseline", "none", "--quiet")
 
 EDITS: tuple[tuple[str, str, str, str], ...] = (
@@ -66,35 +69,51 @@ EDITS: tuple[tuple[str, str, str, str], ...] = (
 
 
 def main() -> None:
-    parts: dict[str, Callable[[Path], None]] = {"shards": shards, "cluster": cluster, "cache": cache}
+    parts: dict[str, Callable[[Path], None]] = {
+        "shards": shards,
+        "shards-of-clinic": lambda folder: shards(folder, CLINIC),
+        "cluster": cluster,
+        "cache": cache,
+    }
     for name in sys.argv[1:] or parts:
         with tempfile.TemporaryDirectory() as folder:
             parts[name](Path(folder))
 
 
-def shards(folder: Path) -> None:
-    """One run against two, four and eight shards with their merging."""
-    project = copied(folder)
+def shards(folder: Path, example: Path = PIZZERIA) -> None:
+    """One run against one, two, four and eight shards with their merging, as many at a time as there are cores."""
+    project = copied(folder, example)
+    begin = time.perf_counter()
     one = turncheck("run", project, "--no-cache", *ALONE, "--out", folder / "one")
-    print("\n| shards | CPU s of all | longest | merging | of one run's CPU | speed-up | equal |")
-    print("|---|---|---|---|---|---|---|")
-    print(f"| (one run) | {one:.1f} | {one:.1f} | | 100 % | 1.0 | |", flush=True)
+    alone = time.perf_counter() - begin
+    print(f"\n{example.name}, {CORES} shards at a time")
+    print(
+        "| shards | CPU s of all | longest | merging | of one run's CPU | wall-clock s | efficiency | speed-up | equal |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
+    print(f"| (one run) | {one:.1f} | {one:.1f} | | 100 % | {alone:.1f} | | 1.0 | |", flush=True)
     for number in (1, 2, 4, 8):
         places = [folder / f"{number}-{place}" for place in range(1, number + 1)]
-        each = [
-            turncheck("run", project, "--shard", f"{place}/{number}", "--no-cache", "--quiet", "--out", out)
-            for place, out in enumerate(places, 1)
-        ]
+        begin = time.perf_counter()
+        with ThreadPoolExecutor(CORES) as pool:
+            runs = [
+                ("run", project, "--shard", f"{place}/{number}", "--no-cache", "--quiet", "--out", out)
+                for place, out in enumerate(places, 1)
+            ]
+            each = list(pool.map(lambda run: turncheck(*run), runs))
         merging = turncheck("report", "merge", *places, *ALONE, "--out", folder / f"m{number}")
+        wall = time.perf_counter() - begin
         equal = report_of(folder / f"m{number}") == report_of(folder / "one")
-        total, wall = sum(each) + merging, max(each) + merging
+        total, elsewhere = sum(each) + merging, max(each) + merging
         row = (
             number,
             f"{sum(each):.1f}",
             f"{max(each):.1f}",
             f"{merging:.1f}",
             f"{total / one:.0%}",
-            f"{one / wall:.1f}",
+            f"{wall:.1f}",
+            f"{alone / wall / min(number, CORES):.0%}",
+            f"{one / elsewhere:.1f}",
         )
         print(f"| {' | '.join(map(str, row))} | {equal} |", flush=True)
 
@@ -139,8 +158,8 @@ def cache(folder: Path) -> None:
     print(f"| all | {without:.1f} | {with_cache:.1f} | {1 - with_cache / without:.0%} spared | |")
 
 
-def copied(folder: Path) -> Path:
-    return Path(shutil.copytree(PIZZERIA, folder / "pizzeria"))
+def copied(folder: Path, example: Path = PIZZERIA) -> Path:
+    return Path(shutil.copytree(example, folder / example.name))
 
 
 def report_of(folder: Path) -> bytes:
