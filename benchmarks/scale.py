@@ -87,10 +87,8 @@ def shards(folder: Path, example: Path = PIZZERIA) -> None:
     one = turncheck("run", project, "--no-cache", *ALONE, "--out", folder / "one")
     alone = time.perf_counter() - begin
     print(f"\n{example.name}, {CORES} shards at a time")
-    print(
-        "| shards | CPU s of all | longest | merging | of one run's CPU | wall-clock s | efficiency | speed-up | equal |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|")
+    head = ("shards", "CPU s of all", "longest", "merging", "of one run's", "wall-clock s", "efficiency", "speed-up")
+    print(f"| {' | '.join((*head, 'equal'))} |\n{'|---' * (len(head) + 1)}|")
     print(f"| (one run) | {one:.1f} | {one:.1f} | | 100 % | {alone:.1f} | | 1.0 | |", flush=True)
     for number in (1, 2, 4, 8):
         places = [folder / f"{number}-{place}" for place in range(1, number + 1)]
