@@ -26,11 +26,24 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.batch import Tokens
     from turncheck.project.nlu_data import Example
 
-_ITERATIONS: Final = 3
+_FEWEST_ITERATIONS: Final = 3
 """Measured on SNIPS: ten give 0.1 points more and take three times as long."""
 
-_SMALL: Final = 2000
-"""Below so many sentences time does not matter."""
+_MOST_ITERATIONS: Final = 9
+
+_VISITS: Final = 500_000
+"""How many words are looked at in all iterations together. Many types in short sentences need more than three: of
+HWU64's 54 types in 62,000 words eight find two points of F1 more."""
+
+_BIAS: Final = "bias"
+"""What every word of few sentences has, so that the CRF learns by its weight how frequent each tag is."""
+
+_BIAS_IN_USE: Final = 0.6
+"""How much it counts where entities are looked for. With all of it more entities are missed than words taken for one:
+the tag of most words needs little evidence. Measured on small assistants, this finds up to 6 points more."""
+
+_FEW: Final = 5_000
+"""From so many sentences on, it gains nothing."""
 
 _CACHED_WORDS: Final = 200_000
 _REPEATED: Final = re.compile(r"(.)\1+")
@@ -43,14 +56,27 @@ class WordFeatures:
         self._own: dict[str, tuple[str, ...]] = {}
         self._near: dict[tuple[str, int], tuple[str, ...]] = {}
 
-    def sequence(self, words: Sequence[str], intent: str | None, entity_tags: Sequence[str] | None) -> Any:
-        """Return CRFsuite's item sequence; ``entity_tags`` are given to the taggers of roles and groups."""
+    def sequence(
+        self,
+        words: Sequence[str],
+        intent: str | None,
+        entity_tags: Sequence[str] | None,
+        *,
+        bias: float = _BIAS_IN_USE,
+    ) -> Any:
+        """Return CRFsuite's item sequence; ``entity_tags`` are given to the taggers of roles and groups.
+
+        ``bias`` is the value of what all words have. A tagger that was trained without it does not look at it.
+        """
         from pycrfsuite import ItemSequence
 
         written = [encodable(word) for word in words]
         guess = None if intent is None else encodable(intent)
         known = None if entity_tags is None else [encodable(tag) for tag in entity_tags]
-        return ItemSequence(list(self._describe(written, guess, known)))
+        described = self._describe(written, guess, known)
+        if known is not None or not bias:
+            return ItemSequence(list(described))
+        return ItemSequence([{**dict.fromkeys(features, 1.0), _BIAS: bias} for features in described])
 
     def _describe(
         self, words: Sequence[str], intent: str | None, entity_tags: Sequence[str] | None
@@ -147,12 +173,15 @@ class EntityModel:
             return None
         pieces = _held_out(tags["entity"], seed)
         words = WordFeatures()
-        parameters = {"max_iterations": _ITERATIONS if len(examples) > _SMALL else 3 * _ITERATIONS}
+        parameters = {"max_iterations": _iterations(sum(len(one.words) for one in tokens))}
+        bias = 1.0 if len(examples) < _FEW else 0.0
         trained: dict[Attribute, list[SequenceTagger]] = {}
         for attribute, of_all in tags.items():
             sequences = (
                 (
-                    words.sequence(tokens[row].words, intents[row], tags["entity"][row] if trained else None),
+                    words.sequence(
+                        tokens[row].words, intents[row], tags["entity"][row] if trained else None, bias=bias
+                    ),
                     of_all[row],
                 )
                 for row in range(len(examples))
@@ -253,6 +282,10 @@ class _Judged:
     def confidences(self) -> dict[Attribute, EntityConfidence]:
         """Fit what marginals mean."""
         return {name: EntityConfidence.fit(self.marginals[name], self.right[name]) for name in ATTRIBUTES}
+
+
+def _iterations(words: int) -> int:
+    return max(_FEWEST_ITERATIONS, min(_MOST_ITERATIONS, _VISITS // max(1, words)))
 
 
 def _held_out(tags: Sequence[Sequence[str]], seed: int) -> list[frozenset[int]]:
