@@ -42,4 +42,4 @@ def test_a_fault_of_ours_is_shown_whole(monkeypatch: pytest.MonkeyPatch, capsys:
     assert cli.run_command_line(["run"]) == 2
     said = capsys.readouterr().err
     assert "RuntimeError: out of joint" in said
-    assert "Please report it" in said
+    assert "please report it" in said

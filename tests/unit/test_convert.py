@@ -75,7 +75,7 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nlu_data_keep_their_comments_and_files_of_one_name_stay_apart(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["data", "convert", "nlu", "--out", "new", "--check"]) == 0
-    assert "Checked: what is read" in capsys.readouterr().out
+    assert "Checked: the converted files say the same" in capsys.readouterr().out
     written = {path.name: path.read_text() for path in Path("new").iterdir()}
     assert sorted(written) == ["data_nlu.yml", "nlu.yml"]
     assert any(text.startswith("# how people greet\n") for text in written.values())

@@ -56,7 +56,7 @@ def test_an_archive_without_a_report_holds_none() -> None:
         (packed((link("report.json"), b"/etc/passwd")), "link"),
         (packed(("report.json", b"{}")), "not a report"),
         (packed(("report.json", b'{"schema": "turncheck/report/v9"}')), "schema"),
-        (packed(("report.json", CONTENT), method=zipfile.ZIP_LZMA), "packed"),
+        (packed(("report.json", CONTENT), method=zipfile.ZIP_LZMA), "compressed"),
         (packed(*[(f"{n}/report.json", CONTENT) for n in range(51)]), "more than 50"),
         (io.BytesIO(b""), "not a zip"),
         (io.BytesIO(b"PK\x03\x04 and no more"), "not a zip"),

@@ -342,7 +342,7 @@ def test_sentences_are_parsed_from_an_export(capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["train", "nlu"], "no model of its own"),
+        (["train", "nlu"], "has no model here"),
         (["test", "nlu", "--engine", "rasa", "--rasa-url", "http://127.0.0.1:9"], "runs Rasa projects"),
         (["test", "nlu", "--model", "x.tar.gz"], "--model"),
         (["shell"], "run on the platform alone"),
