@@ -65,6 +65,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/nlu.py
 	$(BIN)/python benchmarks/small_data.py
 	$(BIN)/python benchmarks/languages.py
+	$(BIN)/python benchmarks/few_shot.py
 	$(BIN)/python benchmarks/training_growth.py
 	$(BIN)/python benchmarks/cross_validation.py
 	$(BIN)/python benchmarks/dialogue.py

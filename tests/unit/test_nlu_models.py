@@ -16,10 +16,12 @@ from sklearn.svm import LinearSVC
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, BestAnswer, fit_factor
 from turncheck.engines.embedded.nlu.classifiers import softmax
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
+from turncheck.engines.embedded.nlu.feature_rows import FeatureRows
 from turncheck.engines.embedded.nlu.intent_model import IntentModel
 from turncheck.engines.embedded.nlu.linear import LabelSplit, LinearModel
 from turncheck.engines.embedded.nlu.neighbours import TrainingSentences
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures
+from turncheck.engines.embedded.nlu.sentence_features import SentenceFeatures
 from turncheck.engines.embedded.nlu.small_svm import fit_small
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.location import Location
@@ -71,7 +73,8 @@ def test_the_small_solver_finds_what_scikit_learn_finds() -> None:
     features, rows = NgramFeatures.fit(TEXTS)
     names = sorted(set(LABELS))
     truth = np.array([names.index(label) for label in LABELS])
-    weights, intercepts = fit_small(rows, truth, len(names), 0.5, tolerance=1e-4)
+    of_rows = fit_small(rows.products().astype(np.float64), truth, len(names), 0.5, tolerance=1e-4)
+    weights, intercepts = rows.weighted_sums(of_rows), of_rows.sum(axis=0)
     theirs = LinearSVC(multi_class="crammer_singer", C=0.5, tol=1e-5, max_iter=100_000).fit(rows.to_scipy(), truth)
     queries = features.transform(["my new card", "good money", "zzz"])
     assert np.allclose(queries.times(weights) + intercepts, theirs.decision_function(queries.to_scipy()), atol=1e-3)
@@ -79,9 +82,9 @@ def test_the_small_solver_finds_what_scikit_learn_finds() -> None:
 
 def test_few_and_many_sentences_of_two_labels_score_both() -> None:
     labels = ["a" if label == "greet" else "b" for label in LABELS]
-    _, rows = NgramFeatures.fit(TEXTS)
+    rows = FeatureRows(NgramFeatures.fit(TEXTS)[1])
     few = LinearModel.fit(rows, labels, seed=0)
-    many = LinearModel.fit(rows.take(np.tile(np.arange(len(TEXTS)), 30)), labels * 30, seed=0)
+    many = LinearModel.fit(rows.take(np.tile(np.arange(len(TEXTS)), 80)), labels * 80, seed=0)
     for model in (few, many):
         scores = model.scores(rows)
         assert scores.shape == (len(TEXTS), 2)
@@ -92,7 +95,7 @@ def test_a_combination_is_scored_by_its_parts() -> None:
     both = [("hello, where is my card", "greet+card"), ("hi, my card is not here", "greet+card")]
     both += [("good morning, send me money", "greet+transfer"), ("hello hello, transfer money", "greet+transfer")]
     texts, labels = TEXTS + [text for text, _ in both], LABELS + [label for _, label in both]
-    features, rows = NgramFeatures.fit(texts)
+    features, rows = SentenceFeatures.fit(texts, None, few=False)
     model = LinearModel.fit(rows, labels, 0, LabelSplit("+"))
     best = model.scores(features.transform(["good evening, where is the card", "hello, transfer money abroad"])).argmax(
         axis=1

@@ -51,7 +51,7 @@ class KoreNluTrainer:
         if dialogs:
             model = IntentModel.train(texts, labels, self.seed, vectors=self.vectors)
             if any(one.entities for one in dialogs):  # entities alone are learnt with what their sentence may mean
-                guessed += out_of_fold_labels(model.features, texts, labels, self.seed)
+                guessed += out_of_fold_labels(texts, labels, self.seed, vectors=self.vectors)
         tokens = [tokenizer.tokenize(text) for text in texts]
         return KoreNluEngine(
             info=EngineInfo(

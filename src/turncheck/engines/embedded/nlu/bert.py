@@ -89,14 +89,20 @@ class BertEncoder:
         return int(self.words.shape[1])
 
     def encode(self, tokens: Sequence[Sequence[int]]) -> Floats:
-        """Encode sentences of one and the same number of tokens; shape (sentences, width)."""
+        """Encode sentences of one and the same number of tokens, at two levels; shape (sentences, 2, width).
+
+        The first is the last layer's vector, which is the model's own; the second the mean over the layers before it
+        (but for the lowest third) of their tokens' mean, of length 1 each and then together.
+        """
         numbers = np.array(tokens)
         states = self._normalized(self.words[numbers] + self.positions[: numbers.shape[1]], self.norm)
-        for layer in self.layers:
+        below = np.zeros((len(numbers), self.width), dtype=np.float32)
+        for number, layer in enumerate(self.layers):
+            if number >= len(self.layers) // 3:
+                below += _of_length_1(states.mean(axis=1))
             states = self._through(layer, states)
-        pooled = states[:, 0] if self.of_first_token else states.mean(axis=1)
-        vectors: Floats = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
-        return vectors
+        own = states[:, 0] if self.of_first_token else states.mean(axis=1)
+        return np.stack([_of_length_1(own), _of_length_1(below)], axis=1)
 
     def _through(self, layer: _Layer, states: Floats) -> Floats:
         """Self-attention, then the feed-forward part; each is added to what went in, and normalized."""
@@ -117,6 +123,11 @@ class BertEncoder:
         scaled = centred / np.sqrt(variance + np.float32(self.epsilon)) * norm[0] + norm[1]
         normalized: Floats = scaled.astype(np.float32, copy=False)
         return normalized
+
+
+def _of_length_1(vectors: Floats) -> Floats:
+    scaled: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-30))
+    return scaled
 
 
 def _linear(states: Floats, matrix: tuple[Floats, Floats]) -> Floats:

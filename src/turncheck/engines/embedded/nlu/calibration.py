@@ -27,6 +27,12 @@ _RIDGE: Final = 3.0
 _JUDGED: Final = 300
 """How many sentences a calibration is fitted to."""
 
+_POOL_PRIOR: Final = 5.0
+"""The same of the assumption that several models' scores have equal shares."""
+
+_NEWTON_STEPS: Final = 20
+_SMALL_STEP: Final = 1e-3
+
 _FEWEST: Final = 100
 """The logistic model is fitted to so many judged sentences or more; of fewer it would only learn their average."""
 
@@ -46,24 +52,51 @@ class Judged:
         return np.asarray(self.scores.argmax(axis=1) == self.truth)
 
 
-def fit_factor(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> float:
+def fit_factor(scores: NDArray[np.float64], right: NDArray[np.bool_], typical: float = UNCALIBRATED) -> float:
     """Find the factor on scores with which the highest softmax probability best says whether the answer is right.
 
     ``scores`` has a row a sentence, ``right`` says where its highest score is that of the true label; it is not where
     the model does not know the true label. What is minimized is the log loss of that statement. Temperature scaling
     (Guo et al. 2017, "On Calibration of Modern Neural Networks") for the answer given rather than for the true label,
     since labels that were never seen must lower the confidence, too. Few sentences are drawn towards
-    :data:`UNCALIBRATED`. A score of ``-inf`` is a label the model did not know.
+    the factor that is ``typical`` of such scores. A score of ``-inf`` is a label the model did not know.
     """
     known = np.where(np.isfinite(scores), scores, -1e6)
 
     def loss(log_factor: float) -> float:
         confidence = softmax(known * math.exp(log_factor)).max(axis=1)
         stated = np.where(right, confidence, 1 - confidence)
-        away = log_factor - math.log(UNCALIBRATED)
+        away = log_factor - math.log(typical)
         return float(-np.log(stated + 1e-6).sum()) + _PRIOR * away * away
 
     return math.exp(_minimum(loss, -2.0, 5.0))
+
+
+def fit_factors(judged: Sequence[Judged], typical: Sequence[float]) -> list[float]:
+    """Find factors on the scores of several models with which the softmax of their sum best says what is right.
+
+    All have judged the same sentences. First the factors are weighed against one another by the log loss of the true
+    labels, convex in them (a logarithmic opinion pool, Genest and Zidek 1986), and drawn towards equal shares of what
+    is ``typical`` of each model's scores; none is negative. Then the sum is calibrated by :func:`fit_factor`.
+    """
+    truth, count, models = judged[0].truth, len(judged[0].truth), len(judged)
+    each = np.arange(count)
+    scores = np.array([one.scores * factor for one, factor in zip(judged, typical, strict=True)])
+    shares = np.full(models, 1 / models)
+    for _ in range(_NEWTON_STEPS if models > 1 else 0):
+        stated = softmax(np.tensordot(shares, scores, 1))
+        means = (scores * stated).sum(axis=2)
+        slope = (means - scores[:, each, truth]).sum(axis=1) + _POOL_PRIOR * models * (models * shares - 1)
+        spread = np.einsum("kij,ij,lij->kl", scores, stated, scores, optimize=True) - means @ means.T
+        step = np.linalg.solve(spread + _POOL_PRIOR * models**2 * np.eye(models), slope)
+        shares = np.maximum(shares - step, 0.0)
+        if np.abs(step).max() < _SMALL_STEP:
+            break
+    if not shares.any():
+        shares = np.full(models, 1 / models)
+    pooled = np.tensordot(shares, scores, 1)
+    factor = fit_factor(pooled, pooled.argmax(axis=1) == truth, typical=1.0)
+    return [float(factor * share * one) for share, one in zip(shares, typical, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ class DietStandIn:
             if intents is not None:
                 for row, label in zip(
                     rows,
-                    out_of_fold_labels(intents.features, texts, labels, training.seed, training.label_split),
+                    out_of_fold_labels(texts, labels, training.seed, training.label_split, training.vectors),
                     strict=True,
                 ):
                     guessed[row] = label

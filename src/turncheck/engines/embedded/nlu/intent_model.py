@@ -1,6 +1,7 @@
 """The stand-in's intent classifier: a linear multi-class SVM (Crammer and Singer) with calibrated confidences.
 
-Where sentences are few, a second classifier has a say: see :mod:`.second_opinion`.
+Where sentences are few, the names of intents are sentences, too (:mod:`.few_sentences`), and a second classifier has a
+say (:mod:`.second_opinion`).
 """
 
 from __future__ import annotations
@@ -13,8 +14,18 @@ import numpy as np
 
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, BestAnswer, Judged, fit_factor, held_out
 from turncheck.engines.embedded.nlu.classifiers import softmax
+from turncheck.engines.embedded.nlu.few_sentences import (
+    COST_OF_NGRAMS,
+    in_words,
+    learn,
+    machine,
+    regression,
+    regression_of_varied,
+    suits,
+    wants_second,
+)
 from turncheck.engines.embedded.nlu.linear import LinearModel
-from turncheck.engines.embedded.nlu.second_opinion import MOST_SENTENCES, SecondOpinion, count, fit_linear
+from turncheck.engines.embedded.nlu.second_opinion import SecondOpinion, count
 from turncheck.engines.embedded.nlu.sentence_features import SentenceFeatures
 from turncheck.engines.embedded.nlu.small_svm import MOST_ROWS
 
@@ -24,8 +35,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+    from turncheck.engines.embedded.nlu.feature_rows import FeatureRows
     from turncheck.engines.embedded.nlu.linear import LabelSplit
-    from turncheck.engines.embedded.nlu.ngrams import SparseRows
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
 
 
@@ -62,36 +73,51 @@ class IntentModel:
 
         With ``split`` labels are read as combinations: see :meth:`.LinearModel.fit`.
         """
-        features, rows = SentenceFeatures.fit(texts, vectors)
+        if split is None and suits(labels):
+            return cls._train_few(texts, labels, seed, vectors)
+        features, rows = SentenceFeatures.fit(texts, vectors, few=False)
         rows = _ready(rows)
         linear = LinearModel.fit(rows, labels, seed, split)
-        counts = Counter(labels)
-        shares = tuple(counts[name] / len(labels) for name in linear.names)
-        judged = _judged(rows, labels, seed, lambda some, of_some: LinearModel.fit(some, of_some, seed, split))
+        shares = _shares(linear.names, labels)
+        pieces = held_out(len(labels), seed)
+        judged = _judged(rows, labels, pieces, lambda some, of_some: LinearModel.fit(some, of_some, seed, split))
         if judged is None:
             return cls(features, linear, UNCALIBRATED, shares)
         factor = fit_factor(judged.scores, judged.right)
-        if linear.composition is not None:
-            return cls(features, linear, factor, shares, BestAnswer.fit(judged.scores, judged.right))
-        if len(texts) > MOST_SENTENCES or vectors is not None:
-            return cls(features, linear, factor, shares)
-        columns, plain = count(texts)
-        plain = plain.with_products()
-        second = SecondOpinion(columns, fit_linear(plain, labels))
-        if (judged_too := _judged(plain, labels, seed, fit_linear)) is not None:
-            second = second.calibrated(softmax(np.maximum(judged.scores, -1e6) * factor), judged_too)
-        return cls(features, linear, factor, shares, second=second)
+        best = BestAnswer.fit(judged.scores, judged.right) if linear.composition is not None else None
+        return cls(features, linear, factor, shares, best)
+
+    @classmethod
+    def _train_few(
+        cls, texts: Sequence[str], labels: Sequence[str], seed: int, vectors: SentenceVectors | None
+    ) -> Self:
+        """Fit two classifiers to sentences and names of intents, and factors on their scores."""
+        names = sorted(set(labels))
+        every = [*texts, *map(in_words, names)]
+        features, rows = SentenceFeatures.fit(every, vectors, few=True)
+        shares = _shares(names, labels)
+        if vectors is not None:
+            (first, other), factors = learn([machine(rows), regression_of_varied(rows.of_vectors())], labels, seed)
+            return cls(features, first.added(other, factors), 1.0, shares)
+        if not wants_second(labels):
+            (first,), (factor,) = learn([machine(rows)], labels, seed)
+            return cls(features, first, factor, shares)
+        columns, counts = count(every)
+        views = machine(rows), regression(rows, COST_OF_NGRAMS), regression(counts)
+        (first, other, of_counts), (*factors, last) = learn(views, labels, seed)
+        return cls(features, first.added(other, factors), 1.0, shares, second=SecondOpinion(columns, of_counts, last))
 
     def confidences(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Confidences, shape (texts, intents)."""
         rows = self.features.transform(texts)
         scores = self.linear.scores(rows).astype(np.float64)
-        confidences = softmax(scores * self.factor)
+        pooled = scores * self.factor
+        if self.second is not None:
+            pooled = pooled + self.second.scores(texts)
+        confidences = softmax(pooled)
         if self.best is not None:
             confidences = self.best.applied(confidences, scores)
-        if self.second is not None:
-            confidences = self.second.blended(confidences, texts)
-        confidences[np.diff(rows.starts) == 0] = self.shares
+        confidences[rows.empty] = self.shares
         return confidences
 
     def save(self, members: MemberWriter) -> None:
@@ -121,24 +147,29 @@ class IntentModel:
         return cls(features, linear, calibration["factor"], tuple(calibration["shares"]), best, second)
 
 
-def _ready(rows: SparseRows) -> SparseRows:
+def _ready(rows: FeatureRows) -> FeatureRows:
     """Few rows get their products here, once for all models that see parts of them."""
     return rows.with_products() if len(rows) <= MOST_ROWS else rows
 
 
-def _judged(
-    rows: SparseRows, labels: Sequence[str], seed: int, fit: Callable[[SparseRows, Sequence[str]], LinearModel]
-) -> Judged | None:
-    """Judge models on sentences they have not seen.
+def _shares(names: Sequence[str], labels: Sequence[str]) -> tuple[float, ...]:
+    counts = Counter(labels)
+    return tuple(counts[name] / len(labels) for name in names)
 
-    The same sentences for the same labels and seed; ``None`` where no model can be fitted.
-    """
+
+def _judged(
+    rows: FeatureRows,
+    labels: Sequence[str],
+    pieces: Sequence[NDArray[np.int64]],
+    fit: Callable[[FeatureRows, Sequence[str]], LinearModel],
+) -> Judged | None:
+    """Judge models on sentences they have not seen; ``None`` where no model can be fitted."""
     count = len(labels)
     names = sorted(set(labels))
     column = {name: index for index, name in enumerate(names)}
     scores: list[NDArray[np.float64]] = []
     truth: list[int] = []
-    for piece in held_out(count, seed):
+    for piece in pieces:
         kept = np.setdiff1d(np.arange(count), piece)
         kept_labels = [labels[int(row)] for row in kept]
         if len(set(kept_labels)) < 2 or not len(piece):
@@ -152,14 +183,18 @@ def _judged(
 
 
 def out_of_fold_labels(
-    features: SentenceFeatures, texts: Sequence[str], labels: Sequence[str], seed: int, split: LabelSplit | None = None
+    texts: Sequence[str],
+    labels: Sequence[str],
+    seed: int,
+    split: LabelSplit | None = None,
+    vectors: SentenceVectors | None = None,
 ) -> list[str]:
-    """Predict each sentence's intent by a model that was trained without it (two folds).
+    """Predict each sentence's intent by a support vector machine that was trained without it (two folds).
 
     What learns from predicted intents must see them as wrong in training as they will be later. The vocabulary is the
     one of all sentences, which tells nothing of the labels.
     """
-    rows = _ready(features.transform(texts))
+    rows = _ready(SentenceFeatures.fit(texts, vectors, few=False)[1])
     halves = np.random.default_rng(seed).permutation(len(labels)) % 2
     predicted = list(labels)
     for half in (0, 1):

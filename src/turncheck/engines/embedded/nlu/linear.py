@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
-    from turncheck.engines.embedded.nlu.ngrams import SparseRows
+    from turncheck.engines.embedded.nlu.feature_rows import FeatureRows
 
-_PENALTY: Final = 0.5
+PENALTY: Final = 0.5
 _TOLERANCE: Final = 0.03
 _PARTS_PENALTY: Final = 2.0
 
@@ -55,7 +55,7 @@ class LinearModel:
     """Shape (parts, labels), 1 where a label has the part; ``None`` where labels are plain."""
 
     @classmethod
-    def fit(cls, features: SparseRows, labels: Sequence[str], seed: int, split: LabelSplit | None = None) -> Self:
+    def fit(cls, features: FeatureRows, labels: Sequence[str], seed: int, split: LabelSplit | None = None) -> Self:
         """Fit Crammer and Singer's multi-class SVM.
 
         With ``split``, and labels that share parts, an SVM is fitted for each part instead. The margin of a part is
@@ -72,12 +72,17 @@ class LinearModel:
         column = {name: index for index, name in enumerate(names)}
         truth = np.array([column[label] for label in labels])
         if len(labels) <= MOST_ROWS:
-            return cls(names, *fit_small(features, truth, len(names), _PENALTY))
-        return cls(names, *_fit_svm(features.to_scipy(), truth, seed, multi_class="crammer_singer", C=_PENALTY))
+            return cls._fit_small(features.with_products(), truth, names)
+        return cls(names, *_fit_svm(features.to_scipy(), truth, seed, multi_class="crammer_singer", C=PENALTY))
+
+    @classmethod
+    def _fit_small(cls, features: FeatureRows, truth: NDArray[np.int64], names: tuple[str, ...]) -> Self:
+        duals = fit_small(features.known_products, truth, len(names), PENALTY)
+        return cls(names, features.weighted_sums(duals), duals.sum(axis=0).astype(np.float32))
 
     @classmethod
     def _fit_parts(
-        cls, features: SparseRows, labels: Sequence[str], names: tuple[str, ...], seed: int, split: LabelSplit
+        cls, features: FeatureRows, labels: Sequence[str], names: tuple[str, ...], seed: int, split: LabelSplit
     ) -> Self:
         parts = sorted({part for name in names for part in split.parts(name)})
         composition = np.array([[part in split.parts(name) for name in names] for part in parts], dtype=np.float32)
@@ -92,12 +97,19 @@ class LinearModel:
                 weights[:, index], intercepts[index] = of_two[:, 1] - of_two[:, 0], at[1] - at[0]
         return cls(names, weights, intercepts, composition)
 
-    def scores(self, features: SparseRows) -> NDArray[np.float32]:
+    def scores(self, features: FeatureRows) -> NDArray[np.float32]:
         """Scores, shape (rows, labels)."""
         scores = features.times(self.weights) + self.intercepts
         if self.composition is not None:
             scores = scores @ self.composition
         return scores.astype(np.float32, copy=False)
+
+    def added(self, other: LinearModel, factors: Sequence[float]) -> LinearModel:
+        """Add the scores of two models of the same features and labels, each by its factor."""
+        own, its = np.float32(factors[0]), np.float32(factors[1])
+        return LinearModel(
+            self.names, own * self.weights + its * other.weights, own * self.intercepts + its * other.intercepts
+        )
 
     def save(self, members: MemberWriter) -> None:
         """Write names and weights."""

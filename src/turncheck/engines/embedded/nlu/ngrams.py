@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,8 +40,6 @@ class SparseRows:
     columns: NDArray[np.int32]
     values: NDArray[np.float32]
     width: int
-    products: NDArray[np.float32] | None = None
-    """Each row times each, shape (rows, rows), where they are known."""
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -57,34 +55,39 @@ class SparseRows:
         lengths = self.starts[rows + 1] - self.starts[rows]
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         positions = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], lengths)
-        products = None if self.products is None else self.products[np.ix_(rows, rows)]
-        return SparseRows(starts, self.columns[positions], self.values[positions], self.width, products)
+        return SparseRows(starts, self.columns[positions], self.values[positions], self.width)
 
-    def with_products(self) -> SparseRows:
-        """The same with each row times each, which subsets take along: models of parts of the rows need them again."""
-        if self.products is not None:
-            return self
-        return SparseRows(self.starts, self.columns, self.values, self.width, self.times(self._by_column()))
+    def emptied(self) -> SparseRows:
+        """As many rows and columns, without values."""
+        return SparseRows(np.zeros_like(self.starts), self.columns[:0], self.values[:0], self.width)
 
-    def _by_column(self) -> NDArray[np.float32]:
-        """A dense matrix of shape (width, rows)."""
-        dense = np.zeros((self.width, len(self)), dtype=np.float32)
-        dense[self.columns, self.row_of] = self.values
-        return dense
+    def products(self) -> NDArray[np.float32]:
+        """Multiply each row by each, shape (rows, rows)."""
+        products = np.zeros((len(self), len(self)), dtype=np.float32)
+        for _, block in self._dense_blocks():
+            products += block @ block.T
+        return products
 
     def weighted_sums(self, weights: NDArray[np.float64]) -> NDArray[np.float32]:
         """Sum the rows, each by its weight, for each column of ``weights`` (rows, outputs); (width, outputs)."""
-        order = np.argsort(self.columns, kind="stable")
-        starts = np.concatenate([[0], np.cumsum(np.bincount(self.columns, minlength=self.width))]).astype(np.int64)
-        turned = SparseRows(starts, self.row_of[order].astype(np.int32), self.values[order], len(self))
-        return turned.times(weights.astype(np.float32))
+        sums = np.empty((self.width, weights.shape[1]), dtype=np.float32)
+        of_rows = weights.astype(np.float32)
+        for first, block in self._dense_blocks():
+            sums[first : first + block.shape[1]] = block.T @ of_rows
+        return sums
 
-    @classmethod
-    def of_dense(cls, values: NDArray[np.float32]) -> Self:
-        """Take a dense matrix of shape (rows, width)."""
-        count, width = values.shape
-        columns = np.tile(np.arange(width, dtype=np.int32), count)
-        return cls(np.arange(count + 1, dtype=np.int64) * width, columns, values.ravel(), width)
+    def _dense_blocks(self) -> Iterator[tuple[int, NDArray[np.float32]]]:
+        """Some columns at a time, dense: the first one's number, and a matrix of shape (rows, some).
+
+        Few rows are multiplied so several times as fast as by the terms that they share.
+        """
+        order = np.argsort(self.columns, kind="stable")
+        columns, rows, values = self.columns[order], self.row_of[order], self.values[order]
+        for first in range(0, self.width, _COLUMNS):
+            inner = slice(*np.searchsorted(columns, (first, first + _COLUMNS)))
+            block = np.zeros((len(self), min(_COLUMNS, self.width - first)), dtype=np.float32)
+            block[rows[inner], columns[inner] - first] = values[inner]
+            yield first, block
 
     def times(self, weights: NDArray[np.float32]) -> NDArray[np.float32]:
         """Multiply by a dense matrix of shape (width, outputs); returns (rows, outputs)."""
@@ -113,6 +116,9 @@ class SparseRows:
 
 _BLOCK: Final = 2_000_000
 """Products held in memory at a time."""
+
+_COLUMNS: Final = 2048
+"""Columns that are made dense at a time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ _LIBRARIES: Final = ("safetensors", "tokenizers")
 _MEMBER: Final = "vectors"
 _CACHED: Final = "models--"
 _BATCH: Final = 32
-_KEPT: Final = 100_000
+_KEPT: Final = 50_000
 """So many texts' vectors are kept, 150 MB; those of further ones are computed whenever they are asked for."""
 
 
@@ -141,6 +141,14 @@ class SentenceVectors:
         Raises:
             UserError: the model's files cannot be read.
         """
+        return self.of_levels(texts)[:, 0]
+
+    def of_levels(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of ``texts`` at both levels of the encoder, shape (texts, 2, width).
+
+        Raises:
+            UserError: as :meth:`of`.
+        """
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         found = dict(zip(new, _encoded(self.folder, new), strict=True)) if new else {}
         for text in new[: max(0, _KEPT - len(self._known))]:
@@ -225,7 +233,7 @@ def _encoded(folder: Path, texts: Sequence[str]) -> NDArray[np.float32]:
         tokens.append(tokenizer.encode(sound).ids)
         by_length.setdefault(len(tokens[-1]), []).append(row)
     batches = [rows[start : start + _BATCH] for rows in by_length.values() for start in range(0, len(rows), _BATCH)]
-    vectors = np.empty((len(texts), encoder.width), dtype=np.float32)
+    vectors = np.empty((len(texts), 2, encoder.width), dtype=np.float32)
 
     def encode(rows: list[int]) -> None:
         vectors[rows] = encoder.encode([tokens[row] for row in rows])

@@ -17,10 +17,8 @@ from turncheck.engines.embedded.nlu.classifiers import softmax
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from turncheck.engines.embedded.nlu.ngrams import SparseRows
-
 _STEPS: Final = 100
-_MEMORY: Final = 10
+_MEMORY: Final = 6
 _HALVINGS: Final = 30
 _TYPICAL_CURVATURE: Final = 0.01
 """What the second derivative of a sentence's loss is on the way, times the number of labels: it only sets the pace."""
@@ -31,9 +29,11 @@ Objective = tuple[float, Floats]
 
 
 def fit_small_logistic(
-    rows: SparseRows, truth: NDArray[np.int64], labels: int, tolerance: float = 0.2
-) -> tuple[Floats, Floats]:
-    """Return weights (width, labels) and intercepts (labels,) for rows whose labels are ``truth``.
+    products: NDArray[np.float64], truth: NDArray[np.int64], labels: int, tolerance: float = 0.2
+) -> tuple[NDArray[np.float64], Floats]:
+    """Return the weights of rows, shape (rows, labels), that sum up to the weights of features, and the intercepts.
+
+    ``products`` are those of each row with each, ``truth`` the rows' labels.
 
     Each label must occur. Sentences weigh as much as their label is rare; what the weights' squares cost is
     scikit-learn's ``C=1``; ``tolerance`` is the largest slope that is left, in the shortened directions.
@@ -41,17 +41,17 @@ def fit_small_logistic(
     The sentences are turned into their principal directions, of which there are no more than sentences, and each
     direction is shortened until the loss is about as curved along it as along the others: a third of the steps.
     """
-    rows = rows.with_products()
-    spread, directions = np.linalg.eigh(np.asarray(rows.products, dtype=np.float64))
-    kept = spread > spread[-1] * 1e-9
+    count = len(truth)
+    spread, directions = np.linalg.eigh(products.astype(np.float32))
+    kept = spread > spread[-1] * 1e-6
     spread, directions = spread[kept], directions[:, kept]
     curvature = _TYPICAL_CURVATURE / labels
-    paces = np.append(np.sqrt(1 + curvature * spread), np.sqrt(curvature * len(rows)))
-    inputs = (np.column_stack([directions * np.sqrt(spread), np.ones(len(rows))]) / paces).astype(np.float32)
+    paces = np.append(np.sqrt(1 + curvature * spread), np.sqrt(curvature * count))
+    inputs = (np.column_stack([directions * np.sqrt(spread), np.ones(count)]) / paces).astype(np.float32)
     costs = (1 / paces**2)[:, None].astype(np.float32)
     costs[-1] = 0  # the intercepts cost nothing
-    of_sentence = (len(truth) / labels / np.bincount(truth, minlength=labels))[truth].astype(np.float32)
-    each = np.arange(len(truth))
+    of_sentence = (count / labels / np.bincount(truth, minlength=labels))[truth].astype(np.float32)
+    each = np.arange(count)
 
     def objective(flat: Floats) -> Objective:
         weights = flat.reshape(-1, labels)
@@ -65,7 +65,7 @@ def fit_small_logistic(
 
     found = _minimum(objective, np.zeros(inputs.shape[1] * labels, dtype=np.float32), tolerance).reshape(-1, labels)
     found = found.astype(np.float64) / paces[:, None]
-    return rows.weighted_sums((directions / np.sqrt(spread)) @ found[:-1]), found[-1].astype(np.float32)
+    return (directions / np.sqrt(spread)) @ found[:-1], found[-1].astype(np.float32)
 
 
 def _minimum(objective: Callable[[Floats], Objective], at: Floats, tolerance: float) -> Floats:

@@ -1,0 +1,173 @@
+"""The intent classifiers of few sentences: several over Gram matrices, whose scores are added.
+
+Where an intent has a handful of sentences, its name is one more of them. One classifier is the support vector
+machine that many sentences have, over all features. Beside it are logistic regressions: over tf-idf, and over plain
+counts of words and characters, as Rasa's LogisticRegressionClassifier is behind its default featurizers (what is short,
+and how short, shows in counts and not in tf-idf); with sentence vectors over those alone. How much each has to say is
+fitted to the project's own sentences, judged by models that have not seen them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, Judged, fit_factors
+from turncheck.engines.embedded.nlu.linear import PENALTY, LinearModel
+from turncheck.engines.embedded.nlu.small_logistic import fit_small_logistic
+from turncheck.engines.embedded.nlu.small_svm import fit_small
+
+if TYPE_CHECKING:
+    from turncheck.engines.embedded.nlu.feature_rows import FeatureRows
+
+MOST_SENTENCES: Final = 1600
+"""Of more sentences than so many the machine alone knows as much, and the cube would cost more."""
+
+_JUDGED: Final = 150
+"""How many sentences, or more, factors are fitted to, where there are so many."""
+
+_MOST_JUDGED: Final = 300
+
+_FEWEST_OF_INTENT: Final = 2
+"""Of intents with fewer sentences on average their names would teach as much as the sentences."""
+
+_FEWEST_FOR_SECOND: Final = 4
+"""Of fewer sentences an intent on average the second classifier says little, and hundreds of intents take long."""
+
+_VARIATION: Final = 0.01
+"""How small a share of all variation within intents still counts for nothing."""
+
+_COST_OF_VECTORS: Final = 5.0
+"""What an error costs beside the squares of the weights: scikit-learn's C."""
+
+COST_OF_NGRAMS: Final = 10.0
+"""The same of tf-idf."""
+
+_WORD_BORDERS: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
+
+Floats = NDArray[np.float64]
+Solver = Callable[[Floats, NDArray[np.int64], int], tuple[Floats, Floats]]
+"""Products of rows, the rows' labels, their number → weights of rows (rows, labels), and intercepts."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Sentences, and behind them the names of intents, as a classifier sees them."""
+
+    rows: FeatureRows
+    solve: Solver
+    typical: float
+    """The factor that its scores need for confidences, as a rule."""
+
+    def learnt(self, truth: NDArray[np.int64], names: tuple[str, ...]) -> LinearModel:
+        """Learn from all of them."""
+        weights, intercepts = self.solve(self.rows.known_products, truth, len(names))
+        return LinearModel(names, self.rows.weighted_sums(weights), intercepts.astype(np.float32))
+
+    def judged(self, truth: NDArray[np.int64], labels: int, pieces: Sequence[NDArray[np.int64]]) -> Judged:
+        """Judge each piece of the sentences by what is learnt from the others and the names."""
+        scores = []
+        for piece in pieces:
+            kept = np.setdiff1d(np.arange(len(truth)), piece)
+            weights, intercepts = self.solve(self.rows.known_products[np.ix_(kept, kept)], truth[kept], labels)
+            scores.append(self.rows.known_products[np.ix_(piece, kept)] @ weights + intercepts)
+        return Judged(np.concatenate(scores), truth[np.concatenate(pieces)])
+
+
+def suits(labels: Sequence[str]) -> bool:
+    """Whether there are few sentences, and still several of each intent."""
+    intents = len(set(labels))
+    return intents > 1 and _FEWEST_OF_INTENT * intents <= len(labels) <= MOST_SENTENCES
+
+
+def wants_second(labels: Sequence[str]) -> bool:
+    """Whether there are enough sentences of each intent for a second classifier."""
+    return len(labels) >= _FEWEST_FOR_SECOND * len(set(labels))
+
+
+def in_words(intent: str) -> str:
+    """``order pizza`` of ``order_pizza`` and of ``OrderPizza``."""
+    return " ".join(_WORD_BORDERS.sub(" ", intent).split()).lower()
+
+
+def machine(rows: FeatureRows) -> View:
+    """See rows as the support vector machine does."""
+
+    def solve(products: Floats, truth: NDArray[np.int64], labels: int) -> tuple[Floats, Floats]:
+        weights = fit_small(products, truth, labels, PENALTY)
+        return weights, weights.sum(axis=0)
+
+    return View(rows.with_products(), solve, UNCALIBRATED)
+
+
+def regression(rows: FeatureRows, cost: float = 1.0) -> View:
+    """See rows as the logistic regression does: intents weigh the same, however many sentences they have.
+
+    ``cost`` is scikit-learn's C.
+    """
+
+    def solve(products: Floats, truth: NDArray[np.int64], labels: int) -> tuple[Floats, Floats]:
+        weights, intercepts = fit_small_logistic(cost * products, truth, labels)
+        return cost * weights, intercepts.astype(np.float64)
+
+    return View(rows.with_products(), solve, 1.0)
+
+
+def regression_of_varied(rows: FeatureRows) -> View:
+    """See vectors as the logistic regression does.
+
+    Directions along which sentences of one and the same intent differ count less: within-class covariance
+    normalization (Hatch et al. 2006), here of the Gram matrix, so that it costs the cube of the sentences.
+    """
+
+    def solve(products: Floats, truth: NDArray[np.int64], labels: int) -> tuple[Floats, Floats]:
+        less, to_rows = _less_varied(products, truth, labels)
+        weights, intercepts = fit_small_logistic(_COST_OF_VECTORS * less, truth, labels)
+        return to_rows @ (_COST_OF_VECTORS * weights), intercepts.astype(np.float64)
+
+    return View(rows.with_products(), solve, 1.0)
+
+
+def learn(views: Sequence[View], labels: Sequence[str], seed: int) -> tuple[list[LinearModel], list[float]]:
+    """Learn from each view of the sentences and the names of their intents; return the models with their factors."""
+    names = tuple(sorted(set(labels)))
+    column = {name: index for index, name in enumerate(names)}
+    truth = np.array([column[label] for label in [*labels, *names]])
+    pieces = _pieces(len(labels), seed)
+    factors = fit_factors([view.judged(truth, len(names), pieces) for view in views], [one.typical for one in views])
+    return [view.learnt(truth, names) for view in views], factors
+
+
+def _pieces(count: int, seed: int) -> list[NDArray[np.int64]]:
+    """As many thirds of the sentences as it takes to judge :data:`_JUDGED` of them; of many only so many."""
+    shuffled = np.random.default_rng(seed).permutation(count)
+    thirds = [piece for piece in np.array_split(shuffled, 3) if len(piece)]
+    return [piece[:_MOST_JUDGED] for piece in thirds[: -(-3 * _JUDGED // count)]]
+
+
+def _less_varied(products: Floats, truth: NDArray[np.int64], labels: int) -> tuple[Floats, Floats]:
+    """Return the products of rows that vary less within a label, and what makes weights of the rows of theirs.
+
+    With C the rows less their label's mean, the metric is ``(I + CᵀC / λ)⁻¹``, λ a share of all that C varies; by
+    Woodbury's identity it needs products of rows only. The products' mean diagonal stays.
+    """
+    count = len(truth)
+    of_label = np.eye(labels)[truth]
+    to_means = (of_label / of_label.sum(axis=0)).T
+
+    def less_means(matrix: Floats) -> Floats:
+        less: Floats = matrix - of_label @ (to_means @ matrix)
+        return less
+
+    apart = less_means(products)
+    varied = less_means(apart.T)
+    limit = max(_VARIATION * float(np.trace(varied)), 1e-9)
+    taken = less_means(np.linalg.solve(limit * np.eye(count) + varied, apart).astype(np.float64))
+    less = products - products @ taken
+    scale = float(np.trace(products)) / max(float(np.trace(less)), 1e-9)
+    return scale * (less + less.T) / 2, scale * (np.eye(count) - taken)

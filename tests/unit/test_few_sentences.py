@@ -1,0 +1,135 @@
+"""The classifier of few sentences: its problem, what varies within intents, and names of intents as sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+
+from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+from turncheck.engines.embedded.nlu.calibration import Judged, fit_factors
+from turncheck.engines.embedded.nlu.classifiers import softmax
+from turncheck.engines.embedded.nlu.few_sentences import MOST_SENTENCES, _pieces, in_words, regression_of_varied, suits
+from turncheck.engines.embedded.nlu.intent_model import IntentModel
+from turncheck.engines.embedded.nlu.linear import LabelSplit
+from turncheck.engines.embedded.nlu.sentence_features import SentenceFeatures
+from turncheck.engines.embedded.nlu.small_logistic import fit_small_logistic
+
+TEXTS = (
+    *("where is my card", "my card has not arrived", "when does the new card come", "card still not here!", "2 cards"),
+    *("send me money", "transfer 20 euro to my mother", "I want to send money abroad", "pay my rent by transfer"),
+    *("hello", "hi", "good evening", "hey hey"),
+)
+LABELS = (*["card"] * 5, *["transfer"] * 4, *["greet"] * 4)
+NAMES = sorted(set(LABELS))
+TRUTH = np.array([NAMES.index(label) for label in LABELS])
+
+
+def test_it_is_the_logistic_regression_of_scikit_learn() -> None:
+    vectorizer = CountVectorizer(analyzer="char_wb", ngram_range=(1, 4))
+    learnt = vectorizer.fit_transform(TEXTS).toarray().astype(float)
+    model = LogisticRegression(class_weight="balanced", tol=1e-6, max_iter=1000).fit(learnt, LABELS)
+    weights, intercepts = fit_small_logistic(learnt @ learnt.T, TRUTH, len(NAMES), tolerance=1e-4)
+    new = vectorizer.transform(["my new card", "hello mother", "send it"]).toarray()
+    assert np.allclose(softmax(new @ learnt.T @ weights + intercepts), model.predict_proba(new), atol=1e-3)
+
+
+def test_what_varies_within_intents_counts_less() -> None:
+    # both intents have "now" in equal shares; the other word tells them apart
+    texts = ["now red", "now now red", "red", "now blue", "blue", "now now blue"]
+    labels = ["red", "red", "red", "blue", "blue", "blue"]
+    features, rows = SentenceFeatures.fit(texts, None, few=True)
+    model = regression_of_varied(rows).learnt(np.array([1, 1, 1, 0, 0, 0]), ("blue", "red"))
+    of = features.ngrams.words
+    apart = model.weights[:, 0] - model.weights[:, 1]
+    assert abs(apart[of["now"]]) < 0.05 * abs(apart[of["red"]])
+    assert [model.names[best] for best in model.scores(rows).argmax(axis=1)] == labels
+
+
+def test_who_knows_more_has_more_to_say() -> None:
+    random = np.random.default_rng(0)
+    truth = random.integers(4, size=400)
+    knowing = Judged(np.eye(4)[truth] * 2 + random.normal(size=(400, 4)), truth)
+    guessing = Judged(random.normal(size=(400, 4)), truth)
+    of_knowing, of_guessing = fit_factors([knowing, guessing], (1.0, 1.0))
+    assert of_knowing > 5 * of_guessing >= 0
+    assert fit_factors([guessing, knowing], (1.0, 1.0)) == pytest.approx([of_guessing, of_knowing], rel=1e-3)
+
+
+def test_the_sum_gets_as_sure_as_it_was_right() -> None:
+    random = np.random.default_rng(0)
+    scores = random.normal(size=(3000, 4)) * 3
+    always, by_chance = Judged(scores, scores.argmax(axis=1)), Judged(scores, random.integers(4, size=3000))
+    assert sum(fit_factors([always, always], (1.0, 1.0))) > 1.5
+    assert sum(fit_factors([by_chance, by_chance], (1.0, 1.0))) < 0.2
+
+
+def test_each_sentence_of_few_is_judged_once_and_of_many_some() -> None:
+    assert sorted(np.concatenate(_pieces(100, 0)).tolist()) == list(range(100))
+    assert sum(map(len, _pieces(400, 0))) >= 150
+    assert [len(piece) for piece in _pieces(1500, 0)] == [300]
+    assert all(len(piece) for piece in _pieces(2, 0))
+
+
+@pytest.mark.parametrize(
+    ("intent", "words"),
+    [
+        ("order_pizza", "order pizza"),
+        ("OrderPizza", "order pizza"),
+        ("faq/opening-hours", "faq opening hours"),
+        ("ask+price2", "ask price2"),
+        ("größe", "größe"),
+        ("___", ""),
+    ],
+)
+def test_names_become_sentences(intent: str, words: str) -> None:
+    assert in_words(intent) == words
+
+
+def test_a_name_says_what_its_sentences_do_not() -> None:
+    texts = ["is it open", "are you there", "what do I pay", "how much is it", "by car or bus", "which way"]
+    labels = ["opening_hours", "opening_hours", "price", "price", "directions", "directions"]
+    model = IntentModel.train(texts, labels, seed=0)
+    asked = ["hours?", "the price", "directions please"]
+    best = [model.names[column] for column in model.confidences(asked).argmax(axis=1)]
+    assert best == ["opening_hours", "price", "directions"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "few"),
+    [
+        (["a", "b"] * 2, True),
+        (["a", "b"] * (MOST_SENTENCES // 2), True),
+        (["a", "b"] * (MOST_SENTENCES // 2 + 1), False),
+        (["a"] * 9, False),
+        (["a", "b", "b", "c"], False),
+    ],
+)
+def test_it_is_for_few_sentences_and_several_of_each_intent(labels: list[str], few: bool) -> None:
+    assert suits(labels) == few
+
+
+@pytest.mark.parametrize(("times", "asked"), [(1, True), (MOST_SENTENCES // len(TEXTS) + 1, False)])
+def test_only_few_sentences_are_shown_to_a_second_classifier(times: int, asked: bool) -> None:
+    model = IntentModel.train(TEXTS * times, LABELS * times, seed=0)
+    assert (model.second is not None) == asked
+
+
+def test_labels_that_are_combinations_are_not() -> None:
+    labels = ["ask+card", "ask"] * 6
+    assert IntentModel.train(TEXTS[:12], labels, seed=0, split=LabelSplit("+")).linear.composition is not None
+
+
+def test_it_is_kept_in_a_model() -> None:
+    model = IntentModel.train(TEXTS, LABELS, seed=0)
+    writer = MemberWriter()
+    model.save(writer)
+    again = IntentModel.load(MemberReader(writer.members))
+    assert (again.confidences(["my card", "hi"]) == model.confidences(["my card", "hi"])).all()
+    assert model.confidences(["my card", "hi"]).sum(axis=1) == pytest.approx([1, 1])
+
+
+def test_sentences_whose_intents_names_say_nothing_train_too() -> None:
+    model = IntentModel.train([*TEXTS, "!!", "??"], [*LABELS, "___", "___"], seed=0)
+    assert np.isfinite(model.confidences(["hello", "", "!!"])).all()
