@@ -294,7 +294,7 @@ def test_a_command_tells_of_another_model_and_keeps_its_files(
     with serving(rasa):
         done = command(bot, "test", *words, "--engine", "rasa", "--rasa-url", rasa.url, "--json", "report.json")
     assert done.returncode == 2
-    assert "another model in the end" in done.stderr
+    assert "another model at the end" in done.stderr
     assert (bot / written).exists()
     assert "another model" in (decode((bot / "report.json").read_bytes()).stopped or "")
 
@@ -449,7 +449,7 @@ def test_cross_validation_alone_trains_nothing_but_the_folds(bot: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert [call["arguments"][0] for call in calls(bot)].count("train") == 2
     assert "Cross-validation with real Rasa trains 2 models, one per fold: about 2 times as long" in done.stderr
-    assert re.search(r"1 of 2 folds done: about (a second|\d+ seconds) to go", done.stderr)
+    assert re.search(r"1 of 2 folds done: about (a second|\d+ seconds) left", done.stderr)
 
 
 @pytest.mark.parametrize(

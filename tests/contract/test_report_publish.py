@@ -94,7 +94,7 @@ def test_the_token_may_come_by_a_variable(
     ("arguments", "said"),
     [
         (["report.json"], "--pull-request"),
-        ([], "what is to be published"),
+        ([], "there is nothing to publish"),
         (["missing.json", "--pull-request", "7"], "cannot read"),
         (["report.json", "--pull-request", "8"], "404"),
         (["other.json", "--pull-request", "7"], "the head of pull request 7 is 222222222222"),

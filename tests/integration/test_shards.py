@@ -156,7 +156,7 @@ def edited_answers(folder: Path, edit: Callable[[dict[str, object]], object]) ->
     ("spoil", "said"),
     [
         (lambda parts: shutil.rmtree(parts / "shard-2"), "shard 2/3 missing"),
-        (lambda parts: shutil.copytree(parts / "shard-1", parts / "x"), "shard 1/3 is there 2 times"),
+        (lambda parts: shutil.copytree(parts / "shard-1", parts / "x"), "shard 1/3 appears 2 times"),
         (
             lambda parts: edited_head(parts / "shard-2", source={"commit": "f" * 40}),
             "is from the commit ffffffffffff",
@@ -174,11 +174,11 @@ def edited_answers(folder: Path, edit: Callable[[dict[str, object]], object]) ->
         (lambda parts: edited_head(parts / "shard-3", stopped="the server is gone"), "failed: the server is gone"),
         (lambda parts: (parts / "shard-2" / ANSWERS_NAME).unlink(), "cannot read"),
         (lambda parts: (parts / "shard-2" / ANSWERS_NAME).write_bytes(b"x"), "is not what its shard wrote"),
-        (lambda parts: (parts / "shard-2" / HEAD_NAME).write_text("{}"), "is not what a shard of this version"),
+        (lambda parts: (parts / "shard-2" / HEAD_NAME).write_text("{}"), "was not written by a shard of this version"),
         (lambda parts: lose_an_answer(parts / "shard-2"), "none of them has the answer to `"),
         (
             lambda parts: (parts.parent / "pizzeria" / "turncheck.yml").write_text("seed: 5\n"),
-            "other files of the project than lie here",
+            "files of the project that differ from the ones here",
         ),
     ],
 )
@@ -199,4 +199,4 @@ def test_a_gap_never_becomes_green(
 @pytest.mark.parametrize("shard", ["0/3", "4/3", "3", "1/1001", "a/b"])
 def test_a_shard_that_there_cannot_be(shard: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert turncheck("run", tmp_path, "--shard", shard) == 2
-    assert "expected a part and how many there are, such as 2/8" in capsys.readouterr().err
+    assert "expected a part and the number of parts, such as 2/8" in capsys.readouterr().err
