@@ -68,7 +68,7 @@ def test_failed_stories_do_not_fail_the_command_unless_asked_to(
     assert run_command_line(["test", "core", "--no-plot"]) == EXIT_OK
     shown = capsys.readouterr().out
     assert "Stories: 1 of 2 right" in shown
-    assert "1 more are the same as others" in shown
+    assert "1 more are identical to others" in shown
     assert "Failed: wrong (tests/test_stories.yml:5:3)" in shown
     assert run_command_line(["test", "core", "--no-plot", "--fail-on-prediction-errors"]) == EXIT_FAILED
     assert "predicted: utter_hi" in (project / "results" / "failed_test_stories.yml").read_text()
