@@ -45,7 +45,7 @@ def ran(bot: Path) -> tuple[Any, str]:
 
 
 def test_a_server_is_compared_and_later_runs_say_so(bot: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "not been compared with your Rasa yet" in ran(bot)[1]
+    assert "not compared with your Rasa yet" in ran(bot)[1]
     with serving(FakeRasa()) as rasa:
         code, written = calibrated(bot, "--rasa-url", rasa.url)
     assert code == 0

@@ -198,7 +198,7 @@ def line(trust: Trust | None) -> str:
 def test_the_line_says_how_far_and_when() -> None:
     trust = trusted(91, entities=Agreement(both=78, ours=100, theirs=100))
     assert line(trust) == "The stand-in agrees with your Rasa on 91 % of sentences, 78 % of entities (12 Nov 2026)."
-    assert line(None).startswith("The stand-in has not been compared with your Rasa yet")
+    assert line(None).startswith("Stand-in not compared with your Rasa yet")
     assert "before pipeline or policies changed" in line(msgspec.structs.replace(trust, outdated=True))
     assert "is not JSON" in line(Trust(path=CALIBRATION_FILE, problem=f"{CALIBRATION_FILE} is not JSON"))
 

@@ -25,7 +25,7 @@ def trust_entry(report: Report) -> Entry | None:
     if trust is None:
         if not engine.substitutions:
             return None
-        return Entry(line("The stand-in has not been compared with your Rasa yet: ", _COMMAND, " does that."))
+        return Entry(line("Stand-in not compared with your Rasa yet: ", _COMMAND, " does that."))
     if trust.problem:
         entry = line("The comparison with your Rasa is not used: ", Prose(trust.problem))
         return Entry(line(entry, ". Write it again: ", _COMMAND, "."), sign="caution")
