@@ -284,6 +284,22 @@ def test_a_pipeline_that_cannot_be_trained_is_an_error_at_its_place(
     assert len(errors) == 1 or code == "regex-invalid", "it is said once"
 
 
+def test_mutants_and_variants_of_a_pipeline_that_cannot_be_trained_are_skipped_with_the_reason(project: Path) -> None:
+    change(project, "config.yml", "KeywordIntentClassifier", "KeywordIntentClasifier")
+    exit_code, skipped, _ = run("--strength", "all", "--robustness")
+    assert exit_code == 1
+    assert "the mutants cannot be tried" in skipped["strength"]["reason"]
+    assert "(config.yml:7:3)" in skipped["robustness"]["reason"]
+    assert "the test sentences cannot be varied" in skipped["robustness"]["reason"]
+
+
+def test_word_lists_that_cannot_be_read_are_an_error_at_their_place(project: Path) -> None:
+    (project / "tests" / "noise.yml").write_text("prefixes:\n  hi\n", encoding="utf-8")
+    exit_code, skipped, _ = run("--robustness")
+    assert exit_code == 1
+    assert "'prefixes': expected a list of strings (tests/noise.yml:2:3)" in skipped["robustness"]["reason"]
+
+
 def test_without_validation_the_gates_say_what_could_not_be_trained(project: Path) -> None:
     change(project, "data/nlu.yml", "good day", "good day :(")
     exit_code, _, verdict = run("--evaluations", "nlu", "core")

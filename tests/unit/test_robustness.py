@@ -226,15 +226,37 @@ def test_the_command_and_a_projects_own_words(tmp_path: Path, capsys: pytest.Cap
     assert [one.variants for one in report.robustness.by_family if one.name == "abbreviation"] == [1]
 
 
-def test_words_that_cannot_be_read_are_an_error_with_their_place(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "what", "line"),
+    [
+        ("prefixes:\n  hi\n", "'prefixes': expected a list of strings", 2),
+        ("suffixes: []\ntypos: []\n", "unknown key 'typos': expected contractions, abbreviations, ", 2),
+        ("suffixes: []\na: [\n", "not YAML", 3),
+        ("contractions: [a]\n", "expected a mapping of strings to strings", 1),
+        ("abbreviations:\n  please: 1\n", "'abbreviations': expected a string", 2),
+        ("abbreviations:\n  a: b\n  a: c\n", "'a'", 3),
+        ("prefixes:\n- hello\n- ''\n", "'prefixes': expected a string", 3),
+        ("- please\n", "expected word lists", 1),
+        ("prefixes: ['hé']\n", "UTF-8", 0),
+    ],
+)
+def test_words_that_cannot_be_read_are_an_error_with_their_place(
+    tmp_path: Path, content: str, what: str, line: int
+) -> None:
     (tmp_path / "tests").mkdir()
-    file = tmp_path / "tests" / "noise.yml"
-    for content, what in (("prefixes: hi", "'prefixes'"), ("typos: []", "expected the keys"), ("a: [", "not YAML")):
-        file.write_text(content, encoding="utf-8")
-        with pytest.raises(UserError, match=what) as caught:
-            words_for("en", tmp_path)
-        assert caught.value.location is not None
-        assert caught.value.location.path == "tests/noise.yml"
+    (tmp_path / "tests" / "noise.yml").write_text(content, encoding="latin-1")
+    with pytest.raises(UserError, match=what) as caught:
+        words_for("en", tmp_path)
+    assert caught.value.location is not None
+    assert (caught.value.location.path, caught.value.location.line or 0) == ("tests/noise.yml", line)
+
+
+def test_words_may_have_a_byte_order_mark_and_a_file_of_comments_adds_nothing(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "noise.yml").write_text("\ufeffprefixes: ['hey, ']\r\n", encoding="utf-8", newline="")
+    assert words_for("xx", tmp_path).prefixes == ("hey, ",)
+    (tmp_path / "tests" / "noise.yml").write_text("# none yet\n", encoding="utf-8")
+    assert words_for("en", tmp_path) == words_for("en")
 
 
 def test_the_sample_that_was_judged_by_hand_has_its_rate() -> None:

@@ -26,7 +26,10 @@ _REFUSED: Final[Mapping[Evaluation, str]] = {
     "core": "the policies cannot be trained",
     "e2e": "the end-to-end cases cannot be run",
     "batch": "the batch suites cannot be run",
+    "robustness": "the test sentences cannot be varied",
+    "strength": "the mutants cannot be tried",
 }
+_OF_PIPELINE: Final[frozenset[Evaluation]] = frozenset({"nlu", "batch", "robustness"})
 
 
 def is_asked(settings: Settings, evaluation: Evaluation) -> bool:
@@ -89,7 +92,7 @@ def refused_training(error: UserError, evaluation: Evaluation, config: Config) -
     """What cannot be trained is a fault at its place; where none is known, at that of the pipeline or the policies."""
     location = known = None if error.location == NOWHERE else error.location
     if location is None and evaluation != "e2e":
-        location = config.keys.get("pipeline" if evaluation == "nlu" else "policies", config.location)
+        location = config.keys.get("pipeline" if evaluation in _OF_PIPELINE else "policies", config.location)
         location = None if location == NOWHERE else location
     place = f" ({known})" if known else ""
     reason = f"{_REFUSED[evaluation]}: {error.what}{place}"

@@ -11,16 +11,13 @@ The lists hold what means the same in any sentence. A project adds to them, in a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.errors import UserError
-from turncheck.messages.location import Location
+from turncheck.evaluation.robustness.word_file import FILE, read_word_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-FILE: Final = "tests/noise.yml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,22 +206,8 @@ def neighbours_of(letter: str, language: str) -> str:
 
 
 def _read(path: Path) -> Words:
-    import yaml  # only where a project has such a file
-
-    place = Location(FILE)
-    try:
-        content: Any = yaml.safe_load(path.read_text("utf-8")) or {}
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UserError(f"the word lists are not YAML: {error}".splitlines()[0], location=place) from None
-    known = {"contractions": dict, "abbreviations": dict, "prefixes": list, "suffixes": list}
-    if not isinstance(content, dict) or not content.keys() <= known.keys():
-        raise UserError(f"expected the keys {', '.join(known)}", location=place)
-    for key, value in content.items():
-        texts = [*value, *value.values()] if isinstance(value, dict) else value
-        if not isinstance(value, known[key]) or not all(isinstance(text, str) and text for text in texts):
-            wanted = "a mapping of strings to strings" if known[key] is dict else "a list of strings"
-            raise UserError(f"'{key}': expected {wanted}", location=place)
-    lists = {key: tuple(content.get(key, ())) for key in ("prefixes", "suffixes")}
+    mappings, lists = read_word_file(path)
     return Words(
-        content.get("contractions", {}), content.get("abbreviations", {}), lists["prefixes"], lists["suffixes"]
-    )
+        mappings.get("contractions", {}), mappings.get("abbreviations", {}),
+        lists.get("prefixes", ()), lists.get("suffixes", ()),
+    )  # fmt: skip
