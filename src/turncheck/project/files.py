@@ -9,9 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from turncheck.messages.finding import Finding
-from turncheck.project.batch.model import SUITES
 from turncheck.project.folder import absolute_name
-from turncheck.project.formats.format import Format, Opened, Parts
+from turncheck.project.formats.format import SUITES, Format, Opened, Parts
 from turncheck.project.formats.registry import recognised
 from turncheck.project.project_file import ANY_KIND, DATA_KEYS, ProjectFile, Role
 from turncheck.yaml_tree.source import Source

@@ -12,9 +12,6 @@ if TYPE_CHECKING:
 
     from turncheck.messages.finding import Finding
 
-SUITES: Final = "batch"
-"""What a file of this kind holds, as formats call it."""
-
 MAX_INPUT: Final = 3000
 """Characters of an utterance; the platform refuses a suite with a longer one."""
 MAX_CASES: Final = 1000

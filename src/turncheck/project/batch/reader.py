@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
-from turncheck.project.batch.model import SUITES, Suite, Suites
 from turncheck.project.folder import ProjectFolder, absolute_name
-from turncheck.project.formats.format import Opened
+from turncheck.project.formats.format import SUITES, Opened
 from turncheck.project.formats.kore_suites import CSV, JSON
 from turncheck.project.formats.registry import recognised
 from turncheck.yaml_tree.source import Source
@@ -23,6 +22,7 @@ from turncheck.yaml_tree.source import Source
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from turncheck.project.batch.model import Suite, Suites
     from turncheck.project.formats.format import Format
 
 FOLDERS: Final = ("tests", "batch")
@@ -54,6 +54,8 @@ def read_suites(root: Path, paths: Iterable[Path | str], how: HowToRead | None =
 
     A file that is named is read by its ending, whatever it holds. A path that is missing is an error.
     """
+    from turncheck.project.batch.model import Suites  # suites are looked for in every project, and few have some
+
     how, folder = how or HowToRead(), ProjectFolder(root)
     suites: list[Suite] = []
     findings: list[Finding] = []

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from turncheck.yaml_tree.source import Source
     from turncheck.yaml_tree.tree import YamlDocument
 
+SUITES: Final = "batch"
+"""The kind of what Kore.ai's suites hold."""
 Need = Literal["domain", "config"]
 NEEDS_OF_RASA: Final[frozenset[Need]] = frozenset({"domain", "config"})
 

@@ -6,8 +6,7 @@ import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
-from turncheck.project.batch.model import SUITES, Suite
-from turncheck.project.formats.format import Format, Opened, Parts
+from turncheck.project.formats.format import SUITES, Format, Opened, Parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +33,7 @@ def _is_csv_suite(path: Path, content: Callable[[], bytes]) -> bool:
 def _read(file: Opened) -> Parts:
     from turncheck.project.batch.csv_reader import read_csv_suite  # most projects have no suites
     from turncheck.project.batch.json_reader import read_json_suite
+    from turncheck.project.batch.model import Suite
     from turncheck.project.batch.rules import Rules
 
     path = file.source.path
