@@ -428,6 +428,16 @@ def test_the_pace_is_kept_by_the_clock(kore: FakeKore, platform: Platform, clock
     assert fake_kore.claims_of(kore.calls[-1].headers["auth"])
 
 
+def test_all_who_call_for_one_app_keep_its_pace_together(kore: FakeKore, clock: FakeClock) -> None:
+    kore.intents = {}
+    access, one_clock = Access(kore.url, BOT, CLIENT, Secret(SECRET)), clock.clock
+    assistants = [Platform(KoreClient(access, clock=one_clock), bot_name=name) for name in ("Tea Shop", "Coffee Bar")]
+    for _ in range(65):
+        for platform in assistants:
+            platform.find_intent("x")
+    assert clock.time == 120
+
+
 def test_an_answer_that_is_huge_or_never_ends_fails_this_call_alone(
     kore: FakeKore, platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:

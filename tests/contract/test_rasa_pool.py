@@ -96,3 +96,23 @@ def test_servers_with_several_models_are_none_to_measure_with() -> None:
 
     with serving(FakeRasa(model="a.tar.gz")) as one, serving(FakeRasa(model="b.tar.gz")) as other, differ:
         describe(RasaPool([client(one), client(other)]))
+
+
+def test_the_same_model_in_another_folder_of_each_server_is_one() -> None:
+    with serving(FakeRasa(model="/a/m.tar.gz")) as one, serving(FakeRasa(model="/b/m.tar.gz")) as other:
+        pool = RasaPool([client(one), client(other)])
+
+        assert describe(pool).model == "/a/m.tar.gz"
+        dead_after(0, one)
+        assert pool.served().identity == "m.tar.gz, m"
+
+
+def test_of_several_models_each_is_named_with_its_own_server() -> None:
+    models = ("a.tar.gz", "b.tar.gz", "c.tar.gz")
+    with ExitStack() as stack:
+        first, second, third = [stack.enter_context(serving(FakeRasa(model=model))) for model in models]
+        pool = RasaPool([client(rasa) for rasa in (first, second, third)])
+        dead_after(0, first)
+
+        with pytest.raises(EngineError, match=f"{second.url}: b.tar.gz, m; {third.url}: c.tar.gz, m"):
+            pool.served()

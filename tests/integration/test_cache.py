@@ -192,3 +192,14 @@ def test_nothing_is_kept_or_believed_for_a_fork(project: Path, tmp_path: Path, m
 
     assert prepare({"project": str(project)}, {**variables, **own}).inputs.cache is not None
     assert prepare({"project": str(project)}, {**variables, **fork}).inputs.cache is None
+
+
+def test_a_folder_that_cannot_be_written_to_is_said_once_and_fails_nothing(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("not a folder")
+
+    cached = run(project, tmp_path / "1", "--cache-folder", tmp_path / "file" / "cache")
+
+    assert capsys.readouterr().err.count("The cache keeps nothing more: cannot write ") == 1
+    assert cached == run(project, tmp_path / "2", "--no-cache")

@@ -155,13 +155,16 @@ def edited_answers(folder: Path, edit: Callable[[dict[str, object]], object]) ->
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda parts: shutil.rmtree(parts / "shard-2"), "shard 2/3 missing"),
-        (lambda parts: shutil.copytree(parts / "shard-1", parts / "x"), "shard 1/3 appears 2 times"),
+        (lambda parts: shutil.rmtree(parts / "shard-2"), "shard 2/3 is missing"),
+        (lambda parts: shutil.copytree(parts / "shard-1", parts / "x"), "shard 1/3 appears twice"),
         (
             lambda parts: edited_head(parts / "shard-2", source={"commit": "f" * 40}),
             "is from the commit ffffffffffff",
         ),
-        (lambda parts: edited_head(parts / "shard-3", settings={"seed": 7}), "other settings: seed 7, not None"),
+        (
+            lambda parts: edited_head(parts / "shard-3", settings={"seed": 7}),
+            "`seed` is 7 here, not given for shard 1/3",
+        ),
         (lambda parts: edited_head(parts / "shard-3", project="0"), "other files of the project"),
         (lambda parts: edited_head(parts / "shard-3", tool={"name": "turncheck", "version": "0.0"}), "turncheck 0.0"),
         (lambda parts: edited_versions(parts / "shard-3", numpy="1"), "other software: numpy 1, not"),
@@ -171,6 +174,7 @@ def edited_answers(folder: Path, edit: Callable[[dict[str, object]], object]) ->
         (lambda parts: another_model(parts / "shard-3"), "with the model b.tar.gz, shard 1 by embedded"),
         (lambda parts: foreign_answer(parts / "shard-2"), "has answers of another shard: `story:not mine"),
         (lambda parts: edited_head(parts / "shard-3", count=4), "is one of 4, not of 3"),
+        (lambda parts: edited_head(parts / "shard-3", number=4), "shard 4/3 ("),
         (lambda parts: edited_head(parts / "shard-3", stopped="the server is gone"), "failed: the server is gone"),
         (lambda parts: (parts / "shard-2" / ANSWERS_NAME).unlink(), "cannot read"),
         (lambda parts: (parts / "shard-2" / ANSWERS_NAME).write_bytes(b"x"), "is not what its shard wrote"),

@@ -31,12 +31,16 @@ _LIBRARIES: Final = ("numpy", "scipy", "scikit-learn", "python-crfsuite", "skops
 
 @dataclass(slots=True)
 class Cache:
-    """Entries in a folder; ``found`` and ``kept`` count them by what they are, ``damaged`` names those ignored."""
+    """Entries in a folder; ``found`` and ``kept`` count them by what they are, ``damaged`` names those ignored.
+
+    ``trouble``: why nothing more is kept.
+    """
 
     folder: Path
     found: dict[str, int] = field(default_factory=dict)
     kept: dict[str, int] = field(default_factory=dict)
     damaged: list[Path] = field(default_factory=list)
+    trouble: UserError | None = None
 
     def get(self, key: str, kind: str) -> bytes | None:
         """Return the content that was kept under a key, ``None`` where there is none that can be believed."""
@@ -55,10 +59,15 @@ class Cache:
         return content
 
     def put(self, key: str, kind: str, content: bytes) -> None:
-        """Keep a content. A folder that cannot be written to keeps nothing, and nothing fails."""
-        with suppress(UserError, OSError):
+        """Keep a content. A folder that cannot be written to keeps nothing; that is said, and nothing fails."""
+        if self.trouble is not None:
+            return
+        try:
             with whole_file(self._path(key)) as file:
                 file.write(_head(key, content) + b"\n" + content)
+        except UserError as error:
+            self.trouble = error
+        else:
             self.kept[kind] = self.kept.get(kind, 0) + 1
 
     def mark_damaged(self, key: str) -> None:
@@ -85,6 +94,8 @@ class Cache:
     def notes(self) -> list[str]:
         """Say what was taken from here, and what could not be."""
         said = [f"The cache entry {path} is damaged: it is ignored." for path in self.damaged]
+        if self.trouble is not None:
+            said.append(f"The cache keeps nothing more: {self.trouble.what}.")
         if self.found:
             words = ", ".join(count(number, kind) for kind, number in sorted(self.found.items()))
             said.append(f"Unchanged, and taken from the cache: {words}.")

@@ -16,7 +16,7 @@ import requests
 from urllib3.exceptions import HTTPError
 
 from turncheck.engines.kore.answer_shapes import UnreadableError, read_json
-from turncheck.engines.kore.pace import Clock, Pace
+from turncheck.engines.kore.pace import Clock, pace_of
 from turncheck.engines.kore.token import Tokens
 from turncheck.messages.engine_errors import EngineError, PassingError
 from turncheck.process.screen import duration
@@ -30,6 +30,7 @@ from turncheck.web.timed import was_refused
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from turncheck.engines.kore.pace import Pace
     from turncheck.process.secret import Secret
 
 Read = TypeVar("Read")
@@ -167,13 +168,12 @@ class KoreClient:
         self.name = without_login(access.host.rstrip("/"))
         self.tokens = Tokens(access.client_id, access.client_secret)
         self._base = access.host.rstrip("/")
-        self._paces: dict[str, Pace] = {}
         self._was_there = False
         self._session: requests.Session | None = None
 
     def pace(self, name: str = "") -> Pace:
         """Return the limit that calls count for; without a name that of all which have none of their own."""
-        return self._paces.setdefault(name, Pace(self.clock, self._share))
+        return pace_of((self._base, self.access.client_id), name, self.clock, self._share)
 
     def ask(self, question: Question, read: Callable[[Any], Read]) -> Read:
         """Ask, wait where the platform's rate limit says so, and try again where that may help.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from dataclasses import dataclass, field
+from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
@@ -57,6 +58,15 @@ class Pace:
             made.append(now)
             now += _A_CALL
         return now - begin
+
+
+@cache
+def pace_of(app: tuple[str, str], name: str, clock: Clock, share: int) -> Pace:  # noqa: ARG001 - whose it is
+    """Return the one pace of all in this process who call for an app, several assistants of a run among them.
+
+    ``app``: its platform and its client id. ``name``: the limit that is meant, where calls of a kind have their own.
+    """
+    return Pace(clock, share)
 
 
 def _next(made: Sequence[float], now: float, share: int) -> float:

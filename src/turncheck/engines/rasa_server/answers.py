@@ -8,6 +8,7 @@ says more. What is there must have its type: a login page, an empty object, a st
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Any, Final, Literal, TypeVar
 
 import msgspec
@@ -31,6 +32,13 @@ class Served(msgspec.Struct, frozen=True):
 
     model_file: str | None
     model_id: str | None = None
+
+    @property
+    def identity(self) -> str | None:
+        """The model by its file's name and its id: several servers may have it in different folders."""
+        if not self.model_file or not self.model_id:
+            return self.model_file
+        return f"{PurePath(self.model_file).name}, {self.model_id}"
 
 
 class Prediction(msgspec.Struct, frozen=True):

@@ -159,10 +159,10 @@ class RasaEngines(Engines):
             return
         except (EngineError, KeyboardInterrupt) as error:
             raise CutShortError(error, finished) from error
-        if now != self._served:
+        if now.identity != self._served.identity:
             changed = EngineError(
-                f"the Rasa server at {self.server.name} had another model at the end ({_named(now)})"
-                f" than at the beginning ({_named(self._served)}): the results mix both",
+                f"the Rasa server at {self.server.name} had another model at the end ({now.identity})"
+                f" than at the beginning ({self._served.identity}): the results mix both",
                 remedy="Run again, with a server that keeps its model during the run.",
             )
             raise CutShortError(changed, finished)
@@ -347,10 +347,6 @@ def _endpoints(
 
 def _host(url: str, location: Location) -> str:
     return urlsplit(checked_address(url, location)).hostname or ""
-
-
-def _named(served: Served) -> str:
-    return f"{served.model_file}, {served.model_id}" if served.model_id else str(served.model_file)
 
 
 def _extractors(project: Project) -> tuple[str, ...]:

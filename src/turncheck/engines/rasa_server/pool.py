@@ -45,7 +45,7 @@ class RasaPool(RasaClient):
         Raises:
             EngineError: they have several.
         """
-        return self._of_all("Rasa", [client.version() for _, client in self._there()])
+        return self._of_all("Rasa", [(client, client.version()) for _, client in self._there()])
 
     def served(self) -> Served:
         """Return the model that all of them have loaded; a server that has gone meanwhile does not count.
@@ -56,14 +56,14 @@ class RasaPool(RasaClient):
         found = []
         for _, client in self._there():
             try:
-                found.append(client.served())
+                found.append((client, client.served()))
             except CutError:
                 if self._is_there(client):
                     raise
         if not found:
             raise CutError(f"none of the Rasa servers answers any more ({self.name})")
-        self._of_all("the model", [one.model_file for one in found])
-        return found[0]
+        self._of_all("the model", [(client, one.identity) for client, one in found])
+        return found[0][1]
 
     def load(self, model: str) -> None:
         """Have all of them load another model; one that has gone meanwhile does not count.
@@ -147,14 +147,14 @@ class RasaPool(RasaClient):
             return False
         return True
 
-    def _of_all(self, what: str, found: Sequence[Named]) -> Named:
-        if len(set(found)) > 1:
-            words = "; ".join(f"{client.name}: {one}" for client, one in zip(self._clients, found, strict=False))
+    def _of_all(self, what: str, found: Sequence[tuple[RasaClient, Named]]) -> Named:
+        if len({one for _, one in found}) > 1:
+            words = "; ".join(f"{client.name}: {one}" for client, one in found)
             raise EngineError(
                 f"the Rasa servers differ in {what} ({words})",
                 remedy="Start all of them with the same model and the same version of Rasa.",
             )
-        return found[0]
+        return found[0][1]
 
 
 def _sender(path: str, json: Any) -> str | None:

@@ -71,14 +71,16 @@ def settings_given(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[st
     for name, value in shared_settings(own).items():
         if name not in {*GATES, "project"} and value != shared.get(name):
             raise UserError(
-                f"`{name.replace('_', '-')}` is {_shown(value)} here and was {_shown(shared.get(name))} for the shards",
+                f"`{name.replace('_', '-')}` is {setting_shown(value)} here"
+                f" and was {setting_shown(shared.get(name))} for the shards",
                 remedy="Omit it, or use the same value for all shards and for merging them.",
             )
     restored = {name: tuple(value) if isinstance(value, list) else value for name, value in shared.items()}
     return {**restored, **own}
 
 
-def _shown(value: Any) -> str:
+def setting_shown(value: Any) -> str:
+    """Show the value of a setting."""
     return "not given" if value is None else repr(value)
 
 

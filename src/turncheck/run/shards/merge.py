@@ -17,7 +17,7 @@ from turncheck.messages.plurals import count
 from turncheck.process.cache import difference_of_software, software
 from turncheck.run.head_start import HeadStart
 from turncheck.run.shards.document import HEAD_NAME, read_answers, read_head
-from turncheck.run.shards.identity import project_digest, settings_given
+from turncheck.run.shards.identity import project_digest, setting_shown, settings_given
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.shard import Shard
 
@@ -248,19 +248,24 @@ def _own_answers(folder: Path, head: ShardHead) -> dict[str, Any]:
     return answers
 
 
+def _times(number: int) -> str:
+    return "twice" if number == 2 else count(number, "time")
+
+
 def _incomplete(pairs: Sequence[tuple[ShardHead, Path]]) -> list[str]:
     of = pairs[0][0].count
     there: dict[int, list[Path]] = {}
     for head, folder in pairs:
         there.setdefault(head.number, []).append(folder)
     faults = [
-        f"shard {number}/{of} appears {count(len(folders), 'time')}: {', '.join(map(str, folders))}"
+        f"shard {number}/{of} appears {_times(len(folders))}: {', '.join(map(str, folders))}"
         for number, folders in there.items()
         if len(folders) > 1
     ]
     missing = [f"{number}/{of}" for number in range(1, of + 1) if number not in there]
     if missing:
-        faults.append(f"{'shard' if len(missing) == 1 else 'shards'} {', '.join(missing)} missing")
+        one = len(missing) == 1
+        faults.append(f"{'shard' if one else 'shards'} {', '.join(missing)} {'is' if one else 'are'} missing")
     return faults
 
 
@@ -270,15 +275,17 @@ def _foreign(pairs: Sequence[tuple[ShardHead, Path]]) -> list[str]:
     first = pairs[0][0]
     for head, folder in pairs:
         name = f"shard {head.number}/{head.count} ({folder})"
+        if not 1 <= head.number <= head.count:
+            faults.append(f"{name} is not a part that there can be")
         if head.count != first.count:
             faults.append(f"{name} is one of {head.count}, not of {first.count}")
         if head.tool.version != __version__:
             faults.append(f"{name} was measured by turncheck {head.tool.version}, this is {__version__}")
         if (head.source.repository, head.source.commit) != (first.source.repository, first.source.commit):
-            faults.append(f"{name} is from the commit {_short(head)}, not of {_short(first)}")
+            faults.append(f"{name} is from the commit {_short(head)}, not from {_short(first)}")
         if head.project != first.project:
             faults.append(f"{name} was measured with other files of the project")
-        if settings := _difference(head.settings, first.settings):
+        if settings := _difference(head, first):
             faults.append(f"{name} was measured with other settings: {settings}")
         if libraries := difference_of_software(head.versions, first.versions):
             faults.append(f"{name} was measured with other software: {libraries}")
@@ -303,6 +310,10 @@ def _short(head: ShardHead) -> str:
     return head.source.commit[:12] if head.source.commit else "(unknown)"
 
 
-def _difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+def _difference(head: ShardHead, first: ShardHead) -> str:
+    one, other, there = head.settings, first.settings, f"for shard {first.number}/{first.count}"
     names = sorted(n for n in one.keys() | other.keys() if n != "project" and one.get(n) != other.get(n))
-    return ", ".join(f"{name.replace('_', '-')} {one.get(name)!r}, not {other.get(name)!r}" for name in names)
+    return "; ".join(
+        f"`{name.replace('_', '-')}` is {setting_shown(one.get(name))} here, {setting_shown(other.get(name))} {there}"
+        for name in names
+    )
