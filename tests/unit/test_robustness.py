@@ -226,6 +226,17 @@ def test_the_command_and_a_projects_own_words(tmp_path: Path, capsys: pytest.Cap
     assert [one.variants for one in report.robustness.by_family if one.name == "abbreviation"] == [1]
 
 
+def test_a_limit_without_a_rate_is_not_a_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = bot(tmp_path / "bot")
+    tests = "nlu:\n- intent: greet\n  examples: |\n    - nobody understands this\n"
+    (root / "tests" / "test_nlu.yml").write_text(tests, encoding="utf-8")
+    command = ["test", "robustness", "--project", str(root), "-q"]
+
+    assert run_command_line(command) == 0
+    assert run_command_line([*command, "--fail-over", "0.1"]) == 2
+    assert "--fail-over cannot be judged: no sentence that is understood could be varied" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("content", "what", "line"),
     [

@@ -262,6 +262,17 @@ def test_a_project_without_tests_is_refused(tmp_path: Path, capsys: pytest.Captu
     assert "the project has no tests" in capsys.readouterr().err
 
 
+def test_a_floor_without_a_score_is_not_a_pass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("turncheck.evaluation.strength.strength.mutants_of", lambda *_: [])
+    command = ["test", "strength", "--project", str(small_bot(tmp_path, test_stories=STORIES)), "-q"]
+
+    assert run_command_line(command) == 0
+    assert run_command_line([*command, "--fail-under", "0.6"]) == 2
+    assert "--fail-under cannot be judged: there was no fault to notice" in capsys.readouterr().err
+
+
 def test_the_manual_lists_every_operator() -> None:
     """Write it with: python tools/make_strength_page.py"""
     text = PAGE.read_text("utf-8")
@@ -294,6 +305,7 @@ def test_a_run_tries_the_tests_only_where_somebody_asks(
     assert "passed  threshold: strength.by_tests >= 0.1" in told
     comment = Path("asked/comment.md").read_text("utf-8")
     assert "Planted faults noticed" in comment
+    assert " `turncheck suggest` " in comment
     assert f"Faults that no test notices ({report.strength.survived} of" in comment
 
 

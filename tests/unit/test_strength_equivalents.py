@@ -139,3 +139,39 @@ def test_what_nobody_says_is_none(tested: Strength) -> None:
     (mutant,) = [one for one in tested.mutants if one.what == "'utter_never' says something else"]
 
     assert mutant.outcome == "equivalent"
+
+
+def test_thresholds_of_the_fallback_policies_of_rasa_1_are_faults_where_a_sentence_is_in_between(
+    tmp_path: Path,
+) -> None:
+    config = """
+language: en
+pipeline:
+- name: WhitespaceTokenizer
+- name: CountVectorsFeaturizer
+- name: EmbeddingIntentClassifier
+policies:
+- name: MemoizationPolicy
+- name: FallbackPolicy
+  nlu_threshold: {threshold}
+"""
+    files = {
+        "domain.yml": "intents: [greet, bye]\nactions: [utter_hi, utter_bye]\n"
+        "responses:\n  utter_hi: [{text: hi}]\n  utter_bye: [{text: bye}]\n",
+        "data/nlu.md": "## intent:greet\n- hello\n- hi there\n\n## intent:bye\n- bye\n- see you\n",
+        "data/stories.md": "## a\n* greet\n  - utter_hi\n\n## b\n* bye\n  - utter_bye\n",
+        "tests/test_stories.yml": "stories:\n- story: a\n  steps:\n  - intent: greet\n  - action: utter_hi\n",
+    }
+    outcomes = {}
+    for threshold in (0.01, 1.0):
+        root = tmp_path / str(threshold)
+        for name, content in {**files, "config.yml": config.replace("{threshold}", str(threshold))}.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(content, encoding="utf-8")
+        for one in strength_of(root).mutants:
+            if "nlu_threshold" in one.what:
+                outcomes[one.what] = (one.outcome, one.location.line)
+
+    name = "FallbackPolicy with nlu_threshold"
+    assert outcomes[f"{name} 0.005 instead of 0.01"] == ("equivalent", 10)
+    assert outcomes[f"{name} 0.5 instead of 1"] == ("survived", 10)

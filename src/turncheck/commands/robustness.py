@@ -41,7 +41,8 @@ def run_test_robustness(options: RobustnessOptions, screen: Screen) -> int:
     """Vary the test sentences, and tell which are not understood any more: 1 above the largest rate, else 0.
 
     Raises:
-        UserError: nothing to vary, a project that cannot be trained, word lists that cannot be read.
+        UserError: nothing to vary, a project that cannot be trained, word lists that cannot be read,
+            a limit and no rate.
     """
     settings = options.settings
     project = read_assistant(settings)
@@ -59,5 +60,7 @@ def run_test_robustness(options: RobustnessOptions, screen: Screen) -> int:
         write_file(options.json, encode(report))
     sys.stdout.write(noted_version_line(report.project, settings.project))
     sys.stdout.write(robustness_text(robustness, settings.project))
-    most = options.fail_over
-    return EXIT_FAILED if most is not None and (robustness.failure_rate or 0.0) > most else EXIT_OK
+    most, rate = options.fail_over, robustness.failure_rate
+    if most is not None and rate is None:
+        raise UserError("--fail-over cannot be judged: no sentence that is understood could be varied")
+    return EXIT_FAILED if most is not None and rate is not None and rate > most else EXIT_OK

@@ -50,7 +50,8 @@ def run_test_strength(options: StrengthOptions, screen: Screen) -> int:
     """Try the tests, and tell the score and what no test notices: 1 if the score is below the floor, else 0.
 
     Raises:
-        UserError: there is nothing to test with, the project cannot be trained, which lines changed is not known.
+        UserError: there is nothing to test with, the project cannot be trained, which lines changed is not known,
+            there is a floor and no score.
     """
     settings = options.settings
     project = read_dialogue_assistant(settings)
@@ -76,6 +77,8 @@ def run_test_strength(options: StrengthOptions, screen: Screen) -> int:
     sys.stdout.write(noted_version_line(report.project, settings.project))
     sys.stdout.write(strength_text(strength, settings.project))
     floor = options.fail_under
+    if floor is not None and strength.score is None and not options.changed:
+        raise UserError("--fail-under cannot be judged: there was no fault to notice")
     is_below = floor is not None and strength.score is not None and strength.score < floor
     return EXIT_FAILED if is_below else EXIT_OK
 

@@ -39,7 +39,8 @@ def strength_note(report: Report) -> Line:
         return ()
     by_validation = strength.by_tests is not None and strength.killed_by.get("validation")
     alone = [f"By tests alone: {strength.by_tests:.2f}."] if by_validation else []
-    return line(" ".join([*alone, *_lines(strength)]), *_to_write_next(strength.suggested))
+    said = [part for words in (*alone, *_lines(strength)) for part in (" ", Prose(words))]
+    return line(*said[1:], *_to_write_next(strength.suggested))
 
 
 def _to_write_next(suggested: Sequence[SuggestedTest]) -> Iterator[Span | str]:
@@ -74,7 +75,8 @@ def _figures(strength: Strength) -> Iterator[str]:
     total = strength.killed + strength.survived
     if strength.score is None:
         where = " on the lines that the change touches" if strength.scope == "changed" else ""
-        yield f"No fault could be planted{where}: there is nothing to notice."
+        none = "No planted fault changes anything" if strength.equivalent else "No fault could be planted"
+        yield f"{none}{where}: there is nothing to notice."
     else:
         noticed = f"{strength.killed} of {count(total, 'planted fault')} noticed"
         alone = "" if strength.by_tests is None else f"; by tests alone {strength.by_tests:.2f}"

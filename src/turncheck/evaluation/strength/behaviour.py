@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.training import training_trackers
 from turncheck.evaluation.story_run import run_story
-from turncheck.evaluation.strength.talks import Annotated, talks_of
+from turncheck.evaluation.strength.talks import Annotated, Message, Talk, talks_of
 from turncheck.messages.errors import UserError
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import EngineInfo
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from turncheck.engines.parse import Parse
     from turncheck.engines.workshop import Trained
     from turncheck.evaluation.strength.mutant import Mutant
-    from turncheck.evaluation.strength.talks import Message, Talk
     from turncheck.project.model import Project, Response
     from turncheck.project.nlu_data import Example
 
@@ -44,6 +43,8 @@ class Behaviour:
         if mutant.operator.trains == "nlu":
             return self._understands_alike(mutated)
         if mutant.operator.trains == "policies" and not self._decides_alike(mutated):
+            return False
+        if mutant.operator.kind == "config" and not self._answers_alike(mutated):
             return False
         if self.said & _changed_responses(self.original.project, mutant.project):
             return False
@@ -81,6 +82,26 @@ class Behaviour:
 
     def _decides_alike(self, mutated: Trained) -> bool:
         return self.decisions == decisions_of(mutated, self.original.project)
+
+    def _answers_alike(self, mutated: Trained) -> bool:
+        """Whether each training sentence, as sure as it is understood, is answered the same way.
+
+        Only the fallback policies of Rasa 1 and 2 look at how sure that is.
+        """
+        if self.original.project.older is None or self.original.nlu is None:
+            return True
+        return self._answers == _answers(mutated, self._sentences)
+
+    @cached_property
+    def _sentences(self) -> dict[str, Parse]:
+        """The training sentences as they are understood."""
+        nlu = self.original.nlu
+        texts = [one.text for one in self.original.project.nlu.examples if one.intent and not one.text.startswith("/")]
+        return {parse.text: parse for parse in nlu.parse(list(dict.fromkeys(texts)))} if nlu is not None else {}
+
+    @cached_property
+    def _answers(self) -> list[Any]:
+        return _answers(self.original, self._sentences)
 
     @cached_property
     def decisions(self) -> list[list[tuple[str, str]]]:
@@ -139,16 +160,24 @@ def _contents(response: Response | None) -> list[Any]:
 
 def _hold(trained: Trained, talk: Talk) -> Any:
     """Return what a conversation leads to: messages, slots and the active form, turn by turn."""
-    known = {message.text: message.parse for message in talk.messages}
+    return _held(trained, {message.text: message.parse for message in talk.messages}, talk)
+
+
+def _answers(trained: Trained, sentences: dict[str, Parse]) -> list[Any]:
+    """Return what each sentence leads to at the start of a conversation."""
+    return [_held(trained, sentences, Talk((Message(text, ""),))) for text in sentences]
+
+
+def _held(trained: Trained, known: dict[str, Parse], talk: Talk) -> Any:
     understood = Annotated(EngineInfo(name="annotated", version=""), known=known)
     try:
         conversation = trained.conversation(understood, talk.before)
-        return None if conversation is None else [_turn(conversation, message) for message in talk.messages]
+        return None if conversation is None else [_turn(conversation, message.text) for message in talk.messages]
     except UserError as error:
         return str(error)
 
 
-def _turn(conversation: Conversation, message: Message) -> tuple[Any, ...]:
-    turn = conversation.say(message.text)
+def _turn(conversation: Conversation, text: str) -> tuple[Any, ...]:
+    turn = conversation.say(text)
     done: Sequence[Any] = [event.get("name") for event in turn.events if event.get("event") == "action"]
     return list(turn.responses), dict(turn.slots), turn.active_loop, done, turn.stopped

@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from turncheck.project.model import Component, Config, Project
 
 _OF_PIPELINE: Final = {"FallbackClassifier": {"threshold": 0.3, "ambiguity_threshold": 0.1}}
+_OF_FALLBACK: Final = {"nlu_threshold": 0.3, "ambiguity_threshold": 0.1, "core_threshold": 0.3}
 _OF_POLICIES: Final = {
     "RulePolicy": {"core_fallback_threshold": 0.4},
+    "FallbackPolicy": _OF_FALLBACK,
+    "TwoStageFallbackPolicy": _OF_FALLBACK,
     "UnexpecTEDIntentPolicy": {"tolerance": 0.0},
 }
-"""Thresholds of components, with Rasa's defaults."""
+"""Thresholds of components, with Rasa's defaults; the fallback policies are those of Rasa 1 and 2."""
 
 
 def config_faults(project: Project) -> Iterator[Mutant]:
