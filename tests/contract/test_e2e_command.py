@@ -195,7 +195,10 @@ def test_a_failed_case_ends_with_1_and_shows_its_difference(project: Path, capsy
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["missing.yml"], "There are no test cases at 'missing.yml'"),
+        (
+            ["missing.yml"],
+            "missing.yml: There is no such file or folder of test cases. Write some, or name their files.",
+        ),
         (["tests/e2e_test_cases.yml::gretes"], "Did you mean 'greets'?"),
         (["--domain", "missing.yml"], "'missing.yml' of --domain does not exist"),
         (["--action-endpoint", "nowhere"], "not an address of an action server"),

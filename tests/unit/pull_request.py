@@ -138,7 +138,7 @@ def head_report(**changes: object) -> Report:
         entity_scores=0.871,
         skipped=[Skipped(evaluation="batch", reason="the project has no batch suites")],
         substitutions=[
-            Substitution(component="DIETClassifier", used="linear model and CRF", reason="no TensorFlow here"),
+            Substitution(component="DIETClassifier", used="a linear model and a CRF", reason="no TensorFlow here"),
             Substitution(component="custom.Sentiment", used=None, reason="custom components are not run"),
         ],
         settings=GateSettings(

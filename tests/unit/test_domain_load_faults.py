@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from small_project import read
 
+from turncheck.project.reader import read_project
 from turncheck.validation.pipeline import validate
 
 if TYPE_CHECKING:
@@ -111,3 +112,29 @@ def test_a_skipped_data_file_defines_nothing_and_ends_nothing(tmp_path: Path) ->
     }
     found = validate(read(tmp_path, **newer), drop_in=True).findings
     assert [finding.code for finding in found] == ["version-too-high", "version-too-high"]
+
+
+SLOTS_OF_PRO = """\
+slots:
+  amount:
+    type: float
+    validation: {rejections: []}
+    mappings:
+    - type: from_llm
+    - type: controlled
+      conditions:
+      - active_flow: transfer
+  recipient:
+    type: text
+"""
+CONDITIONAL_RESPONSE = "responses:\n  utter_amount:\n  - text: How much?\n    condition: slots.amount is null\n"
+
+
+def test_slots_and_conditions_of_rasa_pro_are_faults_only_where_rasa_reads_them(tmp_path: Path) -> None:
+    changes = (D, "slots:\n", SLOTS_OF_PRO), (D, "responses:\n", CONDITIONAL_RESPONSE)
+    faults = {"mapping-type-unknown", "schema-violation", "slot-key-unknown"}
+    project = read(tmp_path, *changes)
+    assert faults & {finding.code for finding in validate(project, strict=True).findings}
+    (tmp_path / "data" / "flows.yml").write_text("flows:\n  transfer:\n    steps: []\n", encoding="utf-8")
+    calm = validate(read_project(tmp_path), strict=True).findings
+    assert not faults & {finding.code for finding in calm}

@@ -109,7 +109,7 @@ def test_a_case_is_named_behind_two_colons(tmp_path: Path) -> None:
         for paths in ([whole, f"{tmp_path}/cases.yml::other"], [f"{tmp_path}/./cases.yml::other", whole]):
             assert read_cases(tmp_path, paths).cases == read_cases(tmp_path, [whole]).cases
     unknown = read_cases(tmp_path, [Path(f"{tmp_path}/cases.yml::otter")])
-    assert "has no test case 'otter'. Did you mean 'other'?" in faults(unknown)[0]
+    assert "There is no test case 'otter' in this file. Did you mean 'other'?" in faults(unknown)[0]
 
 
 def test_a_case_may_be_named_like_a_path(tmp_path: Path) -> None:

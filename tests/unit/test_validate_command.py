@@ -13,8 +13,9 @@ from small_project import write_project
 
 from turncheck.cli import run_command_line
 from turncheck.commands.validate import FORMATS, Format, Request, run_data_validate
-from turncheck.messages.errors import UserError
+from turncheck.messages.errors import EXIT_NOT_DONE, UserError
 from turncheck.project.reader import read_project
+from turncheck.report.codec import decode
 from turncheck.validation.pipeline import validate
 
 D, N, S, R = "domain.yml", "data/nlu.yml", "data/stories.yml", "data/rules.yml"
@@ -92,7 +93,32 @@ def test_json_has_findings_and_counts_also_when_nothing_can_be_read(tmp_path: Pa
     assert (first["code"], first["location"]["path"]) == ("file-not-utf8", D)
 
 
-def test_workflow_commands_stand_worst_first_with_the_path_in_the_repository(tmp_path: Path) -> None:
+@pytest.mark.parametrize("flags", [[], ["--max-history", "none"]])
+def test_the_report_and_junit_have_what_is_printed(
+    flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project, out = write_project(tmp_path / "bot", UNKNOWN_ACTION), tmp_path / "out"
+    alone = tmp_path / "alone.json"
+    files = ["--out", str(out), "--json", str(alone)]
+    assert run_command_line(["data", "validate", "--project", str(project), *flags, *files, "--format", "json"]) == 1
+    printed = json.loads(capsys.readouterr().out)
+    report = decode(alone.read_bytes())
+    assert report.validation is not None
+    assert [finding.code for finding in report.validation.findings] == [one["code"] for one in printed["findings"]]
+    assert report.validation.counts.error == printed["counts"]["error"] == 1
+    assert (out / "report.json").read_bytes() == alone.read_bytes()
+    assert (out / "junit.xml").read_text("utf-8").count('<failure type="finding"') == 1
+
+
+def test_a_report_that_cannot_be_written_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = write_project(tmp_path / "bot")
+    (tmp_path / "file").touch()
+    flags = ["--project", str(project), "--json", str(tmp_path / "file" / "report.json")]
+    assert run_command_line(["data", "validate", *flags]) == EXIT_NOT_DONE
+    assert "report.json" in capsys.readouterr().err
+
+
+def test_workflow_commands_come_worst_first_with_the_path_in_the_repository(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     code, text = printed(write_project(tmp_path / "bots" / "pizza", UNKNOWN_ACTION), "github")
     assert code == 1

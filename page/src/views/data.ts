@@ -132,7 +132,7 @@ function runPart(context: Context): Child[] {
         "section",
         {},
         h("h2", {}, "What the engine replaces"),
-        h("ul", { class: "entries" }, ...replaced.map((one) => h("li", {}, code(one.component), ...(one.used ? [" is replaced by ", code(one.used)] : [" is left out"]), ": ", said(one.reason)))),
+        h("ul", { class: "entries" }, ...replaced.map((one) => h("li", {}, code(one.component), ...(one.used ? [" is replaced by ", said(one.used)] : [" is left out"]), ": ", said(one.reason)))),
       ),
   ];
 }

@@ -61,6 +61,14 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportFiles:
+    """Where the report goes: to a file, and with ``junit.xml`` to a folder."""
+
+    json: Path | None = None
+    out: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Checked:
     """A project and what was found in it; ``project`` is ``None`` where the request itself is the fault."""
 
@@ -74,6 +82,7 @@ def run_data_validate(
     output_format: Format = "text",
     notes: Notes = "some",
     explain_code: str | None = None,
+    files: ReportFiles = ReportFiles(),
     output: TextIO | None = None,
 ) -> int:
     """Validate a project, print what was found, and return the exit code: 0 or 1, as ``rasa data validate`` would end.
@@ -84,10 +93,11 @@ def run_data_validate(
             workflow commands; ``sarif`` a SARIF 2.1.0 log.
         notes: how much ``text`` shows of what is ``info``.
         explain_code: print the manual's section about this code instead, and validate nothing.
+        files: where to write the report, besides.
         output: where to print; standard output if not given.
 
     Raises:
-        UserError: there is no such folder or code.
+        UserError: there is no such folder or code, or a file cannot be written.
     """
     stream = sys.stdout if output is None else output
     if explain_code is not None:
@@ -98,6 +108,8 @@ def run_data_validate(
         stream.write(_text(checked, notes, str(request.project), coloured=_is_colour_terminal(stream)))
     else:
         stream.write(_rendered(checked, output_format, request.project))
+    if files != ReportFiles():
+        _write_report(checked, request.project, files)
     return checked.validated.exit_code(fail_on_warnings=request.fail_on_warnings)
 
 
@@ -265,6 +277,30 @@ def _rendered(checked: Checked, output_format: Literal["json", "github", "sarif"
     if output_format == "json":
         return findings_json(findings, counts)
     return findings_commands(findings, repository_root(folder))
+
+
+def _write_report(checked: Checked, folder: Path, files: ReportFiles) -> None:
+    from turncheck.comparison.verdict import Verdict
+    from turncheck.publishing.files import write_file, write_results
+    from turncheck.render.junit import render_junit
+    from turncheck.render.links import Links
+    from turncheck.render.rendered import Rendered
+    from turncheck.report.codec import encode
+    from turncheck.report.model import ProjectInfo
+    from turncheck.run.report_of import project_info, report_of
+    from turncheck.run.validation import validation_of
+    from turncheck.settings.options import Settings
+
+    project, root = checked.project, repository_root(folder)
+    info = project_info(project, root=root) if project else ProjectInfo(name=folder.resolve().name, root=root)
+    report = report_of(info, Settings().seed, validation=validation_of(checked.validated.findings))
+    content = encode(report)
+    if files.out is not None:
+        no_gates = Verdict(outcome="passed", summary="")  # a command for the data alone has none
+        junit = render_junit(report, None, no_gates, Links())
+        write_results(files.out, [Rendered("report.json", "application/json", content), junit])
+    if files.json is not None:
+        write_file(files.json, content)
 
 
 def _sarif(checked: Checked, folder: Path) -> str:

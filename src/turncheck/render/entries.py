@@ -318,7 +318,7 @@ def skipped(names: str, entry: Skipped, reason: str) -> Entry:
 
 def substitution(entry: Substitution) -> Entry:
     """A component that is not run as it is."""
-    used = line("replaced by ", Code(entry.used)) if entry.used else line("left out")
+    used = line("replaced by ", Prose(entry.used)) if entry.used else line("left out")
     return Entry(line(Code(entry.component), " is ", used, ": ", Prose(entry.reason)))
 
 

@@ -31,7 +31,7 @@ def nlu_text(nlu: Nlu, engine: EngineInfo | None = None, folder: str = "", trust
 
 
 def _head(nlu: Nlu, engine: EngineInfo | None, trust: str) -> Iterator[str]:
-    how = f"{nlu.folds}-fold cross-validation" if nlu.mode == "cross-validation" else "held-out sentences"
+    how = f"{nlu.folds}-fold cross-validation" if nlu.mode == "cross-validation" else "held out"
     yield f"NLU: {count(nlu.examples, 'sentence')}, {how}"
     yield from (f"  {remark.in_words}" for remark in overlap_remarks(nlu))
     yield from (f"  {line}" for line in substitution_lines(engine.substitutions if engine else ()))

@@ -44,7 +44,12 @@ def checked_data(
     known = {finding.location for finding in checked.findings if finding.severity == "error"}
     checked = checked.without((), (one for place, one in refusals.items() if place not in known))
     kept = suppress(checked, project, inputs.ignored, tests=tests, strict=strict, cases_read=cases_read)
-    findings = tuple(sorted({*kept.findings}, key=lambda finding: finding.order))
+    return validation_of(kept.findings)
+
+
+def validation_of(found: Iterable[Finding]) -> Validation:
+    """Return the report's part on these findings, each once."""
+    findings = tuple(sorted({*found}, key=lambda finding: finding.order))
     severities = [finding.severity for finding in findings]
     return Validation(
         findings=findings,

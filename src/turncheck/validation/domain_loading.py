@@ -15,7 +15,7 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
 from turncheck.yaml_tree.unquoted import rasas_reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from turncheck.messages.finding import Finding
@@ -30,6 +30,8 @@ MAPPING_KEYS = {
     "custom": (),
 }
 """The types of slot mappings, and the keys that each needs."""
+_MAPPINGS_OF_PRO: Final = {**MAPPING_KEYS, "from_llm": (), "controlled": ()}
+"""Those of Rasa Pro, which runs CALM assistants."""
 
 _SLOT_KEYS = frozenset({"type", "mappings", "initial_value", "value_reset_delay", "influence_conversation"})
 SLOT_TYPES = {
@@ -51,11 +53,17 @@ _SLOT_CLASSES: Final = {
 Named = tuple[str, "YamlNode | None", "Location"]
 
 
-def check_domain_file(root: YamlMapping, project: Path) -> Iterator[Finding]:
-    """All faults of one domain file that its schema lets pass. ``project``: where classes of its own would lie."""
+def check_domain_file(root: YamlMapping, project: Path, *, is_calm: bool) -> Iterator[Finding]:
+    """All faults of one domain file that its schema lets pass.
+
+    Args:
+        root: the file's content.
+        project: the folder with slot classes of the project's own, if there are any.
+        is_calm: whether Rasa Pro reads the file, whose slots have more types of mappings and more keys.
+    """
     yield from _empty_sections(root)
     yield from _names_of_other_types(root)
-    yield from _slots(root, project)
+    yield from _slots(root, project, is_calm=is_calm)
     yield from _forms(root)
     yield from _entities(root)
     yield from _intents(root)
@@ -94,7 +102,7 @@ def _names_of_other_types(root: YamlMapping) -> Iterator[Finding]:
         yield found("name-not-text", "The 'e2e_actions' are not a list of strings.", root.key_location("e2e_actions"))
 
 
-def _slots(root: YamlMapping, project: Path) -> Iterator[Finding]:
+def _slots(root: YamlMapping, project: Path, *, is_calm: bool) -> Iterator[Finding]:
     for name, node, place in _named(root.items.get("slots")):
         if not isinstance(node, YamlMapping):
             continue
@@ -103,25 +111,25 @@ def _slots(root: YamlMapping, project: Path) -> Iterator[Finding]:
             message = f"There is nothing below 'mappings' of the slot '{name}'."
             yield found("section-empty", message, node.key_location("mappings"))
         for mapping in mappings.items if isinstance(mappings, YamlSequence) else ():
-            yield from _mapping(name, mapping)
-        yield from _slot(name, node, place, project)
+            yield from _mapping(name, mapping, _MAPPINGS_OF_PRO if is_calm else MAPPING_KEYS)
+        yield from _slot(name, node, place, project, is_calm=is_calm)
 
 
-def _mapping(slot: str, node: YamlNode) -> Iterator[Finding]:
+def _mapping(slot: str, node: YamlNode, known: Mapping[str, tuple[str, ...]]) -> Iterator[Finding]:
     if not isinstance(node, YamlMapping):
         yield found("mapping-malformed", f"A mapping of the slot '{slot}' is not a mapping of keys.", node.location)
         return
     written = _value(node.items.get("type"))
     kind = "None" if written is None else str(written)
-    if kind not in MAPPING_KEYS:
+    if kind not in known:
         yield found(
             "mapping-type-unknown",
             f"The slot '{slot}' has a mapping of the unknown type '{kind}'.",
             node.location,
-            suggestion(kind, MAPPING_KEYS),
+            suggestion(kind, known),
         )
         return
-    for key in MAPPING_KEYS[kind]:
+    for key in known[kind]:
         value = node.items.get(key)
         if value is None or (isinstance(value, YamlScalar) and value.value is None):
             yield found(
@@ -129,7 +137,7 @@ def _mapping(slot: str, node: YamlNode) -> Iterator[Finding]:
             )
 
 
-def _slot(name: str, node: YamlMapping, place: Location, project: Path) -> Iterator[Finding]:
+def _slot(name: str, node: YamlMapping, place: Location, project: Path, *, is_calm: bool) -> Iterator[Finding]:
     written = str(_value(node.items.get("type")))
     kind = _SLOT_CLASSES.get(written, written)
     if kind not in SLOT_TYPES:
@@ -142,7 +150,7 @@ def _slot(name: str, node: YamlMapping, place: Location, project: Path) -> Itera
             )
         return
     for key in node.items:
-        if key not in SLOT_TYPES[kind]:
+        if key not in SLOT_TYPES[kind] and not is_calm:
             yield found(
                 "slot-key-unknown",
                 f"The slot '{name}' has the key '{key}', which slots of type '{kind}' do not know.",

@@ -40,19 +40,21 @@ _DOMAIN_TOP_KEYS: Final = frozenset(
         *("session_config", "config"),
     }
 )
+_SCHEMA_OF_PRO: Final = re.compile("/slots/|/responses/[^/]+/[0-9]+/condition")
+"""Where Rasa Pro takes more in a CALM project than Rasa's schema knows."""
 _CALM_TOP_KEYS: Final = frozenset({"flows", "e2e_tests", "test_cases", "fixtures", "metadata"})
 
 
 def check_files(facts: Facts) -> Iterator[Finding]:
     """Schema, version and keys of every file, and all faults of the domain files."""
-    project = facts.project
+    project, is_calm = facts.project, facts.project.calm is not None
     for file in project.files:
         if file.document is None or file.document.root is None or file.document.findings:
             continue
         if file.role == "domain" and not is_domain_file(project, file):
             yield found("file-without-data", f"'{file.path}' has no key of a domain.", Location(file.path, 1, 1))
             continue
-        faults = list(_schema_faults(file, file.document.root))
+        faults = list(_schema_faults(file, file.document.root, is_calm=is_calm))
         yield from faults
         if file.role == "config" and file.mapping is not None:
             yield from importer_faults(file.mapping)
@@ -62,7 +64,7 @@ def check_files(facts: Facts) -> Iterator[Finding]:
             yield from _version(file.mapping)
             yield from _top_keys(file.mapping, file)
             if file.role == "domain" and not faults:
-                yield from check_domain_file(file.mapping, project.root)
+                yield from check_domain_file(file.mapping, project.root, is_calm=is_calm)
 
 
 def is_domain_file(project: Project, file: ProjectFile) -> bool:
@@ -73,8 +75,10 @@ def is_domain_file(project: Project, file: ProjectFile) -> bool:
     return isinstance(data, str | list | dict) and any(key in data for key in DOMAIN_KEYS)
 
 
-def _schema_faults(file: ProjectFile, root: YamlNode) -> Iterator[Finding]:
+def _schema_faults(file: ProjectFile, root: YamlNode, *, is_calm: bool = False) -> Iterator[Finding]:
     for fault in _faults_by_schema(file, root):
+        if is_calm and _SCHEMA_OF_PRO.match(fault.path):
+            continue
         place = f" (at {fault.path})" if fault.path else ""
         near = suggestion(fault.unknown, fault.keys) if fault.unknown else ""
         finding = found("schema-violation", f"In '{file.path}' {fault.message}{place}.", fault.location, near)

@@ -14,6 +14,7 @@ from turncheck.commands.flags.shared import (
     add_domain,
     add_json,
     add_model,
+    add_out,
     add_paths,
     add_project,
     add_seed,
@@ -59,7 +60,7 @@ def add_test_batch(subparsers: argparse._SubParsersAction[Any]) -> None:
     output.add_argument(
         "--raw-csv", action="store_true", help="do not put ' before cells that a spreadsheet would run as formulas"
     )
-    output.add_argument("--out", type=Path, metavar="DIR", help="write report.json, junit.xml and the CSV files here")
+    add_out(output, "report.json", "junit.xml", "the CSV files")
     add_json(output)
     add_verbosity(output)
     parser.set_defaults(handler=_test_batch)

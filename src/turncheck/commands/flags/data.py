@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.flags.nlu import add_data_split
-from turncheck.commands.flags.shared import add_config, add_domain, add_paths, add_project, add_verbosity
+from turncheck.commands.flags.shared import (
+    add_config,
+    add_domain,
+    add_json,
+    add_out,
+    add_paths,
+    add_project,
+    add_verbosity,
+)
 from turncheck.commands.flags.suite import add_convert
 
 if TYPE_CHECKING:
@@ -47,13 +55,15 @@ def _add_validate(kinds: argparse._SubParsersAction[Any]) -> None:
         default="text",
         help="output format of the findings (default: text)",
     )
+    add_out(output, "report.json", "junit.xml")
+    add_json(output)
     output.add_argument("--explain", metavar="CODE", help="print the manual for this code, and check nothing")
     add_verbosity(output)
     parser.set_defaults(handler=_validate)
 
 
 def _validate(namespace: argparse.Namespace) -> int:
-    from turncheck.commands.validate import Request, run_data_validate  # not for --help
+    from turncheck.commands.validate import ReportFiles, Request, run_data_validate  # not for --help
 
     request = Request(
         project=namespace.project,
@@ -72,4 +82,5 @@ def _validate(namespace: argparse.Namespace) -> int:
         output_format=namespace.format,
         notes="all" if namespace.verbose else "none" if namespace.quiet else "some",
         explain_code=namespace.explain,
+        files=ReportFiles(namespace.json, namespace.out),
     )

@@ -192,6 +192,12 @@ def add_json(group: Group) -> None:
     group.add_argument("--json", type=Path, metavar="FILE", help="also write the report to this file")
 
 
+def add_out(group: Group, *files: str) -> None:
+    """Add the folder that these files go to where one is named."""
+    words = f"write {' and '.join((', '.join(files[:-1]), files[-1]))} here"
+    group.add_argument("--out", type=Path, metavar="DIR", help=words)
+
+
 def add_rasa_files(group: Group) -> None:
     """Add whose files are written."""
     group.add_argument(

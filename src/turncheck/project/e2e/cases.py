@@ -83,12 +83,12 @@ def _is_hidden(path: Path) -> bool:
 
 
 def _missing(folder: ProjectFolder, path: Path) -> Finding:
-    name = folder.name(path)
-    return Finding("e2e-not-found", "error", f"There are no test cases at '{name}'.", Location(name))
+    message = "There is no such file or folder of test cases."
+    return Finding("e2e-not-found", "error", message, Location(folder.name(path)), "Write some, or name their files.")
 
 
 def _no_such_case(path: str, name: str, there: Sequence[str]) -> Finding:
-    message = f"'{path}' has no test case '{name}'."
+    message = f"There is no test case '{name}' in this file."
     return Finding("e2e-not-found", "error", message, Location(path), suggestion(name, there))
 
 

@@ -22,24 +22,24 @@ def substitutions(bot: KoreBot, threshold: float, near_enough: float) -> Iterato
     """Yield what stands in for what, as far as the assistant has it."""
     kinds = {intent.kind for intent in bot.intents}
     if "dialog" in kinds:
-        used = "linear model over word and character n-grams (intents), CRF, lists and patterns (entities)"
+        used = "a linear model over word and character n-grams (intents), and a CRF, lists and patterns (entities)"
         yield Substitution(component="Machine Learning engine", used=used, reason=_NOT_EXPORTED)
     if "faq" in kinds:
         reason = "terms, tags and synonyms of the graph are not used here"
         yield Substitution(component="Knowledge Graph (FAQs)", used=_SIMILARITY, reason=reason)
     if "small_talk" in kinds:
         patterns = sum(intent.patterns for intent in bot.of_kind("small_talk"))
-        reason = f"{count(patterns, 'pattern')} of it run on the platform alone" if patterns else _NOT_EXPORTED
+        reason = f"{count(patterns, 'pattern')} of it run only on the platform" if patterns else _NOT_EXPORTED
         yield Substitution(component="Small talk", used=_SIMILARITY, reason=reason)
     if "trait" in kinds:
         rules = f"; {count(bot.rules, 'trait rule')} of intents not applied" if bot.rules else ""
-        used = "overlap with the words of a trait's own sentences"
+        used = "the overlap with the words of a trait's own sentences"
         yield Substitution(component="Trait engine", used=used, reason=f"{_NOT_EXPORTED}{rules}")
     if bot.patterns or bot.concepts:
         counted = ((bot.patterns, "pattern"), (bot.concepts, "concept"))
         what = [count(number, name) for number, name in counted if number]
         verb = "run" if bot.patterns + bot.concepts > 1 else "runs"
-        reason = f"{' and '.join(what)} {verb} on the platform alone"
+        reason = f"{' and '.join(what)} {verb} only on the platform"
         yield Substitution(component="Fundamental Meaning engine", used=None, reason=reason)
     if {"faq", "small_talk"} & kinds or "dialog" in kinds:
         used = f"the nearer of dialogs (from a confidence of {threshold:g} on) and phrases (from {near_enough:g} on)"

@@ -50,8 +50,9 @@ _DEFAULT_PIPELINE: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (
 )
 """What Rasa 3.6 takes where ``config.yml`` has no pipeline."""
 
-_LINEAR: Final = "linear model over word and character n-grams"
-_CRF: Final = "CRF over lexical features"
+_LINEAR: Final = "a linear model over word and character n-grams"
+_CRF: Final = "a CRF over lexical features"
+_NO_NETWORK: Final = "neural networks are not trained here; network and training parameters have no effect"
 _NO_FOREIGN_MODEL: Final = "it needs a pretrained model, which is not installed here"
 
 _SPACY: Final = frozenset({"SpacyTokenizer", "SpacyFeaturizer", "SpacyEntityExtractor"})
@@ -154,13 +155,13 @@ class _Replacement:
 _REPLACED: Final[Mapping[str, _Replacement]] = {
     "DIETClassifier": _Replacement(
         "DietStandIn",
-        f"{_LINEAR} (intents), {_CRF} (entities)",
-        "a neural network; its network and training parameters have no effect here",
+        f"{_LINEAR} (intents) and {_CRF} (entities)",
+        _NO_NETWORK,
     ),
     "ResponseSelector": _Replacement(
         "ResponseSelectorStandIn",
         _LINEAR,
-        "a neural network; its network and training parameters have no effect here",
+        _NO_NETWORK,
     ),
     "SpacyNLP": _Replacement(None, None, _NO_FOREIGN_MODEL),
     "MitieNLP": _Replacement(None, None, _NO_FOREIGN_MODEL),

@@ -199,8 +199,8 @@ def _stand_in(
 
     settings = StandInSettings.of(name, parameters)
     kind = TedStandIn if name == TED else UnexpectedIntentStandIn
-    used = f"logistic regression over the last {settings.max_history} states"
-    return kind.fit(trackers.all, settings), _substitution(called or name, used, "no neural network is trained here")
+    used = f"a logistic regression over the last {settings.max_history} states"
+    return kind.fit(trackers.all, settings), _substitution(called or name, used, "neural networks are not trained here")
 
 
 def _substitution(component: str, used: str | None, reason: str) -> Substitution:
