@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from turncheck.cli import run_command_line
-from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
+from turncheck.engines.embedded.nlu import kept_steps, steps
+from turncheck.engines.embedded.nlu.batch import Component, Training
+from turncheck.engines.embedded.nlu.plan import Step
 from turncheck.process.cache import Cache
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -22,7 +24,10 @@ recipe: default.v1
 language: en
 pipeline:
 - name: WhitespaceTokenizer
-- name: KeywordIntentClassifier
+- name: RegexFeaturizer
+- name: CountVectorsFeaturizer
+- name: LogisticRegressionClassifier
+  max_iter: 5
 - name: RegexEntityExtractor
 - name: EntitySynonymMapper
 - name: FallbackClassifier
@@ -32,6 +37,8 @@ policies:
 - name: RulePolicy
 """
 RULES = "- name: RulePolicy\n  core_fallback_threshold: 0.25\n"
+REGEX = "nlu:\n  - regex: shout\n    examples: |\n      - [A-Z]{3,}\n"
+TOLERANCE = "- name: LogisticRegressionClassifier\n  tol: 0.001\n"
 SYNONYM = "  - synonym: funghi\n    examples: |\n      - toadstools\n"
 
 
@@ -55,7 +62,12 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     from turncheck.engines.embedded.policies import trainer
 
-    monkeypatch.setattr(EmbeddedNluTrainer, "fit", noted("nlu", EmbeddedNluTrainer.fit))
+    def train_step(step: Step, training: Training) -> Component | None:
+        if step.kind in kept_steps.LEARNS:
+            done.append("nlu")
+        return steps.train_step(step, training)
+
+    monkeypatch.setattr(kept_steps, "train_step", train_step)
     monkeypatch.setattr(trainer, "train_ensemble", noted("policies", trainer.train_ensemble))
     return done
 
@@ -103,12 +115,14 @@ EDITS: dict[str, tuple[str, str, str, dict[str, int]]] = {
     "a training story": ("data/stories.yml", "- story: ", "- story: another ", {"policies": 1}),
     "a parameter of a policy": ("config.yml", "- name: RulePolicy\n", RULES, {"policies": 1}),
     "a slot": ("domain.yml", "slots:\n", "slots:\n  vip:\n    type: bool\n    mappings: []\n", {"policies": 1}),
-    "a training sentence": ("data/nlu.yml", "      - helo\n", "      - hallo\n", {"nlu": 11}),
-    "a synonym": ("data/nlu.yml", "  - synonym: funghi\n    examples: |\n", SYNONYM, {"nlu": 11}),
-    "a parameter of the pipeline": ("config.yml", "  threshold: 0.3\n", "  threshold: 0.35\n", {"nlu": 11}),
+    "a training sentence": ("data/nlu.yml", "      - helo\n", "      - hallo\n", {"nlu": 6}),
+    "a synonym": ("data/nlu.yml", "  - synonym: funghi\n    examples: |\n", SYNONYM, {}),
+    "the fallback's threshold": ("config.yml", "  threshold: 0.3\n", "  threshold: 0.35\n", {}),
+    "a regex that features are made of": ("data/nlu.yml", "nlu:\n", REGEX, {"nlu": 6}),
+    "a parameter of what learns": ("config.yml", "- name: LogisticRegressionClassifier\n", TOLERANCE, {"nlu": 6}),
 }
-"""One edit each: of which file, which text, what becomes of it; and what is then trained anew (folds twice: with
-``--robustness`` their engines read other sentences)."""
+"""One edit each: of which file, which text, what becomes of it; and what is then trained anew (five folds and the
+whole; with ``--robustness`` the same folds read other sentences)."""
 
 
 def test_what_each_edit_trains_anew(project: Path, tmp_path: Path, trained: list[str]) -> None:
@@ -138,13 +152,13 @@ def test_a_damaged_entry_is_ignored_and_said(
 ) -> None:
     first = run(project, tmp_path / "1", "--cache-folder", tmp_path / "cache")
     entries = list((tmp_path / "cache").rglob("*.entry"))
-    assert len(entries) == 7
+    assert len(entries) == 13
     for entry in entries:
         entry.write_bytes(damage(entry.read_bytes()))
     capsys.readouterr()
 
     assert run(project, tmp_path / "2", "--cache-folder", tmp_path / "cache") == first
-    assert capsys.readouterr().err.count("is damaged: it is ignored.") == 7
+    assert capsys.readouterr().err.count("is damaged: it is ignored.") == 13
 
 
 def test_an_entry_under_another_name_is_not_believed(tmp_path: Path) -> None:

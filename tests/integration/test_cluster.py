@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from turncheck.evaluation.fold_runs import FoldRun, run_folds
 from turncheck.evaluation.splits import Folds, stable_folds
 from turncheck.messages.engine_errors import CutShortError, EngineError
 from turncheck.messages.errors import UserError
-from turncheck.process.cache import software
+from turncheck.process.cache import Cache, software
 from turncheck.process.screen import Screen
 from turncheck.project.model import Project
 from turncheck.project.reader import read_project
@@ -282,3 +283,8 @@ def test_a_cluster_is_for_the_embedded_engine(tmp_path: Path, capsys: pytest.Cap
     flags = ("--engine", "rasa", "--rasa-url", "http://127.0.0.1:9", "--cluster", "tcp://127.0.0.1:9")
     assert turncheck("run", bot(tmp_path), *flags, "--out", tmp_path / "out") == 2
     assert "--cluster is for the engine 'embedded'" in capsys.readouterr().err
+
+
+def test_a_cache_of_this_machine_is_not_sent_to_others(local: str, tmp_path: Path) -> None:
+    with connected(local, QUIET) as work:
+        assert dict(work.each(operator.is_, Cache(tmp_path), [None], total=1)) == {0: True}

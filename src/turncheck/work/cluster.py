@@ -7,6 +7,7 @@ and what comes back is read as it is.
 
 from __future__ import annotations
 
+import io
 import logging
 import pickle
 import time
@@ -19,7 +20,7 @@ from turncheck import __version__
 from turncheck.messages.engine_errors import EngineError
 from turncheck.messages.errors import UserError
 from turncheck.messages.plurals import count
-from turncheck.process.cache import difference_of_software, software
+from turncheck.process.cache import Cache, difference_of_software, software
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -72,7 +73,7 @@ class Cluster:
             EngineError: the scheduler or all workers are gone, a task ends each worker that it is given to, or a worker
                 has another turncheck.
         """
-        content = pickle.dumps((task, shared))
+        content = _sent((task, shared))
         waiting = enumerate(items)
         under_way: dict[Any, int] = {}
         done, told = 0, time.monotonic()
@@ -217,6 +218,19 @@ def _ensure_versions(client: Any, address: str) -> None:
 
 _here = software
 """What runs here, as it is held against what workers say."""
+
+
+class _ForElsewhere(pickle.Pickler):
+    """Packs what other machines get: a cache is a folder of this one, there is none."""
+
+    def reducer_override(self, value: Any) -> Any:
+        return (type(None), ()) if isinstance(value, Cache) else NotImplemented
+
+
+def _sent(value: Any) -> bytes:
+    packed = io.BytesIO()
+    _ForElsewhere(packed).dump(value)
+    return packed.getvalue()
 
 
 def _unpacked(content: bytes) -> Any:

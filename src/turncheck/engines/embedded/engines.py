@@ -213,13 +213,15 @@ class EmbeddedEngines(Engines):
             duckling=DucklingAccess(allowed_hosts=self.hosts, reference_time=noon_of(self.today)),
             vectors=chosen_vectors(self.vectors, self.project.nlu),
             team_confidences=self.team_confidences,
+            cache=None if self.allow_custom_code else self._cache,
         )
 
     def workshop(self, seed: int) -> EmbeddedWorkshop:
         """Return what trains the project and variants of it."""
         from turncheck.engines.embedded.workshop import EmbeddedWorkshop  # imports scikit-learn
 
-        return EmbeddedWorkshop(self._pipeline_trainer, seed)
+        # No two mutants are the same: what they are trained on is not kept.
+        return EmbeddedWorkshop(replace(self._pipeline_trainer, cache=None), seed)
 
     @cached_property
     def _calibration(self) -> tuple[Trust | None, ConfidenceMap | None]:

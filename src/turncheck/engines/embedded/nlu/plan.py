@@ -59,8 +59,8 @@ _SPACY: Final = frozenset({"SpacyTokenizer", "SpacyFeaturizer", "SpacyEntityExtr
 """What runs as it is where the model of ``SpacyNLP`` is installed."""
 
 _LEARNS_FROM_VECTORS: Final = frozenset({"DietStandIn", "IntentStandIn", "ResponseSelectorStandIn"})
-_READS_SENTENCE_FEATURES: Final = frozenset({"LogisticRegressionClassifier", "SklearnIntentClassifier"})
-_READS_TOKEN_FEATURES: Final = frozenset({"CRFEntityExtractor"})
+READS_SENTENCE_FEATURES: Final = frozenset({"LogisticRegressionClassifier", "SklearnIntentClassifier"})
+READS_TOKEN_FEATURES: Final = frozenset({"CRFEntityExtractor"})
 _GIVES_TOKEN_FEATURES: Final = frozenset({"RegexFeaturizer", "SpacyFeaturizer"})
 _GIVES_SENTENCE_FEATURES: Final = frozenset(
     {"RegexFeaturizer", "CountVectorsFeaturizer", "LatentFeaturizer", "SpacyFeaturizer"}
@@ -186,7 +186,7 @@ def _needed(steps: tuple[Step, ...]) -> list[Step]:
     for step in reversed(steps):
         if step.kind in _GIVES_SENTENCE_FEATURES and not (sentences or (tokens and step.kind in _GIVES_TOKEN_FEATURES)):
             continue
-        sentences = sentences or step.kind in _READS_SENTENCE_FEATURES
-        tokens = tokens or step.kind in _READS_TOKEN_FEATURES
+        sentences = sentences or step.kind in READS_SENTENCE_FEATURES
+        tokens = tokens or step.kind in READS_TOKEN_FEATURES
         needed.append(step)
     return needed[::-1]

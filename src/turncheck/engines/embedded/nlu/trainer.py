@@ -12,6 +12,7 @@ from turncheck.engines.embedded.inputs import nlu_inputs
 from turncheck.engines.embedded.nlu.batch import Batch, Training
 from turncheck.engines.embedded.nlu.duckling_access import DucklingAccess
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
+from turncheck.engines.embedded.nlu.kept_steps import kept_step
 from turncheck.engines.embedded.nlu.linear import LabelSplit
 from turncheck.engines.embedded.nlu.neighbours import TrainingSentences
 from turncheck.engines.embedded.nlu.plan import Plan, make_plan
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.plan import Step
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
     from turncheck.engines.embedded.nlu.tokenizers import Tokenizer
+    from turncheck.process.cache import Cache
     from turncheck.project.model import Config, Project
     from turncheck.project.nlu_data import Example
     from turncheck.report.trust import ConfidenceMap
@@ -44,13 +46,15 @@ class EmbeddedNluTrainer:
     """What the stand-ins learn from beside n-grams, where it is switched on."""
     team_confidences: ConfidenceMap | None = None
     """How sure the team's own model would be, where the two were compared."""
+    cache: Cache | None = field(default=None, repr=False, compare=False)
+    """Where steps that learn are kept; ``None``: they are trained each time."""
     _prepared: dict[int, tuple[Config, Plan, Tokenizer]] = field(default_factory=dict, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[type[EmbeddedNluTrainer], tuple[object, ...]]:
         """Travel to a worker process without what was prepared here."""
         return EmbeddedNluTrainer, (
             *(self.seed, self.allow_custom_code, self.duckling, self.vectors),
-            self.team_confidences,
+            *(self.team_confidences, self.cache),
         )
 
     def fit(self, project: Project) -> EmbeddedNluEngine:
@@ -74,7 +78,7 @@ class EmbeddedNluTrainer:
         training = Training(learnt, examples, batch, self.seed, split, self.duckling, self.vectors)
         components: list[tuple[Step, Component]] = []
         for step in plan.steps if examples else ():
-            component = train_step(step, training)
+            component = kept_step(self.cache, step, training)
             if component is None:
                 continue
             if step.kind in FEATURIZERS:

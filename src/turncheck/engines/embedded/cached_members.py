@@ -1,0 +1,52 @@
+"""Archives of members that are kept in a cache: data, nothing that is executed."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from typing import TYPE_CHECKING, TypeVar
+
+from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+from turncheck.messages.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from turncheck.process.cache import Cache
+
+Model = TypeVar("Model")
+
+
+def read_kept(cache: Cache, key: str | None, kind: str, read: Callable[[MemberReader], Model]) -> Model | None:
+    """Return what ``read`` makes of the members under a key, ``None`` where there are none that can be read."""
+    if key is None or (content := cache.get(key, kind)) is None:
+        return None
+    try:
+        return read(MemberReader(_members(content)))
+    except (UserError, tarfile.TarError, ValueError, KeyError, TypeError, EOFError, OSError):
+        cache.mark_damaged(key)
+        return None
+
+
+def keep(cache: Cache, key: str | None, kind: str, write: Callable[[MemberWriter], None]) -> Mapping[str, bytes] | None:
+    """Keep what ``write`` writes, and return it; ``None`` where it cannot be kept, and is trained each time."""
+    if key is None:
+        return None
+    writer = MemberWriter()
+    try:
+        write(writer)
+    except (UserError, TypeError, ValueError):
+        return None
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=1) as archive:
+        for name, content in sorted(writer.members.items()):
+            head = tarfile.TarInfo(name)
+            head.size = len(content)
+            archive.addfile(head, io.BytesIO(content))
+    cache.put(key, kind, packed.getvalue())
+    return writer.members
+
+
+def _members(content: bytes) -> dict[str, bytes]:
+    with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as archive:
+        return {head.name: file.read() for head in archive if (file := archive.extractfile(head)) is not None}
