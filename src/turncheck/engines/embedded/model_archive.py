@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-FORMAT: Final = "turncheck/model/v5"
+FORMAT: Final = "turncheck/model/v6"
 """Counted up whenever members change: what an older build wrote is told apart by it."""
 _MANIFEST: Final = "manifest.json"
 _MAX_BYTES: Final = 4 << 30

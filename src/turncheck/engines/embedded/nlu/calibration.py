@@ -30,6 +30,12 @@ _JUDGED: Final = 300
 _POOL_PRIOR: Final = 5.0
 """The same of the assumption that several models' scores have equal shares."""
 
+_SHIFT_COST: Final = 10.0
+"""What it costs, squared, to add to the log-odds of confidences: as a log loss."""
+
+_TILT_COST: Final = 30.0
+"""The same of multiplying them by more or less than 1."""
+
 _NEWTON_STEPS: Final = 20
 _SMALL_STEP: Final = 1e-3
 
@@ -126,10 +132,43 @@ class BestAnswer:
         Where it rises, the others share what is left.
         """
         inputs = _score_and_lead(scores)
-        stated = _logistic(self.intercept + inputs @ np.array([self.of_score, self.of_lead]))[:, None]
-        best = confidences.max(axis=1, keepdims=True)
-        others = np.minimum(stated / best, (1 - stated) / np.maximum(1 - best, 1e-12))
-        return np.where(confidences == best, stated, confidences * others)
+        return _restated(confidences, _logistic(self.intercept + inputs @ np.array([self.of_score, self.of_lead])))
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """How probable it is that the best answer is right, by its confidence: logistic in the log-odds.
+
+    Factors on scores make all confidences more extreme or less. That cannot say that even the surest answers are wrong
+    now and then, because what was asked is like nothing that was learnt, or was learnt under two labels.
+    """
+
+    intercept: float = 0.0
+    slope: float = 1.0
+    """Never negative: what was surer stays so."""
+
+    @classmethod
+    def fit(cls, confidences: NDArray[np.float64], right: NDArray[np.bool_]) -> Self:
+        """Fit it to the highest confidences of judged sentences and whether each is right.
+
+        By log loss (Platt 1999); few sentences are drawn towards confidences that stay as they are.
+        """
+        inputs = np.column_stack([np.ones(len(right)), _log_odds(confidences)])
+        costs, usual = 2 * np.array([_SHIFT_COST, _TILT_COST]), np.array([0.0, 1.0])
+        weights = usual
+        for _ in range(_NEWTON_STEPS):
+            stated = _logistic(inputs @ weights)
+            slope = inputs.T @ (stated - right) + costs * (weights - usual)
+            step = np.linalg.solve((inputs.T * (stated * (1 - stated))) @ inputs + np.diag(costs), slope)
+            weights = weights - step
+            if np.abs(step).max() < _SMALL_STEP:
+                break
+        return cls(float(weights[0]), max(0.0, float(weights[1])))
+
+    def applied(self, confidences: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give each row's highest confidence its value, shape (texts, labels), as :meth:`BestAnswer.applied` does."""
+        best = confidences.max(axis=1)
+        return _restated(confidences, _logistic(self.intercept + self.slope * _log_odds(best)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +196,14 @@ class EntityConfidence:
     def applied(self, marginal: float) -> float:
         """Return the confidence of an entity from the marginal probability of its tags."""
         return float(_logistic(self.intercept + self.slope * _log_odds(np.array(marginal))))
+
+
+def _restated(confidences: NDArray[np.float64], stated: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give each row's highest confidence the value that is stated; the others follow, and no rank changes."""
+    best = confidences.max(axis=1, keepdims=True)
+    new = stated[:, None]
+    others = np.minimum(new / best, (1 - new) / np.maximum(1 - best, 1e-12))
+    return np.where(confidences == best, new, confidences * others)
 
 
 def _log_odds(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ Where an intent has a handful of sentences, its name is one more of them. One cl
 machine that many sentences have, over all features. Beside it are logistic regressions: over tf-idf, and over plain
 counts of words and characters, as Rasa's LogisticRegressionClassifier is behind its default featurizers (what is short,
 and how short, shows in counts and not in tf-idf); with sentence vectors over those alone. How much each has to say is
-fitted to the project's own sentences, judged by models that have not seen them.
+fitted to the project's own sentences, judged by models that have not seen them; and so is how reliable the sum is.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, Judged, fit_factors
+from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, Judged, Reliability, fit_factors
+from turncheck.engines.embedded.nlu.classifiers import softmax
 from turncheck.engines.embedded.nlu.linear import PENALTY, LinearModel
 from turncheck.engines.embedded.nlu.small_logistic import fit_small_logistic
 from turncheck.engines.embedded.nlu.small_svm import fit_small
@@ -133,14 +134,29 @@ def regression_of_varied(rows: FeatureRows) -> View:
     return View(rows.with_products(), solve, 1.0)
 
 
-def learn(views: Sequence[View], labels: Sequence[str], seed: int) -> tuple[list[LinearModel], list[float]]:
-    """Learn from each view of the sentences and the names of their intents; return the models with their factors."""
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What was learnt from each view, and what it is worth."""
+
+    models: tuple[LinearModel, ...]
+    factors: tuple[float, ...]
+    """What each model's scores are multiplied by before they are added."""
+    reliability: Reliability
+    """That of the sum's softmax."""
+
+
+def learn(views: Sequence[View], labels: Sequence[str], seed: int) -> Learnt:
+    """Learn from each view of the sentences and the names of their intents."""
     names = tuple(sorted(set(labels)))
     column = {name: index for index, name in enumerate(names)}
     truth = np.array([column[label] for label in [*labels, *names]])
     pieces = _pieces(len(labels), seed)
-    factors = fit_factors([view.judged(truth, len(names), pieces) for view in views], [one.typical for one in views])
-    return [view.learnt(truth, names) for view in views], factors
+    judged = [view.judged(truth, len(names), pieces) for view in views]
+    factors = fit_factors(judged, [view.typical for view in views])
+    pooled = sum((factor * one.scores for factor, one in zip(factors, judged, strict=True)), np.zeros(1))
+    right = pooled.argmax(axis=1) == judged[0].truth
+    reliability = Reliability.fit(softmax(pooled).max(axis=1), right)
+    return Learnt(tuple(view.learnt(truth, names) for view in views), tuple(factors), reliability)
 
 
 def _pieces(count: int, seed: int) -> list[NDArray[np.int64]]:

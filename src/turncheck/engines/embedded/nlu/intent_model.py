@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, BestAnswer, Judged, fit_factor, held_out
+from turncheck.engines.embedded.nlu.calibration import (
+    UNCALIBRATED,
+    BestAnswer,
+    Judged,
+    Reliability,
+    fit_factor,
+    held_out,
+)
 from turncheck.engines.embedded.nlu.classifiers import softmax
 from turncheck.engines.embedded.nlu.few_sentences import (
     COST_OF_NGRAMS,
@@ -54,6 +61,8 @@ class IntentModel:
     """What the highest confidence is, where labels are combinations."""
     second: SecondOpinion | None = None
     """What is asked as well, where sentences are few."""
+    reliability: Reliability | None = None
+    """What confidences are worth, where sentences are few."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -97,15 +106,18 @@ class IntentModel:
         features, rows = SentenceFeatures.fit(every, vectors, few=True)
         shares = _shares(names, labels)
         if vectors is not None:
-            (first, other), factors = learn([machine(rows), regression_of_varied(rows.of_vectors())], labels, seed)
-            return cls(features, first.added(other, factors), 1.0, shares)
+            learnt = learn([machine(rows), regression_of_varied(rows.of_vectors())], labels, seed)
+            first, other = learnt.models
+            return cls(features, first.added(other, learnt.factors), 1.0, shares, reliability=learnt.reliability)
         if not wants_second(labels):
-            (first,), (factor,) = learn([machine(rows)], labels, seed)
-            return cls(features, first, factor, shares)
+            learnt = learn([machine(rows)], labels, seed)
+            return cls(features, learnt.models[0], learnt.factors[0], shares, reliability=learnt.reliability)
         columns, counts = count(every)
-        views = machine(rows), regression(rows, COST_OF_NGRAMS), regression(counts)
-        (first, other, of_counts), (*factors, last) = learn(views, labels, seed)
-        return cls(features, first.added(other, factors), 1.0, shares, second=SecondOpinion(columns, of_counts, last))
+        learnt = learn([machine(rows), regression(rows, COST_OF_NGRAMS), regression(counts)], labels, seed)
+        first, other, of_counts = learnt.models
+        second = SecondOpinion(columns, of_counts, learnt.factors[2])
+        linear = first.added(other, learnt.factors[:2])
+        return cls(features, linear, 1.0, shares, second=second, reliability=learnt.reliability)
 
     def confidences(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Confidences, shape (texts, intents)."""
@@ -117,6 +129,8 @@ class IntentModel:
         confidences = softmax(pooled)
         if self.best is not None:
             confidences = self.best.applied(confidences, scores)
+        if self.reliability is not None:
+            confidences = self.reliability.applied(confidences)
         confidences[rows.empty] = self.shares
         return confidences
 
@@ -124,7 +138,7 @@ class IntentModel:
         """Write vocabulary, names, weights and calibration."""
         self.features.save(members)
         self.linear.save(members)
-        best = self.best
+        best, reliability = self.best, self.reliability
         members.json(
             "calibration",
             {
@@ -132,6 +146,7 @@ class IntentModel:
                 "shares": self.shares,
                 "best": best and [best.intercept, best.of_score, best.of_lead],
                 "second": self.second is not None,
+                "reliability": reliability and [reliability.intercept, reliability.slope],
             },
         )
         if self.second is not None:
@@ -143,8 +158,9 @@ class IntentModel:
         calibration = members.json("calibration")
         best = BestAnswer(*calibration["best"]) if calibration["best"] else None
         second = SecondOpinion.load(members.below("second")) if calibration["second"] else None
+        reliability = Reliability(*calibration["reliability"]) if calibration["reliability"] else None
         features, linear = SentenceFeatures.load(members), LinearModel.load(members)
-        return cls(features, linear, calibration["factor"], tuple(calibration["shares"]), best, second)
+        return cls(features, linear, calibration["factor"], tuple(calibration["shares"]), best, second, reliability)
 
 
 def _ready(rows: FeatureRows) -> FeatureRows:

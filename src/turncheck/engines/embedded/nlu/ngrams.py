@@ -130,7 +130,13 @@ class NgramFeatures:
     characters: dict[str, int]
     """Character 3-grams → column."""
     idf: NDArray[np.float32]
-    _columns_of_word: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
+    unknown_count: bool = False
+    """Whether unknown terms count in a text's length, each as a term of one sentence.
+
+    A sentence that models are judged by has such terms: others do not have them. A message must not seem nearer to what
+    was learnt than it did, just because its new terms have no column."""
+    _columns_of_word: dict[str, tuple[tuple[int, ...], int]] = field(default_factory=dict, repr=False, compare=False)
+    """Word → columns of its character 3-grams, and how many more it has."""
 
     @property
     def width(self) -> int:
@@ -138,7 +144,7 @@ class NgramFeatures:
         return len(self.idf)
 
     @classmethod
-    def fit(cls, texts: Sequence[str]) -> tuple[Self, SparseRows]:
+    def fit(cls, texts: Sequence[str], *, unknown_count: bool = False) -> tuple[Self, SparseRows]:
         """Learn vocabulary and idf; return them with the features of ``texts``."""
         words, word_counts = count_terms(texts, _word_terms, 1)
         characters, character_counts = count_terms(
@@ -147,50 +153,59 @@ class NgramFeatures:
         counts = beside(word_counts, character_counts)
         documents = np.bincount(counts.columns, minlength=counts.width)
         idf = (np.log((1 + len(texts)) / (1 + documents)) + 1).astype(np.float32)
-        features = cls(words, {term: column + len(words) for term, column in characters.items()}, idf)
+        features = cls(words, {term: column + len(words) for term, column in characters.items()}, idf, unknown_count)
         return features, features._weigh(counts)
 
     def transform(self, texts: Sequence[str]) -> SparseRows:
-        """Return the features of ``texts``; unknown terms count nothing."""
-        word_columns = [
-            [column for term in _word_terms(text) if (column := self.words.get(term, -1)) >= 0] for text in texts
-        ]
-        character_columns = [self._character_columns(text) for text in texts]
-        return self._weigh(
-            _merge(
-                [[*word, *character] for word, character in zip(word_columns, character_columns, strict=True)],
-                self.width,
-            )
-        )
+        """Return the features of ``texts``; unknown terms have none."""
+        columns: list[list[int]] = []
+        unknown: list[tuple[int, int]] = []
+        for text in texts:
+            terms = _word_terms(text)
+            of_text = [column for term in terms if (column := self.words.get(term, -1)) >= 0]
+            unknown_words = len(terms) - len(of_text)
+            unknown.append((unknown_words, self._add_characters(text, of_text)))
+            columns.append(of_text)
+        counts = _merge(columns, self.width)
+        return self._weigh(counts, np.array(unknown).reshape(-1) if self.unknown_count else None)
 
-    def _character_columns(self, text: str) -> list[int]:
+    def _add_characters(self, text: str, found: list[int]) -> int:
+        """Add the columns of a text's character 3-grams to those found; return how many have none."""
         known = self._columns_of_word
-        found: list[int] = []
+        unknown = 0
         for word in text.lower().split():
-            columns = known.get(word)
-            if columns is None:
-                get = self.characters.get
-                columns = tuple(column for term in _trigrams(word) if (column := get(term, -1)) >= 0)
+            of_word = known.get(word)
+            if of_word is None:
+                get, terms = self.characters.get, _trigrams(word)
+                columns = tuple(column for term in terms if (column := get(term, -1)) >= 0)
+                of_word = columns, len(terms) - len(columns)
                 if len(known) < _CACHED_WORDS:
-                    known[word] = columns
-            found.extend(columns)
-        return found
+                    known[word] = of_word
+            found.extend(of_word[0])
+            unknown += of_word[1]
+        return unknown
 
-    def _weigh(self, counts: SparseRows) -> SparseRows:
-        """Counts → tf-idf; word part and character part have length 1 each."""
+    def _weigh(self, counts: SparseRows, unknown: NDArray[np.int64] | None = None) -> SparseRows:
+        """Counts → tf-idf; word part and character part have length 1 each.
+
+        ``unknown``, shape (2 * texts,), is how many unknown terms each text's word part and character part have.
+        """
         values = (1 + np.log(counts.values)) * self.idf[counts.columns]
         part = np.repeat(2 * np.arange(len(counts)), np.diff(counts.starts)) + (counts.columns >= len(self.words))
         squares = np.bincount(part, weights=values.astype(np.float64) ** 2, minlength=2 * len(counts))
+        if unknown is not None:
+            squares = squares + unknown * float(self.idf.max(initial=0.0)) ** 2
         values /= np.sqrt(np.maximum(squares, 1e-30))[part]
         return SparseRows(counts.starts, counts.columns, values.astype(np.float32), self.width)
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         """Travel to a worker process without the words kept here."""
-        return NgramFeatures, (self.words, self.characters, self.idf)
+        return NgramFeatures, (self.words, self.characters, self.idf, self.unknown_count)
 
     def save(self, members: MemberWriter) -> None:
         """Write the terms in the order of their columns, and the idf."""
-        members.json("terms", {"words": list(self.words), "characters": list(self.characters)})
+        terms = {"words": list(self.words), "characters": list(self.characters), "unknown_count": self.unknown_count}
+        members.json("terms", terms)
         members.arrays("idf", {"idf": self.idf})
 
     @classmethod
@@ -199,7 +214,7 @@ class NgramFeatures:
         terms = members.json("terms")
         words = {term: column for column, term in enumerate(terms["words"])}
         characters = {term: column + len(words) for column, term in enumerate(terms["characters"])}
-        return cls(words, characters, members.arrays("idf")["idf"])
+        return cls(words, characters, members.arrays("idf")["idf"], terms["unknown_count"])
 
 
 def _word_terms(text: str) -> list[str]:

@@ -32,7 +32,7 @@ class SentenceFeatures:
     """Sentence → one row of features.
 
     Few sentences are seen at both levels of the encoder, each less its mean: what all sentences of an assistant share
-    tells no intents apart.
+    tells no intents apart. What unknown terms of a text say, that it is far from all of them, counts in its n-grams.
     """
 
     ngrams: NgramFeatures
@@ -43,7 +43,7 @@ class SentenceFeatures:
     @classmethod
     def fit(cls, texts: Sequence[str], vectors: SentenceVectors | None, *, few: bool) -> tuple[Self, FeatureRows]:
         """Learn the n-grams and, of few sentences, the vectors' means; return the features with those of ``texts``."""
-        ngrams, rows = NgramFeatures.fit(texts)
+        ngrams, rows = NgramFeatures.fit(texts, unknown_count=few)
         means = vectors.of_levels(texts).mean(axis=0) if few and vectors is not None else None
         features = cls(ngrams, vectors, means)
         return features, FeatureRows(rows, features._vectors(texts))
