@@ -106,7 +106,7 @@ def against(rasa: str, rounds: int) -> bool:
 
 
 def make_project(folder: Path, stories: int) -> None:
-    """Write an assistant of fifty stories and rules, and so many test stories, all different."""
+    """Write an assistant of fifty stories and rules, and this many test stories, all different."""
     chance = Random(stories)
     intents = [f"intent_{number}" for number in range(INTENTS)]
     (folder / "data").mkdir(parents=True)

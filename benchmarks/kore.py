@@ -27,7 +27,7 @@ _ASKED = ("please", "today", "now", "soon", "again", "for my sister", "if you ca
 
 
 def write_large(folder: Path, megabytes: int) -> None:
-    """Write an export of at least so many megabytes: as many sentences as it takes, each with its annotations."""
+    """Write an export of at least this many megabytes: as many sentences as it takes, each with its annotations."""
     data = definition()
     first = data["sentences"]
     size = len(json.dumps(first, indent=4)) / len(first) + 60
@@ -39,7 +39,7 @@ def write_large(folder: Path, megabytes: int) -> None:
 
 
 def write_suite(folder: Path, utterances: int) -> None:
-    """Write the example's export, and a suite of so many utterances that it has not seen."""
+    """Write the example's export, and a suite of this many utterances that it has not seen."""
     data = definition()
     names = {
         one["_id"]: one["localeData"]["en"]["intent"] for one in data["dialogComponents"] if one["type"] == "intent"

@@ -129,7 +129,7 @@ def out(folder: Path) -> tuple[object, ...]:
 
 
 def write_examples(folder: Path, size: int) -> None:
-    """Write an assistant with so many training sentences, in files of twenty thousand."""
+    """Write an assistant with this many training sentences, in files of twenty thousand."""
     chance = random.Random(1)
     words = some_words(chance)
     domain(folder)
@@ -147,7 +147,7 @@ def write_examples(folder: Path, size: int) -> None:
 
 
 def write_tested(folder: Path, size: int, *, shifted: int) -> None:
-    """Write an assistant with so many test sentences; its training sentences are ``shifted`` by so many intents."""
+    """Write an assistant with this many test sentences; its training sentences are ``shifted`` by this many intents."""
     chance = random.Random(1)
     words = some_words(chance)
     own = [chance.sample(words, 8) for _ in range(INTENTS)]
@@ -171,7 +171,7 @@ def write_tested(folder: Path, size: int, *, shifted: int) -> None:
 
 
 def write_stories(folder: Path, size: int, *, shifted: int) -> None:
-    """Write an assistant with so many test stories of three turns; its rules are ``shifted`` by so many answers."""
+    """Write an assistant with this many test stories of three turns; its rules are ``shifted`` by this many answers."""
     chance = random.Random(1)
     domain(folder)
     (folder / "data").mkdir()

@@ -7,7 +7,7 @@ entities, expected calibration error of both (ten bins), CPU time of training (i
 second of CPU time in one batch and one by one, and the process's largest memory. Prints Markdown tables.
 
 *scikit-learn* is the bare recipe: two TfidfVectorizers, ``LinearSVC(multi_class="crammer_singer")``, a second one
-for the temperature. ``--rasa`` adds Rasa's LogisticRegressionClassifier behind its two default
+for the temperature. ``--rasa`` adds Rasa's LogisticRegressionClassifier after its two default
 CountVectorsFeaturizers, as it runs here (same answers as Rasa's). Where sentence vectors are installed, *turncheck,
 vectors* is the stand-in with ``--vectors``; its times include computing them. ``--folds`` compares five-fold
 cross-validation, ``--scale`` grows the training data. Ends with 1 if a limit is exceeded.
@@ -234,7 +234,7 @@ def measure_folds(corpus: Path, engine: str) -> float:
 
 
 def measure_scale(corpus: Path, count: int) -> tuple[float, float]:
-    """CPU seconds of training and largest memory with so many distinct sentences, made from the corpus's own."""
+    """CPU seconds of training and largest memory with this many distinct sentences, made from the corpus's own."""
     import sklearn.svm  # noqa: F401 - as above
 
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # in the child process only

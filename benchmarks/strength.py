@@ -27,7 +27,7 @@ PUBLIC_BOTS = (
 )  # fmt: skip
 CPU_SECONDS = 120.0
 _OF = 100
-"""The limit is that of so many mutants."""
+"""The limit is that of this many mutants."""
 
 
 def measured(bot: Path, mutants: int) -> tuple[str, float]:

@@ -8,14 +8,15 @@ from turncheck.messages.errors import EXIT_INTERRUPTED
 from turncheck.process import interrupts
 
 _OBJECTS_BEFORE_COLLECTING = 100_000
-"""Start-up makes many objects and drops few: looking for cycles among them is a tenth of a short command's time."""
+"""Start-up creates many objects and frees few: looking for cycles among them takes a tenth of a short command's
+time."""
 
 
 def main() -> int:
     """Run the command line; the exit code is returned."""
     interrupts.listen()
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # what a terminal cannot show (PYTHONIOENCODING, LC_ALL) ends nothing
+        if isinstance(stream, io.TextIOWrapper):  # what it cannot show (LC_ALL) is no error
             stream.reconfigure(errors="backslashreplace")
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTING, *gc.get_threshold()[1:])
     try:

@@ -53,11 +53,11 @@ def run_action(environment: MutableMapping[str, str], write: Callable[[str], obj
         write: prints to the log, where workflow commands are read.
 
     Returns:
-        0 where all gates passed, 1 where one failed, 2 where the job could not be done. Where it publishes what another
-        run measured: 0, that run has failed already if it had to.
+        0 where all gates passed, 1 where one failed, 2 where the job could not be done. 0 too when publishing what
+        another run measured: that run has failed itself if it had to.
     """
     variables = dict(environment)
-    remember_variables(variables)  # a fault must not show them, and there is no other trace of them from now on
+    remember_variables(variables)  # a crash report must not show them, and nothing else holds them from now on
     for name in [name for name in environment if is_private(name)]:
         del environment[name]
     try:
@@ -144,8 +144,8 @@ def _prepared(given: Mapping[str, Any], variables: Mapping[str, str]) -> tuple[P
 def _measure_shard(
     given: Mapping[str, Any], variables: Mapping[str, str], screen: Screen, write: Callable[[str], object]
 ) -> int:
-    """Measure a part, and leave it in the output folder: whoever merges judges and publishes."""
-    from turncheck.run.shards.measure import exit_code_of_shard, measure_shard, shard_line  # few jobs are such
+    """Measure a part, and leave it in the output folder: the job that merges judges and publishes."""
+    from turncheck.run.shards.measure import exit_code_of_shard, measure_shard, shard_line  # few jobs need it
 
     prepared = prepare(given, variables, in_action=True)
     head, answers = measure_shard(given["shard"], prepared.inputs, given, screen)
@@ -157,7 +157,7 @@ def _measure_shard(
 
 
 def _run_to_publish(given: Mapping[str, Any], context: GitHubContext | None) -> str | None:
-    """The run whose results are to be published, if this is what is asked for."""
+    """The run whose results are to be published, if any."""
     if run_id := given.get("run_id"):
         return str(run_id)
     run = context.event.get("workflow_run") if context is not None and context.event_name == "workflow_run" else None

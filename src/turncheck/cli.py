@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 def build_parser(command: str | None = None) -> Parser:
-    """Return the parser of this command, or of all; each sets ``handler``: from the namespace to an exit code."""
+    """Return the parser of this command, or of all; each sets ``handler``, which takes the namespace and returns an
+    exit code."""
     from turncheck.commands import flags as commands  # `turncheck --version` needs none of them
 
     parser = Parser(
@@ -39,7 +40,7 @@ def build_parser(command: str | None = None) -> Parser:
 
 
 def run_command_line(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code. Nothing is raised: every error ends here as words."""
+    """Run one command and return its exit code. Nothing is raised: every error ends here as a message."""
     namespace = argparse.Namespace()
     try:
         if list(arguments) == ["--version"]:
@@ -47,7 +48,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
             code = EXIT_OK
         else:
             code = _dispatch(build_parser(arguments[0] if arguments else None), arguments, namespace)
-        sys.stdout.flush()  # what cannot be written shows here, and not when nobody listens any more
+        sys.stdout.flush()  # write errors show up here, while they can still be reported
     except SystemExit as done:  # argparse ends this way, with the help or an error already printed
         return done.code if isinstance(done.code, int) else EXIT_NOT_DONE
     except UserError as error:
@@ -61,13 +62,13 @@ def run_command_line(arguments: Sequence[str]) -> int:
         sys.stderr.close()
         return EXIT_NOT_DONE
     except Exception as error:  # noqa: BLE001 - the last handler
-        # Libraries turn an interrupt into errors of their own, above all while they are imported.
+        # Libraries turn an interrupt into errors of their own, especially during import.
         return _interrupted() if interrupts.happened() else _end_with(error)
     return code
 
 
 def _nobody_reads() -> bool:
-    """Whether the reader of what we print has gone, as with `| head`; where the system does not say, it has."""
+    """Whether the reader of our output has gone, as with `| head`; if the system does not say, assume so."""
     import select
 
     if not hasattr(select, "poll"):
@@ -80,7 +81,8 @@ def _nobody_reads() -> bool:
 
 
 def _end_with(error: Exception) -> int:
-    """Say what the system refuses; anything else is a fault of ours, shown whole so that it can be reported."""
+    """Report what the system refuses; anything else is a bug of ours, shown with its traceback so that it can be
+    reported."""
     if (trouble := trouble_of_system(error)) is not None:
         _say(f"error: {trouble}")
         return EXIT_NOT_DONE
@@ -102,7 +104,7 @@ def _interrupted() -> int:
 
 
 def _project(namespace: argparse.Namespace) -> str:
-    """The folder that the places in a command's errors count from."""
+    """The folder that the locations in a command's errors are relative to."""
     for given in (vars(namespace).get(name) for name in ("project", "folder")):
         if isinstance(given, list) and given:
             return str(given[0]) if len(given) == 1 else ""

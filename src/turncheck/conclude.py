@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the main job made. Nothing of it has been written or published yet.
+    """The result of a run. Nothing of it has been written or published yet.
 
     ``report`` is as it is reported beside the base, ``measured`` as it is kept: nothing in it depends on a base.
-    ``documents`` and ``beside`` (Rasa's files, the baseline) are rendered; the texts are when it is known what they
-    link to.
+    ``documents`` and ``beside`` (Rasa's files, the baseline) are rendered; the texts are rendered once their links are
+    known.
     """
 
     report: Report
@@ -56,17 +56,17 @@ class Outcome:
 
     @property
     def run(self) -> Run:
-        """The documents, for what shows several."""
+        """The documents, for renderers that show several."""
         return Run(self.report, self.comparison, self.verdict, self.links)
 
     @property
     def files(self) -> tuple[Rendered, ...]:
-        """All but the texts."""
+        """Everything but the texts."""
         return (*self.documents, *self.beside)
 
     @property
     def renderings(self) -> tuple[Rendered, ...]:
-        """Everything, for those who keep it in a folder alone."""
+        """Everything, if it is only kept in a folder."""
         return (*self.documents, *self.texts(), *self.beside)
 
     def texts(
@@ -112,7 +112,7 @@ def conclude(
     )
     beside = render_rasa_folder(report)
     if isinstance(baseline, Present):
-        # So that whoever publishes later, with a token that may write, can compare the same two again.
+        # So that a later run, with a token that may write, can compare the same two again.
         beside += (Rendered(BASELINE_NAME, "application/json", encode(baseline.report)),)
     return Outcome(report, measured, baseline, comparison, verdict, links, documents, beside)
 
@@ -141,7 +141,7 @@ class Unmeasured:
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """What several assistants made: files of all, and below them the folders of each.
+    """The results of several assistants: files for all, and below them a folder for each.
 
     ``links`` are those of the run, ``flavour`` and ``formats`` are of the files of all.
     """
@@ -155,7 +155,7 @@ class Several:
 
     @property
     def assistants(self) -> Assistants:
-        """What renderers get."""
+        """What renderers receive."""
         broken = tuple(Broken(comment_key(one.report), one.report.stopped or "") for one in self.unmeasured)
         return Assistants(self.key, tuple(one.outcome.run for one in self.members), broken)
 
@@ -196,7 +196,7 @@ class Several:
 
     @property
     def exit_code(self) -> int:
-        """The worst of all."""
+        """The worst exit code of all."""
         codes = [one.outcome.exit_code for one in self.members]
         return max([*codes, EXIT_NOT_DONE] if self.unmeasured else codes)
 
@@ -208,7 +208,7 @@ def page_of(runs: Sequence[Run], broken: Sequence[Broken] = ()) -> Rendered:
 
 
 def _commit_found(baseline: Baseline) -> str | None:
-    """The base's commit as we found it; one that only a file speaks of is not linked."""
+    """The base's commit as we found it; one that only a file names is not linked."""
     if isinstance(baseline, Present) and baseline.way not in {"file", "url"}:
         return baseline.commit
     return None

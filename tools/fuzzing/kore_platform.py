@@ -1,4 +1,4 @@
-"""The answers of Kore.ai's platform, spoiled: what the engine makes of them, and the commands about what lies there."""
+"""The answers of Kore.ai's platform, spoiled: what the engine makes of them, and the commands about what is there."""
 
 from __future__ import annotations
 

@@ -273,7 +273,7 @@ def indent_line(content: bytes, _others: list[bytes], chance: random.Random) -> 
 
 
 def replace_value(content: bytes, _others: list[bytes], chance: random.Random) -> bytes:
-    """Put a hostile text behind the colon or dash of a line."""
+    """Put a hostile text after the colon or dash of a line."""
     lines = _lines(content)
     place = _place(lines, chance)
     sign = chance.choice((b":", b"- "))

@@ -1,4 +1,4 @@
-"""CI hosts that build what lies elsewhere: Jenkins, Buildkite, CircleCI, TeamCity.
+"""CI hosts that build what is elsewhere: Jenkins, Buildkite, CircleCI, TeamCity.
 
 Sources: each host's list of variables: Jenkins' ``/env-vars.html`` (of the plugins Branch API, Git and SCM API),
 "Environment variables" of Buildkite, "Project values and variables" of CircleCI, "Predefined build parameters" and
@@ -166,7 +166,8 @@ class Buildkite(Builder):
 
 
 class CircleCI(Builder):
-    """CircleCI names no target branch: where the change lies is asked for it, else the base is git's default branch."""
+    """CircleCI names no target branch: where the change is found is asked for it, else the base is git's default
+    branch."""
 
     name = "CircleCI"
     mark = "CIRCLECI"

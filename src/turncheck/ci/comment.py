@@ -178,7 +178,7 @@ class StickyComment:
 
 
 def stamped(body: str, marker: str, stamp: Stamp) -> str:
-    """Return the body with the run behind its marker, on the same hidden line.
+    """Return the body with the run after its marker, on the same hidden line.
 
     Raises:
         ValueError: it does not begin with the marker.

@@ -1,4 +1,4 @@
-"""The git checkout a project lies in: its commits, and another commit's files in a folder of their own.
+"""The git checkout a project is in: its commits, and another commit's files in a folder of their own.
 
 git is asked as a program. In a container the checkout belongs to another user, which git refuses to touch unless told
 otherwise (``safe.directory``); hooks and other programs that the repository's configuration names are not run.
@@ -153,7 +153,7 @@ class Checkout:
     def files_of(self, commit: str) -> Iterator[Path]:
         """Write another commit's files into a temporary folder, and remove it afterwards.
 
-        The repository itself is only read: the index that git needs for it lies in that folder, too.
+        The repository itself is only read: the index that git needs for it is in that folder, too.
 
         Raises:
             GitError: the commit is not here, or cannot be checked out.
@@ -216,7 +216,7 @@ def _lines_of_diff(diff: str) -> dict[str, LinesOfChange]:
 
 
 def find_checkout(folder: Path) -> Checkout | None:
-    """Return the checkout that ``folder`` lies in, found by its ``.git``; no program is run."""
+    """Return the checkout that ``folder`` is in, found by its ``.git``; no program is run."""
     folder = folder.resolve()
     for candidate in (folder, *folder.parents):
         if (candidate / ".git").exists():

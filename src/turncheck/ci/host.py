@@ -65,7 +65,7 @@ class Run:
     """The run that this is, as the host's variables have it; what is not known is ``None`` or empty.
 
     ``repository`` is its full name, ``commit`` the state that people look at, ``checked_out`` the one whose files are
-    here (a test merge, say), ``workspace`` the folder they lie in, ``url`` the run's page.
+    here (a test merge, say), ``workspace`` the folder they are in, ``url`` the run's page.
     """
 
     repository: str = ""

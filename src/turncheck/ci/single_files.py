@@ -24,7 +24,7 @@ def single_files(listed: Iterable[str], fetch: Callable[[str, BinaryIO, int], No
 
     Args:
         listed: their paths in the repository.
-        fetch: writes the file of a path, of so many bytes at most.
+        fetch: writes the file of a path, of this many bytes at most.
 
     Raises:
         RestError: they cannot be had, or are more than is taken.

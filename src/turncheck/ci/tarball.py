@@ -48,7 +48,7 @@ def files_by_api(client: RestClient, path: str, *, needs: str | None = None, **p
 
 
 def unpack(file: IO[bytes], folder: Path) -> None:
-    """Unpack a repository's archive, without the one folder that everything in it lies in.
+    """Unpack a repository's archive, without the one folder that everything in it is in.
 
     Links and everything else that is not a file are left out; names that lead out are an error.
 

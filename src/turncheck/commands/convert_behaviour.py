@@ -1,4 +1,4 @@
-"""``data convert --check``: the project as it is and as converted are trained, and held against each other.
+"""``data convert --check``: the project as it is and as converted are trained, and compared with each other.
 
 Sentences must be understood the same, stories pass or fail the same. Policies that learn are stand-ins in both.
 """

@@ -171,7 +171,7 @@ class Progress:
 
 
 def results_yaml(cases: Sequence[E2ECase], result: EndToEnd) -> bytes:
-    """Return the results as the file that Rasa Pro writes: ``test_results`` with one entry a case."""
+    """Return the results as the file that Rasa Pro writes: ``test_results`` with one entry per case."""
     entries = [_entry(case, one) for case, one in zip(cases, result.cases, strict=True)]
     document = yaml.safe_dump({"test_results": entries}, allow_unicode=True, sort_keys=False, width=120)
     return document.encode()

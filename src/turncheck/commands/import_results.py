@@ -59,8 +59,8 @@ def run_import(
     Args:
         folder: what ``rasa test --out`` named.
         project: its test files say where a sentence or a story is.
-        nlu: the test sentences, where they lie elsewhere.
-        stories: the test stories, where they lie elsewhere.
+        nlu: the test sentences, where they are elsewhere.
+        stories: the test stories, where they are elsewhere.
         out: where to write.
         source: the state of the repository that was tested.
         root: the project's path in its repository.

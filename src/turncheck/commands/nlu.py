@@ -300,7 +300,7 @@ def run_data_split_nlu(
     when empty. Without a seed one is drawn, and named so that the split can be made again.
 
     Raises:
-        UserError: the fraction lies outside (0, 1), nothing can be read, a file cannot be written.
+        UserError: the fraction is outside (0, 1), nothing can be read, a file cannot be written.
     """
     if not 0 < fraction < 1:
         raise UserError(f"--training-fraction is {fraction:g}, and must be between 0 and 1")

@@ -103,7 +103,7 @@ def render_report(path: Path, baseline: str | None, out: Path, screen: Screen, s
 def render_pages(paths: Sequence[Path], baseline: str | None, out: Path, screen: Screen) -> int:
     """Render one page of all these reports: with an overview, where they are several.
 
-    A comparison and a verdict that lie beside a report are shown as they are, unless a ``baseline`` is named.
+    A comparison and a verdict that are beside a report are shown as they are, unless a ``baseline`` is named.
 
     Raises:
         UserError: a document that cannot be read.

@@ -188,7 +188,7 @@ def _talk_interactively(conversation: Conversation, lines: Iterable[str], output
 
 
 def typed_lines() -> Iterator[str]:
-    """Yield what somebody types behind the prompt, until the end of the input; lines can be edited."""
+    """Yield what somebody types after the prompt, until the end of the input; lines can be edited."""
     import readline  # noqa: F401 - its import alone makes `input` editable
 
     while True:

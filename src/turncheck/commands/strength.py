@@ -37,7 +37,7 @@ _TOLD: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class StrengthOptions:
-    """What is tried and written. ``most``: so many mutants (0: all); ``changed``: only of changed lines."""
+    """What is tried and written. ``most``: this many mutants (0: all); ``changed``: only of changed lines."""
 
     settings: Settings
     most: int = 0

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SuggestOptions:
-    """Where to look. ``most``: so many mutants are tried (0: all); ``write``: write files, else only show them."""
+    """Where to look. ``most``: this many mutants are tried (0: all); ``write``: write files, else only show them."""
 
     settings: Settings
     most: int = 0

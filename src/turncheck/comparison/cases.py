@@ -46,7 +46,7 @@ class Case:
     copies: int = 0
     """How many more there are that are the same in every step, and fared the same."""
     copy_of: str = ""
-    """The name of the story that it is a copy of, where it is told apart from that one."""
+    """The name of the story that it is a copy of, where it is distinguished from that one."""
     judged: bool = True
     """Whether it was run: one that was not is only known to be there."""
 
@@ -234,7 +234,7 @@ def telling_step(story: StoryResult) -> StoryStep | None:
 
 
 def _how(step: StoryStep) -> str:
-    """The policy and its confidence, the next best actions, the active form: a phrase that goes behind what came."""
+    """The policy and its confidence, the next best actions, the active form: a phrase that goes after what came."""
     sure = f" ({step.confidence:.2f})" if step.confidence is not None else ""
     by = f"by {step.policy}{sure}" if step.policy else ""
     others = [

@@ -115,7 +115,7 @@ class CaseChange(Part, frozen=True, kw_only=True):
 
 
 def and_copies(case: CaseChange) -> str:
-    """Say behind a case how many copies of it there are."""
+    """Say after a case how many copies of it there are."""
     return f" and {count(case.copies, 'copy', 'copies')}" if case.copies else ""
 
 

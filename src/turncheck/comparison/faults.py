@@ -69,7 +69,7 @@ def cause_first(faults: Sequence[Skipped]) -> str:
 
 
 def _cause(skipped: Skipped) -> str:
-    """What must be mended, in short, and where."""
+    """What must be fixed, in short, and where."""
     if skipped.location is None:
         return skipped.reason.rstrip(".")
     place = str(skipped.location)
@@ -85,7 +85,7 @@ def names_of(evaluations: Iterable[str]) -> str:
 
 
 def failed_by_fault(skipped: Skipped) -> FailedBy:
-    """Say why it was not run, and where that can be mended."""
+    """Say why it was not run, and where that can be fixed."""
     return FailedBy(what=without_place(skipped), location=skipped.location)
 
 

@@ -177,7 +177,7 @@ def judge_something_was_tested(report: Report) -> GateResult:
     sentences = [count(report.nlu.examples, "sentence")] if report.nlu and report.nlu.examples else []
     if tested := [*sentences, *(tally.counted(tally.ran) for tally in found if tally.ran)]:
         return GateResult(name=name, outcome="passed", reason=f"tested: {', '.join(tested)}")
-    if faults := faults_of(report):  # once they are mended, something is tested
+    if faults := faults_of(report):  # once they are fixed, something is tested
         reasons = tuple(map(failed_by_fault, unlike(faults)))
         return GateResult(name=name, outcome="failed", reason="nothing was tested", failed_by=reasons)
     reasons = tuple(

@@ -128,5 +128,5 @@ def _is_accepted(lost: OneSided, accepted: Sequence[str]) -> bool:
 
 
 def _may_go(file: str, accepted: Sequence[str]) -> bool:
-    """Whether a file, or a folder that it lies in, is among what is accepted."""
+    """Whether a file, or a folder that it is in, is among what is accepted."""
     return any(file == entry or file.startswith(f"{entry.rstrip('/')}/") for entry in accepted)

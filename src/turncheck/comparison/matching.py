@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SIMILAR: Final = 0.6
 """Two sentences of one intent and file count as an edit of each other from this ratio of shared letters on."""
 _MOST_COMPARED: Final = 5
-"""Of the sentences that share most words, so many are looked at letter by letter."""
+"""Of the sentences that share most words, this many are looked at letter by letter."""
 _LOOKED_AT: Final = 200
 """Letters of a sentence that are compared."""
 _MOST_EDITS: Final = 500

@@ -81,7 +81,7 @@ def _gone_from_files(matched: Matched, head: Report, evaluation: Evaluation) -> 
 
 
 def base_lacks(base: Report, head: Report, tests: dict[Evaluation, Matched]) -> tuple[OneSided, ...]:
-    """Return what this side judged and the base did not: whole evaluations, or so many tests of one."""
+    """Return what this side judged and the base did not: whole evaluations, or this many tests of one."""
     found = []
     for evaluation in EVALUATIONS:
         if not has_results(head, evaluation) or evaluation in ON_REQUEST:

@@ -89,7 +89,7 @@ def _add_accuracy(tested: dict[str, Tested], name: str, judged: Sequence[Judged]
 
 
 def flipped(before: Sequence[bool], after: Sequence[bool]) -> Tested:
-    """How many were so before and after, held against as many changes either way."""
+    """How many were so before and after, compared with as many changes either way."""
     lost = sum(old and not new for old, new in zip(before, after, strict=True))
     won = sum(new and not old for old, new in zip(before, after, strict=True))
     p_value = mcnemar_exact(lost, won)

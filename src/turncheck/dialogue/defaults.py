@@ -1,4 +1,4 @@
-"""The names that every Rasa 3 assistant has without writing them: intents, actions, slots."""
+"""The names that every Rasa 3 assistant has by default: intents, actions, slots."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ DEFAULT_INTENTS: Final = (
 )
 
 ACTION_DEACTIVATE_FORM: Final = "action_deactivate_form"
-"""What Rasa 1 calls ``action_deactivate_loop``."""
+"""Rasa 1's name of ``action_deactivate_loop``."""
 
 ACTION_LISTEN: Final = "action_listen"
 ACTION_RESTART: Final = "action_restart"
@@ -51,7 +51,7 @@ DEFAULT_ACTIONS: Final = (
     ACTION_RULE_SNIPPET,
     ACTION_EXTRACT_SLOTS,
 )
-"""In Rasa's order: the first of them is taken when no policy is sure of anything."""
+"""In Rasa's order: the first of them is taken when no policy predicts anything."""
 
 SLOT_REQUESTED: Final = "requested_slot"
 SLOT_SESSION_METADATA: Final = "session_started_metadata"
@@ -63,7 +63,7 @@ KNOWLEDGE_BASE_SLOTS: Final = (
 DEFAULT_SLOTS: Final = frozenset({SLOT_REQUESTED, SLOT_SESSION_METADATA, *KNOWLEDGE_BASE_SLOTS})
 
 OTHER_VALUE: Final = "__other__"
-"""The value of a categorical slot that stands for all that the domain does not list."""
+"""The value of a categorical slot that stands for all values that the domain does not list."""
 
 SHOULD_NOT_BE_SET: Final = "should_not_be_set"
 """The value that a rule gives to a slot or loop which must be empty for the rule to apply."""

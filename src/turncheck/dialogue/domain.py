@@ -42,7 +42,7 @@ class DialogueDomain:
 
     @classmethod
     def of(cls, project: Project) -> DialogueDomain:
-        """Take the project's domain with what its NLU data (retrieval intents) and stories (bot texts) add."""
+        """Build it from the project's domain and what its NLU data (retrieval intents) and stories (bot texts) add."""
         retrieval = {
             example.base_intent: None
             for example in project.nlu.examples
@@ -60,7 +60,7 @@ class DialogueDomain:
     def from_domain(
         cls, domain: Domain, *, retrieval_intents: Iterable[str] = (), bot_texts: Sequence[str] = ()
     ) -> DialogueDomain:
-        """Take a bare domain and what else belongs to it."""
+        """Build it from a domain and these additions."""
         retrieval = sorted(retrieval_intents)
         actions = _actions(domain, retrieval, bot_texts)
         intents = {**dict.fromkeys((*DEFAULT_INTENTS, *retrieval)), **domain.intents}
@@ -75,11 +75,11 @@ class DialogueDomain:
 
     @property
     def is_older(self) -> bool:
-        """Whether dialogues go as in Rasa 1: nothing of a form's turns is forgotten."""
+        """Whether dialogues follow Rasa 1, which keeps all turns of a form."""
         return self.domain.rasa < 2
 
     def action_number(self, action: str) -> int:
-        """Return the place of an action in :attr:`actions`; one that the domain does not know comes after all."""
+        """Return the index of an action in :attr:`actions`; an unknown one comes after all others."""
         try:
             return self.actions.index(action)
         except ValueError:
@@ -89,7 +89,7 @@ class DialogueDomain:
         """Whether an action can be done, and, if it is a response, has something to say.
 
         Rasa raises on an action that the domain does not know, and says nothing for a response without variations. With
-        ``generated`` a server makes the texts of the responses, so that they need none here.
+        ``generated`` a server generates the texts of the responses, so that they need none here.
         """
         if not action.startswith("utter_") or action in self.bot_texts:
             return action in self.actions

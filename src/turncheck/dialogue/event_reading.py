@@ -1,8 +1,8 @@
 """Events from JSON, as Rasa's trackers hold them and as an action server sends them.
 
-Whatever JSON it is, it comes out as a well-typed :class:`~turncheck.dialogue.events.Event` or as a :class:`ShapeError`
-that says where it is wrong: behind this nobody has to look again. It takes what Rasa 3.6 takes, whose schema of events
-demands the same of slots, users, actions and entities; of the others it demands what Rasa needs when it uses them.
+Any JSON becomes either a well-typed :class:`~turncheck.dialogue.events.Event` or a :class:`ShapeError` that says where
+it is wrong: nobody has to check again later. It accepts what Rasa 3.6 accepts, whose schema of events requires the same
+of slots, users, actions and entities; of the others it requires what Rasa needs when it uses them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Json = dict[str, Any]
 
 
 class ShapeError(ValueError):
-    """A JSON value that has not the shape it needs: where it is, and what is needed there."""
+    """A JSON value of the wrong shape: where it is, and what is needed there."""
 
 
 @dataclass(frozen=True, slots=True)

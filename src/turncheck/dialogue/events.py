@@ -21,7 +21,7 @@ Json = dict[str, Any]
 class Event:
     """The base of all events. Time, metadata and location never decide whether two events are equal.
 
-    ``location``: where a story says so, for events that come from a file.
+    ``location``: where a story has it, for events that come from a file.
     """
 
     kind: ClassVar[str] = "event"
@@ -63,7 +63,7 @@ class UserUttered(Event):
     use_text: bool | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        """Decide what to look at, where there is no choice."""
+        """Decide what to look at if there is no choice."""
         if self.text and not self.intent_name:
             object.__setattr__(self, "use_text", True)
         elif self.intent_name and not self.text:
@@ -232,7 +232,7 @@ class ActiveLoop(Event):
 
 @dataclass(frozen=True, slots=True)
 class LoopInterrupted(Event):
-    """The active loop was left for a turn, so that it does not validate the message."""
+    """The active loop was interrupted for a turn, so it does not validate the message."""
 
     kind: ClassVar[str] = "loop_interrupted"
 
@@ -273,7 +273,7 @@ class Restarted(Event):
 
 
 class UserUtteranceReverted(Event):
-    """Everything from the latest user message on is undone, the waiting before it too."""
+    """Everything from the latest user message on is undone, including the listening before it."""
 
     __slots__ = ()
 
@@ -281,7 +281,7 @@ class UserUtteranceReverted(Event):
 
 
 class ActionReverted(Event):
-    """The latest action and what came of it are undone."""
+    """The latest action and its effects are undone."""
 
     __slots__ = ()
 
@@ -306,7 +306,7 @@ class ConversationResumed(Event):
 
 @dataclass(frozen=True, slots=True)
 class StoryExported(Event):
-    """Somebody asked to export the story; nothing is written here."""
+    """An export of the story was requested; nothing is written here."""
 
     kind: ClassVar[str] = "export"
 
@@ -330,7 +330,7 @@ class ReminderScheduled(Event):
     kill_on_user_message: bool = True
 
     def content(self) -> Json:
-        """What, when, and whether a message calls it off."""
+        """What, when, and whether a message cancels it."""
         shape: Json = {"intent": self.intent, "entities": self.entities, "name": self.name}
         if self.date_time is not None:
             shape["date_time"] = self.date_time
@@ -340,7 +340,7 @@ class ReminderScheduled(Event):
 
 @dataclass(frozen=True, slots=True)
 class ReminderCancelled(Event):
-    """Reminders are called off: those with this name, intent and entities, as far as these are given."""
+    """Reminders are cancelled: those with this name, intent and entities, if these are given."""
 
     kind: ClassVar[str] = "cancel_reminder"
 

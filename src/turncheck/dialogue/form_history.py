@@ -1,4 +1,4 @@
-"""What policies of Rasa 1 look back at: the turns of a form that goes on are left out, those that leave it are not.
+"""What policies of Rasa 1 look back at: without the turns of a form that continues, with those that leave it.
 
 Facts: ``generate_all_prior_trackers`` of rasa 1.10.26. Stories are learnt with every turn.
 """
@@ -24,8 +24,9 @@ FORM_POLICY: Final = "FormPolicy"
 def states_seen_by_rasa_1(domain: DialogueDomain, applied: Iterable[Event]) -> list[State]:
     """Return the states before the actions that count, and now, if now is a point at which a policy looks.
 
-    An action other than the active form waits for what comes: the form's next run shows that it was a part of the form,
-    and drops it, a refusal shows that it left the form. Until then the message is the one before the form.
+    For an action other than the active form, the next event decides: if the form runs again, the action was a part of
+    the form and is dropped; if the form refuses, the action left the form. Until then the message is the one before the
+    form.
     """
     now = Situation(domain)
     before_form = now.latest_message
@@ -69,5 +70,5 @@ def _is_rejected(now: Situation) -> bool:
 
 
 def _was_left_to_others(now: Situation, event: ActionExecuted) -> bool:
-    """Whether the form ran without checking its answer: a story knows the turn, so that its policy was silent."""
+    """Whether the form ran without validating its answer: the turn is in a story, so the form's policy was silent."""
     return now.latest_action_name == ACTION_LISTEN and event.policy != FORM_POLICY

@@ -1,4 +1,5 @@
-"""Which events of a conversation count, and the moments between them: read once, and grown with the conversation."""
+"""Which events of a conversation count, and the moments between them: computed once, and extended as the conversation
+grows."""
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ class History:
         self._replayed = 0
 
     def applied_events(self, events: Sequence[Event]) -> list[Event]:
-        """Return the events of ``events`` that count; what was read of them before is not read again."""
+        """Return those of ``events`` that count; what was processed before is not processed again."""
         if self._read == len(events):
             return self._applied
         self._now = None
@@ -80,7 +81,7 @@ class History:
             case ActionReverted():
                 _undo_until(ActionExecuted, applied)
             case UserUtteranceReverted():
-                # A message always follows an action_listen: that is undone, too.
+                # A message always follows an action_listen, which is undone, too.
                 _undo_until(UserUttered, applied)
                 _undo_until(ActionExecuted, applied)
             case ActionExecuted(name=str(name)) if self._repeats_loop(name):
@@ -91,11 +92,11 @@ class History:
         self._forget_replay()
 
     def _repeats_loop(self, name: str) -> bool:
-        """Whether this run of a loop goes on where the one before ended, so that both count as one."""
+        """Whether this run of a loop continues the previous one, so that both count as one."""
         return name in self._loops and not self.domain.is_older and not _starts_or_resumes(name, self._applied)
 
     def situation(self, events: Sequence[Event]) -> Situation:
-        """Return what the events that count add up to; not to be changed by the caller."""
+        """Return the situation after the events that count; not to be changed by the caller."""
         self.moments(events)
         return self._situation
 
@@ -124,7 +125,7 @@ def _undo_until(kind: type[Event], applied: list[Event]) -> None:
 
 
 def _starts_or_resumes(loop: str, applied: Sequence[Event]) -> bool:
-    """Whether this run of the loop is its first, or one that follows a detour: such runs count, others repeat."""
+    """Whether this run of the loop is its first, or follows a detour: such runs count, others are repetitions."""
     next_action: str | None = None
     for event in reversed(applied):
         match event:
@@ -133,7 +134,7 @@ def _starts_or_resumes(loop: str, applied: Sequence[Event]) -> bool:
             case ActionExecutionRejected() if event.name == loop:
                 return True
             case UserUttered() if next_action is not None and next_action != loop:
-                # Stories know no rejections: another action after the message shows the detour.
+                # Stories have no rejections: another action after the message shows the detour.
                 return True
             case ActionExecuted():
                 if event.name == loop:

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RuleOnly:
-    """Slots and loops that occur in rules and in no story: policies that learn from stories do not see them."""
+    """Slots and loops that only occur in rules: policies that learn from stories do not see them."""
 
     slots: frozenset[str] = frozenset()
     loops: frozenset[str] = frozenset()
 
 
 def by_intent(states: Sequence[State]) -> list[State]:
-    """Return the states with the text left out wherever there is an intent, and in the newest message anyway."""
+    """Return the states without the text wherever there is an intent, and always in the newest message."""
     result = [state.by_intent for state in states]
     last = result[-1]
     if s.TEXT in last.get(s.USER, s.NO_PART) and follows_listen(last):
@@ -48,7 +48,7 @@ def by_text(states: Sequence[State]) -> list[State]:
 
 
 def learnt(states: Sequence[State]) -> list[State]:
-    """Return the states to learn from: the text left out wherever there is an intent."""
+    """Return the states to learn from: without the text wherever there is an intent."""
     return [state.by_intent for state in states]
 
 
@@ -70,7 +70,7 @@ def _learner_states(domain: DialogueDomain, tracker: Tracker, rule_only: RuleOnl
 
 
 def learner_states_of(domain: DialogueDomain, applied: Sequence[Event], rule_only: RuleOnly) -> list[State]:
-    """Like :func:`learner_states`, from events that count."""
+    """Like :func:`learner_states`, from applied events."""
     if domain.is_older:
         return by_intent(states_seen_by_rasa_1(domain, applied))
     return by_intent(_seen(visible_states(History(domain).moments(applied), rule_only)))
@@ -85,9 +85,9 @@ def _is_unlikely_intent(state: State) -> bool:
 
 
 def visible_states(moments: Sequence[Moment], rule_only: RuleOnly) -> list[State]:
-    """Return the states without the turns that only rules know.
+    """Return the states without the turns that only rules have.
 
-    After a hidden turn, the previous action and the message are those of the last turn that is seen.
+    After a hidden turn, the previous action and the message are those of the last visible turn.
     """
     states: list[State] = []
     last_action: Part | None = None

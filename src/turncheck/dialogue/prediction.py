@@ -1,4 +1,4 @@
-"""What a policy says comes next."""
+"""What a policy predicts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The scores (0 to 1) of a policy; an action that is not named has 0.
+    """The scores (0 to 1) of a policy; an action that is not named has the score 0.
 
     ``events`` are to be applied even if another policy wins; ``optional_events`` only if this one does. ``uses_text``:
-    it looked at the text of the message instead of its intent; ``ignores_user``: at neither (a loop goes on).
-    ``hide_rule_turn``: a rule that no story knows said so. ``metadata`` goes into the action's event.
+    it looked at the text of the message instead of its intent; ``ignores_user``: at neither (a loop continues).
+    ``hide_rule_turn``: the prediction comes from a rule that is in no story. ``metadata`` goes into the action's event.
     """
 
     policy: str | None
@@ -51,6 +51,6 @@ class Prediction:
         return replace(self, scores={name: score for name, score in self.scores.items() if name != action})
 
     def ranked(self, domain: DialogueDomain, limit: int) -> list[tuple[str, float]]:
-        """Return the actions with the highest scores, best first, as far as their scores are above 0."""
+        """Return the actions with the highest scores above 0, best first."""
         above = [(action, score) for action, score in self.scores.items() if score > 0.0]
         return sorted(above, key=lambda pair: (-pair[1], domain.action_number(pair[0])))[:limit]

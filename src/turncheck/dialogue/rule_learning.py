@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A rule or story by name, and where it is; a default or a loop is nowhere."""
+    """A rule or story by name, and where it is; a default or a loop has no place."""
 
     name: str
     location: Location | None = None
@@ -60,7 +60,7 @@ class RuleConflictError(TrainingRefusedError):
 
 
 def learn_rules(trackers: Iterable[StoryTracker], domain: DialogueDomain, settings: RuleSettings) -> RuleBook:
-    """Learn from the dialogues of rules and stories (those glued together aside).
+    """Learn from the dialogues of rules and stories (except those glued together).
 
     Raises :class:`RuleConflictError`, and another :class:`~turncheck.messages.errors.TrainingRefusedError` if the
     fallback action is not in the domain.
@@ -103,7 +103,7 @@ def _raise_if_any(conflicts: Sequence[Conflict], what: str, remedy: str) -> None
 
 
 def conflicts_of(trackers: Iterable[StoryTracker], domain: DialogueDomain, settings: RuleSettings) -> list[Conflict]:
-    """Return what keeps Rasa from training, without raising: for checks that go on."""
+    """Return what keeps Rasa from training, without raising: for checks that continue."""
     try:
         learn_rules(trackers, domain, settings)
     except RuleConflictError as error:
@@ -149,7 +149,7 @@ def _examples(dialogues: Iterable[tuple[Sequence[State], StoryTracker]]) -> Iter
 
 
 def _detours(examples: Iterable[tuple[Sequence[State], str]]) -> dict[str, Detour]:
-    """Return what is known about turns inside a loop that are not the loop's own."""
+    """Return what is learnt about turns inside a loop that are not the loop's own."""
     detours: dict[str, Detour] = {}
     for states, action in examples:
         loop = active_loop(states[-1])
@@ -186,7 +186,7 @@ def _slots_and_loops(examples: Iterable[tuple[Sequence[State], str]]) -> tuple[s
     loops: set[str] = set()
     known: set[int] = set()
     for states, _ in examples:
-        # The earlier states of an example are the last ones of those before it, unless nothing was to be learnt there.
+        # The earlier states of an example are the last ones of those before it, unless nothing could be learnt there.
         for state in states:
             if id(state) in known:  # dialogues share their states
                 continue
@@ -242,7 +242,7 @@ def _effects(rules: Iterable[StoryTracker], domain: DialogueDomain) -> dict[str,
                 case ActionExecuted():
                     action = event.label
                 case UserUttered():
-                    action = None  # what comes from its entities is not the action's doing
+                    action = None  # slots set by its entities are not the action's doing
                 case SlotSet() if action:
                     slot = domain.slots.get(event.name)
                     known = effects[action]
@@ -286,7 +286,7 @@ Sources = dict[str, list[tuple[Place, str | None]]]
 def contradictions(book: RuleBook, rules: Sequence[StoryTracker], trackers: Sequence[StoryTracker]) -> list[Conflict]:
     """Let the rules predict every rule and story; return where they disagree with what is written there.
 
-    The book learns by the way which rules no story needs, and forgets rules that a story only seems to contradict.
+    On the way, the book learns which rules no story needs, and drops rules that a story only seems to contradict.
     """
     sources: Sources = defaultdict(list)
     for rule in rules:
@@ -316,7 +316,7 @@ def contradictions(book: RuleBook, rules: Sequence[StoryTracker], trackers: Sequ
 
 
 def _predictions(book: RuleBook, tracker: StoryTracker) -> Iterator[tuple[str, str | None, str | None, ActionExecuted]]:
-    """Walk through a dialogue; yield what is written, what the rules predict, from which source, and the event."""
+    """Walk through a dialogue; yield what is written, what the rules predict, its source, and the event."""
     walked = tracker.fresh()
     # Nothing comes before the first action, nor before the one after "anything may come before".
     predictable = False
@@ -338,7 +338,7 @@ def _predicted(book: RuleBook, tracker: StoryTracker, expected: str) -> tuple[st
     predicted, source = _next_action(book, tracker)
     loop = tracker.active_loop_name
     if loop is not None and predicted == loop != expected:
-        # The rules always say that a loop goes on first; on a detour it has refused.
+        # The rules always predict that a loop continues first; on a detour it has refused.
         tracker.append(ActionExecutionRejected(loop))
         predicted, source = _next_action(book, tracker)
     return predicted, source
@@ -357,7 +357,7 @@ def _next_action(book: RuleBook, tracker: StoryTracker) -> tuple[str | None, str
 
 
 def _is_only_about_listening(book: RuleBook, source: str, tracker: StoryTracker, predicted: str) -> bool:
-    """Whether a story goes on where a rule listens, and another rule goes on there too: then the rule gives way."""
+    """Whether a story continues where a rule listens, and another rule continues there too: then the rule gives way."""
     if tracker.is_rule or source.count(s.PREVIOUS_ACTION) > 1 or predicted != ACTION_LISTEN:
         return False
     return any(other != source and other.startswith(source[:-2]) for other in book.rules.outcomes)

@@ -1,4 +1,4 @@
-"""What follows after which states, looked up backwards from now, and so that only rules that may fit are tried."""
+"""What follows after which states, looked up backwards from now, so that only rules that may fit are tried."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Feature = tuple[str, str, Any]
 """The part of a state, the name in it, and the value there."""
 
 _FEW: Final = 8
-"""So many rules are tried faster one by one than looked up."""
+"""Up to this many rules are tried faster one by one than looked up."""
 
 
 class RuleTable(Generic[Outcome]):
@@ -39,7 +39,7 @@ class RuleTable(Generic[Outcome]):
         return self._states[key]
 
     def remove(self, key: str) -> None:
-        """Forget one."""
+        """Remove a key."""
         del self.outcomes[key]
         del self._states[key]
 
@@ -57,7 +57,7 @@ class RuleTable(Generic[Outcome]):
 
 
 class _Candidates:
-    """Rules with the same newest action and intent, each filed under the feature that the fewest of them ask for.
+    """Rules with the same newest action and intent, each filed under its rarest feature.
 
     So a dialogue is held only against rules of which it has that feature, and against those that ask for none.
     """
@@ -72,7 +72,7 @@ class _Candidates:
         wanted = [_wanted(states) for states in rules.values()]
         frequency = Counter(feature for features in wanted for feature in features)
         for number, features in enumerate(wanted):
-            # Of equally rare ones the newest: the fewer states back have to be looked at, the better.
+            # Among equally rare ones the newest: the fewer states have to be looked at, the better.
             rarest = min(features, key=frequency.__getitem__, default=None)
             if rarest is None:
                 self._without.append(number)
@@ -88,7 +88,7 @@ class _Candidates:
             return self._every
         found = list(self._without)
         for back, by_feature in enumerate(self._by_feature):
-            if back >= len(states):  # a rule that reaches back further than the dialogue is held against its end alone
+            if back >= len(states):  # a rule that reaches back further than the dialogue is compared with its end alone
                 found.extend(number for numbers in by_feature.values() for number in numbers)
             elif by_feature:
                 for part, features in states[-1 - back].items():
@@ -98,11 +98,11 @@ class _Candidates:
 
 
 def _wanted(rule: Sequence[State]) -> list[tuple[int, _Feature]]:
-    """The features without which a rule does not fit, each with how many states back, the newest first."""
+    """The features that a rule requires, each with how many states back, the newest first."""
     return [
         (back, (part, name, value))
         for back, state in enumerate(reversed(rule))
-        if state.get(s.PREVIOUS_ACTION)  # at a dialogue's begin nothing else is compared
+        if state.get(s.PREVIOUS_ACTION)  # at a dialogue's beginning nothing else is compared
         for part, features in state.items()
         for name, value in features.items()
         if value and value != SHOULD_NOT_BE_SET
@@ -126,7 +126,7 @@ def _signature(state: State) -> tuple[str | None, str | None]:
 
 
 def _applies(rule: Sequence[State], states: Sequence[State]) -> bool:
-    """Whether each state of the rule is contained in the dialogue's state as far back from now."""
+    """Whether each state of the rule is contained in the dialogue's state at the same distance from now."""
     for wanted, state in zip(reversed(rule), reversed(states), strict=False):
         begins = not wanted.get(s.PREVIOUS_ACTION)
         if begins != (not state.get(s.PREVIOUS_ACTION)):

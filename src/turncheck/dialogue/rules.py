@@ -1,4 +1,4 @@
-"""Rules learnt from rule dialogues, and what they say comes next: Rasa's RulePolicy without anything to train.
+"""Rules learnt from rule dialogues, and what they predict: Rasa's RulePolicy, which trains no model.
 
 Rules are matched backwards from now; of several that fit, the longest wins. Beside them are what holds without a
 rule: the default actions, a loop that goes on, and the way back from a detour out of a loop.
@@ -46,7 +46,7 @@ _LOOP_SOURCE: Final = "active loop "
 _LISTEN_SUFFIX: Final = ", then listen"
 
 Detour = Literal["interrupted", "without loop"]
-"""Inside a loop: it comes back after a detour and must not validate; or another action comes, and not the loop."""
+"""Inside a loop: it returns after a detour and must not validate; or another action comes instead of the loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def rule_key(states: Sequence[State]) -> str | None:
 
 
 def memorised(examples: Iterable[tuple[str | None, str]]) -> dict[str, str]:
-    """Return what follows after which key; keys after which different actions follow are left out altogether."""
+    """Return which action follows which key; keys that different actions follow are left out completely."""
     lookup: dict[str, str] = {}
     ambiguous: set[str] = set()
     for key, action in examples:
@@ -103,7 +103,7 @@ def memorised(examples: Iterable[tuple[str | None, str]]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class RuleDecision:
-    """What the rules say, and the source of it: a rule's key, a default, the loop, or (no action) the states."""
+    """What the rules predict, and its source: a rule's key, a default, the loop, or (no action) the states."""
 
     action: str | None
     source: str | None
@@ -114,7 +114,7 @@ class RuleDecision:
 
 @dataclass(slots=True)
 class RuleBook:
-    """All that RulePolicy knows. ``not_in_stories``: the sources of predictions that no story needs."""
+    """Everything that RulePolicy has learnt. ``not_in_stories``: the sources of predictions that no story needs."""
 
     domain: DialogueDomain
     settings: RuleSettings
@@ -124,7 +124,7 @@ class RuleBook:
     not_in_stories: frozenset[str] = frozenset()
 
     def predict(self, tracker: Tracker) -> Prediction:
-        """Say what comes next; without a rule, the fallback with its threshold as confidence."""
+        """Predict the next action; without a rule, the fallback with its threshold as confidence."""
         decision = self.decide(tracker)
         return Prediction(
             POLICY,
@@ -165,11 +165,11 @@ class RuleBook:
         return decision
 
     def _reach(self) -> int:
-        """How many states back rules can matter, generously: what is longer is not a key that is known."""
+        """An upper bound of how many states back rules look: anything longer is not a known key."""
         return max(_SHORTEST_REACH, self.rules.longest + 1, self.detours.longest + 1)
 
     def _by_rules(self, tracker: Tracker, states: Sequence[State], *, uses_text: bool) -> RuleDecision:
-        # Of several rules that fit one is a part of the other: the longest says the most.
+        # Of several rules that fit, one is a part of the other: the longest one is the most specific.
         best = max(self.rules.matching(states), key=len, default=None)
         action = None if best is None else self.rules.outcomes[best]
         loop = tracker.active_loop_name
@@ -177,7 +177,7 @@ class RuleBook:
         if loop is not None:
             detours = {self.detours.outcomes[key] for key in self.detours.matching(states)}
             if best is not None and action == ACTION_LISTEN and active_loop(self.rules.states(best)[-1]) is None:
-                # A general rule ends inside the loop: the loop asks again, unless something else is known to follow.
+                # A general rule ends inside the loop: the loop asks again, unless something else follows in the rules.
                 if "without loop" not in detours:
                     return RuleDecision(loop, best, uses_text=uses_text)
                 action = None
@@ -205,7 +205,7 @@ def _loop_goes_on(tracker: Tracker) -> RuleDecision | None:
 
 
 def is_built_in(source: str) -> bool:
-    """Whether a prediction comes from no rule of the project."""
+    """Whether a prediction does not come from a rule of the project."""
     return source.startswith((_DEFAULT_SOURCE, _LOOP_SOURCE))
 
 

@@ -1,4 +1,4 @@
-"""What the events of a conversation add up to."""
+"""The state that the events of a conversation lead to."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ class Loop:
 
 
 class Situation:
-    """What a sequence of events adds up to. Changed only by :meth:`apply`; all that it holds is immutable."""
+    """The state that a sequence of events leads to. Changed only by :meth:`apply`; everything that it holds is
+    immutable."""
 
     __slots__ = (
         "_user",
@@ -76,7 +77,7 @@ class Situation:
         self.active_loop: Loop | None = None
 
     def copy(self) -> Situation:
-        """Return a situation that goes its own way from here."""
+        """Return an independent copy of this situation."""
         return copy.copy(self)
 
     @property
@@ -115,7 +116,7 @@ class Situation:
         return part
 
     def apply(self, event: Event) -> None:  # noqa: C901, PLR0912 - one branch per kind of event, flat
-        """Take one event in. Those that undo others (``rewind``, ``undo``) are the tracker's business."""
+        """Apply one event. Those that undo others (``rewind``, ``undo``) are handled by the tracker."""
         match event:
             case ActionExecuted():
                 self._acted(event)

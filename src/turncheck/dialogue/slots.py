@@ -1,7 +1,7 @@
-"""What a slot holds, and what of it a policy sees: its features, as tuples of floats, without numpy.
+"""What a slot holds, and what a policy sees of it: its features, as tuples of floats, without NumPy.
 
 Mirrors the slot types of Rasa 3 (``text``, ``bool``, ``categorical``, ``float``, ``list``, ``any``). A slot type that
-is a Python class of the project is never loaded; such a slot is seen as ``text`` is: set or not.
+is a Python class of the project is never loaded; such a slot is treated like ``text``: set or not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Features = tuple[float, ...]
 
 
 def influences(slot: Slot) -> bool:
-    """Whether the slot's value can change a prediction at all."""
+    """Whether the slot's value can influence predictions."""
     return slot.type != "any" and slot.influence_conversation is not False
 
 
@@ -34,7 +34,7 @@ def coerce(slot: Slot, value: Any) -> Any:
 
 
 def features_of(slot: Slot, value: Any) -> Features:
-    """Return what a policy sees of the value; all zeros (or nothing) where it sees none.
+    """Return what a policy sees of the value; all zeros (or nothing) if it does not see it.
 
     ``bool`` and ``float``: ``(is set, value)``, a float scaled from its range to 0..1; ``categorical``: one position
     per value of the domain and a last one for all others; ``text`` and ``list``: ``(is set,)``.
@@ -60,7 +60,7 @@ def _bool_features(value: Any) -> Features:
 
 
 def as_bool(value: Any) -> bool | None:
-    """Read a truth value from a bool, a number or a text such as ``"true"``; ``None`` where it is none of these."""
+    """Read a truth value from a bool, a number or a string such as ``"true"``; ``None`` for anything else."""
     if isinstance(value, bool):
         return value
     if isinstance(value, (int, float)):
@@ -69,7 +69,7 @@ def as_bool(value: Any) -> bool | None:
         if value.isnumeric():
             try:
                 return float(value) == 1.0
-            except ValueError:  # "½" is numeric, but no float
+            except ValueError:  # "½" is numeric, but not a float
                 return None
         return {"true": True, "false": False}.get(value.strip().lower())
     return None
@@ -98,7 +98,7 @@ _Categories = tuple[dict[str, int], int]
 
 _MOST_REMEMBERED: Final = 1024
 _KNOWN_CATEGORIES: dict[int, tuple[tuple[Any, ...], _Categories]] = {}
-"""By the very tuple of values, since equal ones may read otherwise (1 and True)."""
+"""By the identity of the tuple of values, since equal values may read differently (1 and True)."""
 
 
 def _categories(values: tuple[Any, ...]) -> _Categories:
@@ -117,11 +117,11 @@ def _categories(values: tuple[Any, ...]) -> _Categories:
 
 
 def initial_values(definitions: Mapping[str, Slot]) -> SlotValues:
-    """Return the values that all slots begin with; the same object for the same definitions, since it never changes."""
+    """Return the initial values of all slots; the same object for the same definitions, since it never changes."""
     known = _INITIAL.get(id(definitions))
     if known is None or known.definitions is not definitions:
         known = SlotValues(definitions)
-        _INITIAL.clear()  # conversations come one project after the other: remembering one is enough
+        _INITIAL.clear()  # projects are used one after the other: remembering one is enough
         _INITIAL[id(definitions)] = known
     return known
 
@@ -131,7 +131,8 @@ def _initial_values(definitions: Mapping[str, Slot]) -> dict[str, Any]:
 
 
 class SlotValues:
-    """The values of all slots at one moment. Never changed: setting one gives a new object, so trackers share them."""
+    """The values of all slots at one moment. Immutable: setting a slot gives a new object, so trackers can share
+    them."""
 
     __slots__ = ("_features", "_features_of_set", "definitions", "values", "was_set")
 
@@ -144,7 +145,7 @@ class SlotValues:
         self.definitions = definitions
         self.values = _initial_values(definitions) if values is None else values
         self.was_set = was_set
-        """The slots that an event has set since the beginning or the last reset, to ``None`` too."""
+        """The slots that an event has set since the beginning or the last reset, including those set to ``None``."""
         self._features: Part | None = None
         self._features_of_set: Part | None = None
 
@@ -165,7 +166,7 @@ class SlotValues:
 
     @property
     def features(self) -> Part:
-        """By name, the features of every slot that shows any; not to be changed by the caller."""
+        """The features of every slot that has any, by name; not to be changed by the caller."""
         if self._features is None:
             features = Part()
             for name, slot in self.definitions.items():
@@ -177,7 +178,7 @@ class SlotValues:
 
     @property
     def features_of_set(self) -> Part:
-        """Like :attr:`features`, without the slots that still hold their initial value."""
+        """Like :attr:`features`, without the slots that still have their initial value."""
         if self._features_of_set is None:
             was_set = self.was_set
             self._features_of_set = Part({name: seen for name, seen in self.features.items() if name in was_set})

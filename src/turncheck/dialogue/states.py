@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 _as_json: Final = json.JSONEncoder(sort_keys=True).encode
-"""Made once: ``json.dumps`` makes an encoder for each call."""
+"""Created once: ``json.dumps`` creates an encoder for each call."""
 
 
 class Part(dict[str, Any]):
-    """A part of a state. Shared between states: nobody changes one once it is made, so its text is made only once."""
+    """A part of a state. Shared between states and never changed, so its text is computed only once."""
 
     __slots__ = ("_text", "_untold")
 
@@ -33,7 +33,7 @@ class Part(dict[str, Any]):
 
     @property
     def without_text(self) -> Part:
-        """The part without a message's text, the same object each time."""
+        """The part without a message's text, always the same object."""
         try:
             return self._untold
         except AttributeError:
@@ -51,7 +51,7 @@ class Part(dict[str, Any]):
 
 
 class State(dict[str, Part]):
-    """One state. Shared between trackers and policies: nobody changes one once it is made."""
+    """One state. Shared between trackers and policies, and never changed."""
 
     __slots__ = ("_by_intent", "_text")
 
@@ -60,7 +60,7 @@ class State(dict[str, Part]):
 
     @property
     def by_intent(self) -> State:
-        """The state with the text left out where there is an intent, the same object each time."""
+        """The state without the text if there is an intent, always the same object."""
         user = self.get(USER)
         if user is None or TEXT not in user or not user.get(INTENT):
             return self

@@ -1,4 +1,4 @@
-"""The story steps as a graph: checkpoints are its edges. In order, and without cycles, as Rasa walks through it."""
+"""The story steps as a graph whose edges are checkpoints: in order, and without cycles, as Rasa goes through it."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ _CYCLE_PREFIX: Final = f"{GENERATED_PREFIX}CYCL_"
 
 @dataclass(frozen=True, slots=True)
 class StoryGraph:
-    """Steps in the order of the files. ``continued``: the checkpoint at which an end inside a cut cycle goes on."""
+    """Steps in the order of the files. ``continued``: the checkpoint at which an end inside a cut cycle continues."""
 
     steps: tuple[StoryStep, ...]
     continued: Mapping[str, str] = field(default_factory=dict)
 
     def ordered(self) -> list[StoryStep]:
-        """Return the steps so that each comes after those that lead to it (cycles aside)."""
+        """Return the steps so that each comes after those that lead to it (except in cycles)."""
         steps = {step.id: step for step in self.steps}
         order, _ = self._sorted()
         return [steps[step_id] for step_id in order]
 
     def without_cycles(self) -> StoryGraph:
-        """Return the graph with each cycle cut: its last step ends in a checkpoint of its own, and it goes on once."""
+        """Return the graph with each cycle cut: its last step ends in a separate checkpoint, from which it continues
+        once."""
         _, cyclic = self._sorted()
         steps = {step.id: step for step in self.steps}
         continued = dict(self.continued)
@@ -48,7 +49,7 @@ class StoryGraph:
 
 
 def topological_order(edges: Mapping[str, Iterable[str]]) -> tuple[list[str], list[tuple[str, str]]]:
-    """Sort nodes so that each comes before those it leads to; edges that close a cycle are returned beside.
+    """Sort nodes so that each comes before those it leads to; edges that close a cycle are returned separately.
 
     Depth first from the last node backwards, as Rasa does: nodes that do not depend on each other stay in the order of
     their ids as texts. Without recursion, so that long chains of checkpoints do no harm.

@@ -1,6 +1,6 @@
 """Stories and rules cut into steps at their checkpoints and alternatives, as Rasa cuts them.
 
-A step is what lies between two checkpoints. ``or`` makes a checkpoint of its own: one step for each alternative, all of
+A step is what is between two checkpoints. ``or`` makes a checkpoint of its own: one step for each alternative, all of
 which end where the rest of the story begins.
 """
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 STORY_START: Final = "STORY_START"
 GENERATED_PREFIX: Final = "GENR_"
 _as_json: Final = json.JSONEncoder(default=str).encode
-"""Begins the names of checkpoints that no file names."""
+"""Prefix of the names of generated checkpoints."""
 
 EVENT_NAMES: Final[Mapping[str, type[Event]]] = {
     "restart": Restarted,
@@ -64,14 +64,14 @@ EVENT_NAMES: Final[Mapping[str, type[Event]]] = {
     "pause": ConversationPaused,
     "resume": ConversationResumed,
 }
-"""``- action: restart`` in a story is not an action but this event."""
+"""``- action: restart`` in a story is this event, not an action."""
 
 _MESSAGE_WITH_INTENT = re.compile(r"^/(?P<intent>[^{@]+)(?P<confidence>@[0-9.]+)?(?P<entities>{.+})?(?P<rest>.*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A place where dialogues meet and part; only those with the values in ``conditions`` go on from it."""
+    """A point where dialogues join and split; only those with the values in ``conditions`` continue from it."""
 
     name: str
     conditions: Mapping[str, Any] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class StoryStep:
     is_rule: bool = False
 
     def explicit_events(self, domain: DialogueDomain) -> list[Event]:
-        """Return the events with what goes without saying: listening before each message, slots from its entities."""
+        """Return the events with the implied ones: listening before each message, slots from its entities."""
         events: list[Event] = []
         for event in self.events:
             if isinstance(event, UserUttered):
@@ -113,7 +113,7 @@ def _listen(events: list[Event], location: Location | None) -> None:
 
 
 def story_steps(stories: Iterable[Story], domain: DialogueDomain) -> list[StoryStep]:
-    """Cut stories and rules into steps, in the order given. ``null`` in a rule becomes "must not be set"."""
+    """Cut stories and rules into steps, in the order given. ``null`` in a rule means "must not be set"."""
     ids = (f"{number}_" for number in itertools.count(1))
     return [step for story in stories for step in _Cutter(story, domain, ids).cut()]
 
@@ -146,7 +146,7 @@ class _Cutter:
         return _first_action_marked([*self.done, *self.open])
 
     def _current(self, action: str) -> str:
-        """Return what an action is called: Rasa 2 reads the name that Rasa 1 had for deactivating a loop as its own."""
+        """Return the name of an action: Rasa 2 also accepts Rasa 1's name for deactivating a loop."""
         is_old = action == ACTION_DEACTIVATE_FORM and self.domain.domain.rasa == _RENAMING
         return ACTION_DEACTIVATE_LOOP if is_old else action
 
@@ -171,7 +171,7 @@ class _Cutter:
             case CheckpointStep():
                 self._checkpoint(step)
             case EventStep():
-                self._ensure_open()  # these events of Rasa 1.x change nothing that a policy sees, but are some
+                self._ensure_open()  # these events of Rasa 1.x change nothing that a policy sees, but count as events
             case OrStep():
                 alternatives = [
                     user_uttered(part) if isinstance(part, UserStep) else self._slot_set(part)
@@ -188,7 +188,7 @@ class _Cutter:
         return SlotSet(step.slot, value, location=step.location)
 
     def _default_value(self, name: str) -> Any:
-        """What a slot holds that a story names without a value."""
+        """The value of a slot that a story names without a value."""
         slot = self.domain.slots.get(name)
         return {"text": "filled", "list": ["filled"]}.get(slot.type) if slot is not None else None
 
@@ -230,21 +230,22 @@ class _Cutter:
         self.open = going_on
 
     def _name_of_alternatives(self, alternatives: Sequence[Event]) -> str:
-        """Name the checkpoint after an ``or``: the same story, past and alternatives give the same name, as in Rasa."""
+        """Return the name of the checkpoint after an ``or``: the same story, past and alternatives give the same name,
+        as in Rasa."""
         identity = [
             self.story.name,
             [_written(event) for piece in self.open for event in piece.events],
             sorted({start.name for piece in self.open for start in piece.start}),
             sorted(_written(event) for event in alternatives),
         ]
-        import hashlib  # OpenSSL takes its time to load, and few stories have alternatives
+        import hashlib  # OpenSSL is slow to load, and few stories have alternatives
 
         digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
         return f"{GENERATED_PREFIX}OR_{digest[:16]}"
 
 
 def _first_action_marked(steps: Sequence[StoryStep]) -> list[StoryStep]:
-    """Mark the first action of each step that begins a story with an action: nothing comes before to learn it from."""
+    """Mark the first action of each story that begins with an action: there is nothing before it to learn from."""
     return [_marked(step) if any(start.name == STORY_START for start in step.start) else step for step in steps]
 
 
@@ -259,7 +260,7 @@ def _marked(step: StoryStep) -> StoryStep:
 
 
 def _written(event: Event) -> str:
-    """Tell an event in words that are the same for what Rasa takes for the same (all slot events are)."""
+    """Describe an event, equally for events that Rasa considers equal (all slot events are)."""
     match event:
         case UserUttered():
             entities = [
@@ -293,7 +294,7 @@ def user_uttered(step: UserStep) -> UserUttered:
 
 @cache
 def _intent(full: str | None) -> Mapping[str, Any]:
-    """One for all messages of an intent: of a hundred thousand stories they take more room than all else."""
+    """One for all messages of an intent: in a hundred thousand stories they take more memory than everything else."""
     if full is None:
         return {"name": None}
     base, _, key = full.partition("/")
@@ -315,7 +316,8 @@ def _entity(entity: StoryEntity) -> dict[str, Any]:
 
 
 def entities_of_command(text: str) -> list[dict[str, Any]]:
-    """Return the entities that ``/intent{"entity": value}`` names; a list as value gives several. Broken JSON: none."""
+    """Return the entities that ``/intent{"entity": value}`` names; a list as value gives several. Invalid JSON gives
+    none."""
     match = _MESSAGE_WITH_INTENT.match(text)
     if match is None or match["entities"] is None:
         return []

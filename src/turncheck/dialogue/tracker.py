@@ -1,4 +1,4 @@
-"""A conversation so far: its events, and what they add up to."""
+"""A conversation so far: its events, and the state they lead to."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 class Tracker:
     """The events of one conversation and the situation they lead to.
 
-    Appending is cheap, and so is asking for the :meth:`moments` after each event: they are kept and grown.
+    Appending is cheap, and so is asking for the :meth:`moments` after each event: they are kept and extended.
     """
 
     __slots__ = (
@@ -59,7 +59,7 @@ class Tracker:
         return tracker
 
     def copy(self) -> Self:
-        """Return a tracker that goes its own way from here."""
+        """Return an independent copy of this tracker."""
         other = copy.copy(self)
         other.events = self.events.copy()
         other.situation = self.situation.copy()
@@ -68,7 +68,7 @@ class Tracker:
         return other
 
     def append(self, event: Event) -> None:
-        """Take one event in."""
+        """Append an event."""
         self.events.append(event)
         if isinstance(event, (UserUtteranceReverted, ActionReverted)):
             self.situation.reset()
@@ -78,11 +78,11 @@ class Tracker:
             self.situation.apply(event)
 
     def reload(self) -> None:
-        """Take up the situation that the events that count lead to, as when Rasa reads it from its store."""
+        """Recompute the situation from the events that count, as Rasa does when it loads a tracker from its store."""
         self.situation = self._history.situation(self.events).copy()
 
     def extend(self, events: Iterable[Event]) -> None:
-        """Take several events in."""
+        """Append several events."""
         for event in events:
             self.append(event)
 
@@ -95,7 +95,7 @@ class Tracker:
 
     @property
     def latest_message(self) -> UserUttered:
-        """The latest message; an empty one where nothing was said."""
+        """The latest message; an empty one if nothing was said."""
         return self.situation.latest_message
 
     @property
@@ -120,12 +120,12 @@ class Tracker:
 
     @property
     def is_active_loop_interrupted(self) -> bool:
-        """Whether there is an active loop and it was left for a turn."""
+        """Whether there is an active loop and it was interrupted for a turn."""
         return self.active_loop is not None and self.active_loop.is_interrupted
 
     @property
     def followup_action(self) -> str | None:
-        """The action that must come next, if one must."""
+        """The action that must come next, if any."""
         return self.situation.followup_action
 
     @property
@@ -163,7 +163,7 @@ class Tracker:
         return [moment.state for moment in self.moments()]
 
     def remembered(self, key: Any, make: Callable[[], T]) -> T:
-        """Return what ``make`` gives, and the same again until the next event: several policies ask the same."""
+        """Return the result of ``make``, cached until the next event: several policies need the same."""
         if self._remembered_at != len(self.events):
             self._remembered_at = len(self.events)
             self._remembered.clear()

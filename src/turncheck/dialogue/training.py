@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project, Story
 
 _SEED: Final = 42
-"""Rasa's own: the same stories are glued together in every training."""
+"""Rasa's own seed: the same stories are glued together in every training."""
 MOST_WAYS: Final = 10_000
-"""Each ``or`` multiplies the dialogues that a story makes; beyond so many at one step nobody waits for the end."""
+"""Each ``or`` multiplies the dialogues that a story makes; more than this many at one step would take for ever."""
 
 
 class StoryTracker(Tracker):
     """The dialogue of a story or rule. ``location``: where its latest step begins.
 
-    Its states are those that were seen while it was read, one for each action, a loop's repeated runs included: this is
-    what Rasa's policies learn from, while at run time repeated runs are left out.
+    Its states are those that were recorded while it was read, one for each action, including a loop's repeated runs:
+    this is what Rasa's policies learn from, while at run time repeated runs are left out.
     """
 
     __slots__ = ("_states", "is_augmented", "location", "parts")
@@ -44,13 +44,13 @@ class StoryTracker(Tracker):
         self._states: list[State] = [self.situation.state()]
 
     def copy(self) -> Self:
-        """Return a tracker that goes its own way from here."""
+        """Return an independent copy of this tracker."""
         other = super().copy()
         other.set_states(self._states)
         return other
 
     def fresh(self) -> StoryTracker:
-        """Return an empty tracker of the same story, to walk through it again."""
+        """Return an empty tracker of the same story, to go through it again."""
         other = StoryTracker(self.domain, self.name, is_rule=self.is_rule)
         other.location = self.location
         other.parts = self.parts
@@ -65,7 +65,7 @@ class StoryTracker(Tracker):
         self._states = list(states)
 
     def append(self, event: Event) -> None:
-        """Take one event in, and note the state."""
+        """Append an event, and record the state."""
         super().append(event)
         match event:
             case ActionExecuted():
@@ -95,16 +95,16 @@ class StoryTracker(Tracker):
 
     @property
     def fingerprint(self) -> tuple[str, ...]:
-        """What two trackers share that are the same dialogue for every policy."""
+        """A fingerprint that is equal for trackers that are the same dialogue for every policy."""
         return tuple(state.text for state in self._states)
 
 
 @dataclass(frozen=True, slots=True)
 class Trackers:
-    """The dialogues of a project's stories and rules, and those that Rasa drops since an earlier one is the same.
+    """The dialogues of a project's stories and rules, and those that Rasa drops as duplicates of earlier ones.
 
     ``unused``: the checkpoints of stories that nothing leads to, or that lead nowhere; ``begun``: the stories and rules
-    that some dialogue came to, by their places.
+    that some dialogue reached, by their places.
     """
 
     stories: tuple[StoryTracker, ...]
@@ -182,7 +182,7 @@ class _Walk:
                 reached_all = unused == unused_before or not any(waiting.values())
                 unused_before = unused
                 if reached_all:
-                    # What waits at a checkpoint that leads nowhere is a dialogue, too.
+                    # A tracker at a checkpoint that leads nowhere is a dialogue, too.
                     self.unused = frozenset(unused - used)
                     for name in sorted(self.unused):
                         finished.extend(waiting[name])
@@ -202,7 +202,7 @@ class _Walk:
         *,
         is_augmenting: bool,
     ) -> set[str]:
-        """Go once through all steps; return the checkpoints that are left for the next round."""
+        """Go through all steps once; return the checkpoints that are left for the next round."""
         unused: set[str] = set()
         for step in steps:
             incoming: list[StoryTracker] = []
@@ -233,7 +233,7 @@ class _Walk:
     def _followed(
         self, step: StoryStep, incoming: Sequence[StoryTracker], finished: list[StoryTracker]
     ) -> list[StoryTracker]:
-        """Let each tracker take in the step's events; dialogues that an event cuts off are finished before it."""
+        """Append the step's events to each tracker; dialogues that an event cuts off are finished before it."""
         events = step.explicit_events(self.domain)
         if not events:
             return []
@@ -254,10 +254,10 @@ class _Walk:
         return trackers
 
     def _new(self, trackers: Iterable[StoryTracker]) -> list[StoryTracker]:
-        """Leave out the dialogues that are known already."""
+        """Leave out duplicates of earlier dialogues."""
         new = []
         for tracker in trackers:
-            tracker.share_states(self.states)  # before its fingerprint is kept: that has the very texts of the states
+            tracker.share_states(self.states)  # before its fingerprint is kept, which has the texts of the states
             key = (tracker.is_rule, tracker.fingerprint)
             if key in self.known:
                 self.duplicates.append(tracker)
@@ -269,7 +269,7 @@ class _Walk:
     def _starts_for_augmentation(
         self, story_ends: list[StoryTracker], augmentation: int
     ) -> defaultdict[str, list[StoryTracker]]:
-        """Let stories begin again where others ended; the last listening is undone, since each story brings its own."""
+        """Start stories again where others ended; the last listening is undone, since each story brings its own."""
         waiting: defaultdict[str, list[StoryTracker]] = defaultdict(list)
         if augmentation:
             for tracker in self._sample(story_ends, augmentation):
@@ -313,7 +313,7 @@ def _passing(start: Checkpoint, trackers: Sequence[StoryTracker]) -> list[StoryT
 
 
 def _distinct(trackers: Iterable[StoryTracker]) -> list[StoryTracker]:
-    """Of dialogues that are the same up to here, keep the first: they would stay the same."""
+    """Keep the first of the dialogues that are the same up to here: they would stay the same."""
     distinct: dict[tuple[str, ...], StoryTracker] = {}
     for tracker in trackers:
         distinct.setdefault(tracker.fingerprint, tracker)

@@ -119,7 +119,7 @@ class Engines(ABC):
         """Show on this screen what takes long while it is asked."""
 
     def before_folds(self, folds: int, *, whole: bool = False) -> str | None:  # noqa: ARG002
-        """Return what a person should know before so many folds are trained, or ``None``.
+        """Return what a person should know before this many folds are trained, or ``None``.
 
         ``whole``: the model of the whole project will be needed, too.
         """

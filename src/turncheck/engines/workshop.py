@@ -48,7 +48,7 @@ class Trained(Protocol):
         """
 
     def conversation(self, understood: NluEngine, history: Sequence[Event]) -> Conversation | None:
-        """Return a conversation that goes on behind ``history``, its messages understood by ``understood``.
+        """Return a conversation that goes on after ``history``, its messages understood by ``understood``.
 
         No custom action is run; there is none where there are no policies.
         """

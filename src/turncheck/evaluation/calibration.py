@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def expected_calibration_error(answers: Iterable[tuple[float, bool]]) -> float | None:
-    """Return how far confidence and share of right answers lie apart, 0 to 1.
+    """Return how far confidence and share of right answers are apart, 0 to 1.
 
     ECE over 15 bins of equal width (Guo et al., *On Calibration of Modern Neural Networks*, 2017): the mean over the
     bins of ``|share right - mean confidence|``, weighted by the answers in the bin. ``None`` without answers.

@@ -128,7 +128,7 @@ def _outcome(
     before: Sequence[CaseOutcome],
     lost: Mapping[int, EngineError],
 ) -> CaseOutcome:
-    """Wait for a case; with ``fail_fast`` those behind one that failed are left out, whether they were run or not."""
+    """Wait for a case; with ``fail_fast`` those after one that failed are left out, whether they were run or not."""
     has_failed = before and before[-1].result.outcome in {"failed", "error"}
     stopped = run.fail_fast and (has_failed or (before and before[-1].result.reason == NOT_RUN))
     if stopped:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from turncheck.work.workplace import Workplace
 
 _WORTH_WORKERS: Final = 4000
-"""Below so many examples all folds are done before a second process has started (about two seconds)."""
+"""Below this many examples all folds are done before a second process has started (about two seconds)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the messages of end-to-end cases were understood as: read from a turn, held against another, said again."""
+"""What the messages of end-to-end cases were understood as: read from a turn, compared with another, said again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shapes of the JSON files of ``rasa test``, which are held against them when they are read.
+"""The shapes of the JSON files of ``rasa test``, which are compared with them when they are read.
 
 As Rasa 3.6 writes them (``tests/oracle``). Further keys may be there; what is there must have its type.
 """

@@ -206,7 +206,7 @@ def _step(step: YamlNode, comments: Mapping[int, str]) -> WrittenStep:
 
 
 def _comments(text: str) -> dict[int, str]:
-    """Return the comment behind each line's content. A ``#`` within a quoted text begins none."""
+    """Return the comment after each line's content. A ``#`` within a quoted text begins none."""
     ends: dict[int, int] = {}
     for token in yaml.scan(text, Loader=yaml.SafeLoader):
         if isinstance(token, yaml.ScalarToken | yaml.ValueToken | yaml.KeyToken | yaml.BlockEntryToken):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def without_entities(examples: tuple[Example, ...], unknown: Mapping[str, str]) -> tuple[Example, ...]:
-    """Return the examples without annotations that no answer can be held against."""
+    """Return the examples without annotations that no answer can be compared with."""
     if not unknown:
         return examples
     return tuple(

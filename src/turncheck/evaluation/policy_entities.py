@@ -1,4 +1,4 @@
-"""Entities that test stories annotate, held against what policies find in the texts: ``TEDPolicy_report.json``.
+"""Entities that test stories annotate, compared with what policies find in the texts: ``TEDPolicy_report.json``.
 
 Only Rasa's TEDPolicy, trained on end-to-end stories with entities, finds any; no stand-in does, and a server does not
 say what its policies found. So all of them count as missed, as they do in Rasa with any other policy.

@@ -78,7 +78,7 @@ def evaluate_stories(
             a misunderstood message is judged a second time, with the intents and entities as written. (One that passes
             would pass again: after each message the dialogue goes on as the story says in any case.)
         training: the sentences that ``nlu`` was trained on, to tell which of them drew a misunderstood one away.
-        max_stories: judge only so many, the first ones.
+        max_stories: judge only this many, the first ones.
         at_once: stories to judge at the same time, where the policies are those of a server. The result does not
             depend on it.
         shows: tells of which actions the user sees something; a story that comes to another one fails. ``None``:
@@ -148,7 +148,7 @@ def _left(total: int, judged: int, reason: str = "") -> list[str]:
 
 
 def has_annotated_texts(stories: Sequence[Story]) -> bool:
-    """Whether a message with a text has entities: those are held against the policies' own, token by token."""
+    """Whether a message with a text has entities: those are compared with the policies' own, token by token."""
     return any(isinstance(step, UserStep) and step.text and step.entities for story in stories for step in story.steps)
 
 

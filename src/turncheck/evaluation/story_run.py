@@ -1,4 +1,4 @@
-"""One test story held against the policies, action by action, as ``rasa test core`` does it.
+"""One test story compared with the policies, action by action, as ``rasa test core`` does it.
 
 The dialogue always goes on with what the story says, whatever was predicted. Custom actions and forms are not run:
 their events are those of the story.

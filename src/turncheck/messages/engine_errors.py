@@ -1,4 +1,4 @@
-"""What an engine that can answer no more raises."""
+"""What an engine raises when it can no longer answer."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Any, Final
 from turncheck.messages.errors import UserError
 
 INTERRUPTED: Final = "interrupted"
-"""Why something was not finished, where a person or a cancelled job ended it."""
+"""Why something was not finished, if a person or a cancelled job ended it."""
 
 
 class EngineError(UserError):
-    """The engine can answer no more (a server that is gone or refuses): the rest of a run is not run."""
+    """The engine can no longer answer (a server that is gone or refuses): the rest of a run is skipped."""
 
 
 class PassingError(EngineError):
-    """What went wrong may be over the next moment: a conversation that is begun anew may succeed."""
+    """The problem may be temporary: a conversation that is started again may succeed."""
 
 
 class CutShortError(EngineError):
-    """An engine could answer no more in the middle of something, or somebody interrupted it.
+    """An engine stopped answering in the middle of something, or it was interrupted.
 
-    ``finished``: what was done before, in the shape of the result that would have been returned, or ``None``. Of
-    several answers those that are missing are ``None``. ``interrupted``: a person or a cancelled job ended it.
+    ``finished``: what was done before, in the shape of the result that would have been returned, or ``None``. Missing
+    answers among several are ``None``. ``interrupted``: a person or a cancelled job ended it.
     """
 
     def __init__(self, cause: UserError | KeyboardInterrupt, finished: Any = None) -> None:
@@ -34,6 +34,6 @@ class CutShortError(EngineError):
         self.finished = finished
 
     def __reduce__(self) -> Any:
-        """It comes back from other processes, too."""
+        """It is also sent back from other processes."""
         cause = UserError(self.what, location=self.location, remedy=self.remedy)
         return CutShortError, (KeyboardInterrupt() if self.interrupted else cause, self.finished)

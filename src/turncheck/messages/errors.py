@@ -1,4 +1,4 @@
-"""The one error for what a user can mend, and the exit codes of every command."""
+"""The one error for what a user can fix, and the exit codes of every command."""
 
 import errno
 import os
@@ -10,12 +10,12 @@ EXIT_OK: Final = 0
 EXIT_FAILED: Final = 1
 """A gate failed, a test failed, the data are invalid: the command did its work and the answer is no."""
 EXIT_NOT_DONE: Final = 2
-"""Bad usage, a missing file, an unreachable engine: there is no answer."""
+"""Bad usage, a missing file, an unreachable engine: there is no result."""
 EXIT_INTERRUPTED: Final = 130
 
 
 class UserError(Exception):
-    """Something the user can mend: what is wrong, where, and what to do about it.
+    """Something the user can fix: what is wrong, where, and what to do about it.
 
     Shown as text without a traceback; the command ends with :data:`EXIT_NOT_DONE` unless it says otherwise.
     """
@@ -27,7 +27,7 @@ class UserError(Exception):
         self.remedy = remedy
 
     def seen_from_above(self, project: str) -> str:
-        """The same text for somebody who is not in the project's folder: the path leads there from here."""
+        """The same text for a reader outside the project's folder: the path leads there from here."""
         if self.location is None:
             return str(self)
         return str(UserError(self.what, location=self.location.below(project), remedy=self.remedy))
@@ -40,7 +40,7 @@ class UserError(Exception):
 
 
 class TrainingRefusedError(UserError):
-    """The files can be read, and Rasa refuses to train on what they say: ``train`` ends with :data:`EXIT_FAILED`."""
+    """The files can be read, but Rasa refuses to train on them: ``train`` ends with :data:`EXIT_FAILED`."""
 
 
 _NO_ROOM: Final = {
@@ -53,10 +53,10 @@ _MOST_SHOWN: Final = 200
 
 
 def trouble_of_system(error: BaseException) -> UserError | None:
-    """Return what to tell where a file or folder could not be had, ``None`` where the cause is another one.
+    """Return what to report if a file or folder could not be accessed, ``None`` if the cause is another one.
 
-    Readers and writers tell it themselves; this is for the places where nobody expects it: a disk without room, a name
-    that is too long, a folder above that may not be searched.
+    Readers and writers report it themselves; this is for unexpected places: a full disk, a name that is too long, a
+    parent folder without permission.
     """
     if not isinstance(error, OSError):
         return None

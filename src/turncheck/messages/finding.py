@@ -1,4 +1,4 @@
-"""One result of validation. The reader makes them from files it cannot read, validation from what was read."""
+"""One result of validation. The reader reports files that it cannot read, validation what is wrong in the others."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -34,9 +34,9 @@ class Finding:
     location: Location
     """Where it is."""
     hint: str = ""
-    """What to do about it; empty where the message says it."""
+    """What to do about it; empty if the message says it."""
     others: tuple[Location, ...] = ()
-    """The places that it disagrees with or repeats."""
+    """The locations that it contradicts or repeats."""
 
     @property
     def order(self) -> tuple[bool, tuple[str, int, int], str, str]:

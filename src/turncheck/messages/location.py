@@ -1,4 +1,4 @@
-"""Where something is in a project's files. Below everything else: it imports nothing of ours."""
+"""Where something is in a project's files. The lowest module: it imports nothing of ours."""
 
 import os
 import posixpath
@@ -13,7 +13,7 @@ class Location:
 
     ``path`` is relative to the project's folder, with forward slashes; ``line`` and ``column`` count from 1 and are
     ``None`` where only the file (or, without a line, the folder) is known. A file beside the project begins with
-    ``../``; one given on the command line that lies far outside keeps its path as given.
+    ``../``; one given on the command line that is far outside keeps its path as given.
     """
 
     path: str
@@ -24,7 +24,7 @@ class Location:
     """The column in characters, counted from 1; ``None`` where only the line is known."""
 
     def __str__(self) -> str:
-        """``path:line:column``, as compilers write it, as far as it is known."""
+        """``path:line:column``, as compilers write it, as far as known."""
         parts = [self.path]
         if self.line is not None:
             parts.append(str(self.line))
@@ -61,4 +61,4 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 NOWHERE = Location("")
-"""For what is made by a program (a test, a default) and is in no file."""
+"""For what a program makes (a test, a default) and no file contains."""

@@ -1,4 +1,4 @@
-"""The known name that an unknown one was meant to be: a slip of the pen, or the same words with some more or fewer.
+"""The known name that an unknown one was probably meant to be: a typo, or the same words with some more or fewer.
 
 Names are compared by their own words: what all names of a kind begin with (``utter_``, ``action_``) says nothing, and a
 word that many known names have says little.
@@ -15,34 +15,35 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _CLOSE: Final = 0.75
-"""From this share of common characters on, two words or names are slips of each other."""
+"""Two words or names with at least this share of common characters are typos of each other."""
 _SHARED: Final = 0.5
-"""More than this share of the words has to be common; just as much is enough where one name has all of the other's."""
+"""More than this share of the words has to be common; exactly this share is enough if one name has all words of the
+other."""
 _SWAPPED: Final = 0.9
-"""How alike two words are that differ in two neighbouring characters, or of which one begins the other."""
+"""Similarity of two words that differ in two neighbouring characters, or of which one is a prefix of the other."""
 _LONGEST: Final = 200
-"""Longer names are compared with none."""
+"""Longer names are not compared."""
 _FEW: Final = 100
-"""So many known names are all compared."""
+"""Up to this many known names are all compared."""
 _RARE: Final = 50
-"""So many names may share a part of three characters for it to tell them from the others."""
+"""This many names may share a part of three characters for it to tell them from the others."""
 _SHORTLIST: Final = 12
 _ABBREVIATION: Final = 4
-"""So many characters at least begin a word that they stand for."""
+"""An abbreviation has at least this many characters of the word that it stands for."""
 _KINDS: Final = frozenset({"utter", "action", "validate", "ask", "form"})
-"""Words by which Rasa's names say what they name, not which one."""
+"""Words in Rasa's names that say what kind of thing they name, not which one."""
 _KIND: Final = re.compile(r"(?:utter|action|validate)_")
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Return ``Did you mean 'x'?`` for a name that is close to a known one, else an empty text."""
+    """Return ``Did you mean 'x'?`` for a name that is close to a known one, else an empty string."""
     near = nearest(name, known)
     return f"Did you mean '{near[0]}'?" if near else ""
 
 
 def not_one_of(word: str, choices: Iterable[str]) -> str:
-    """Return the sentence that refuses a word: what there is to choose from, and what was meant."""
+    """Return the sentence that refuses a word: what there is to choose from, and what was probably meant."""
     allowed = tuple(choices)
     shown = word if len(word) <= _LONGEST else f"{word[:_LONGEST]}…"
     near = suggestion(word, allowed)
@@ -50,7 +51,7 @@ def not_one_of(word: str, choices: Iterable[str]) -> str:
 
 
 def nearest(name: str, known: Iterable[str], most: int = 1) -> tuple[str, ...]:
-    """Return up to ``most`` known names that this one is close to, the closest first; mostly there is none."""
+    """Return up to ``most`` known names that this one is close to, the closest first; usually there is none."""
     text = str(name)
     if not text or len(text) > _LONGEST:
         return ()
@@ -58,7 +59,7 @@ def nearest(name: str, known: Iterable[str], most: int = 1) -> tuple[str, ...]:
 
 
 def misspelt(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that this one is a slip of; one that only shares words with it is somebody else's."""
+    """Return the known name that this one is a typo of; a name that only shares words with it is another one."""
     if len(name) > _LONGEST:
         return None
     likeness = {other: _written_like(name, other) for other in known}
@@ -99,7 +100,7 @@ class _Names:
         return [known for known, _ in shared.most_common(_SHORTLIST)]
 
     def likeness(self, name: str, known: str) -> float:
-        """How close two names are, by their characters or by their words; 0: not close."""
+        """How similar two names are, by their characters or by their words; 0: not similar."""
         if likeness := _written_like(name, known):
             return likeness
         ours, theirs = _KIND.match(name), _KIND.match(known)
@@ -108,7 +109,7 @@ class _Names:
         return self._shared(_words(name), _words(known))
 
     def _shared(self, ours: tuple[str, ...], theirs: tuple[str, ...]) -> float:
-        """The weight of the common words among all of both (Dice's coefficient); 0 where that is too little."""
+        """The weight of the common words among those of both names (Dice's coefficient); 0 if that is too little."""
         left = list(theirs)
         common, matched = 0.0, 0
         for word in ours:
@@ -132,13 +133,13 @@ def _names(known: frozenset[str]) -> _Names:
 
 @lru_cache(maxsize=4096)
 def _words(name: str) -> tuple[str, ...]:
-    """The words that tell a name from others of its kind, without case; of ``utter`` alone that one."""
+    """The words that distinguish a name from others of its kind, in lower case; for a bare ``utter`` that word."""
     words = tuple(word.casefold() for word in _WORD.findall(name)) or (name.casefold(),)
     return tuple(word for word in words if word not in _KINDS) or words
 
 
 def _written_like(one: str, other: str) -> float:
-    """How alike the letters of two names' own words are; names of hardly any letters are compared as they are."""
+    """Similarity of the letters of two names' own words; very short names are compared as they are."""
     ours, theirs = "".join(_words(one)), "".join(_words(other))
     if _is_sparse(one) or _is_sparse(other):
         ours, theirs = one.casefold(), other.casefold()
@@ -151,7 +152,7 @@ def _is_sparse(name: str) -> bool:
 
 @lru_cache(maxsize=65_536)
 def _alike(one: str, other: str) -> float:
-    """How alike two words are: 1 where they are the same, 0 where they are neither slips nor short for each other."""
+    """Similarity of two words: 1 if they are equal, 0 if neither is a typo or an abbreviation of the other."""
     short, long = sorted((one, other), key=len)
     if short != long and len(short) >= _ABBREVIATION and long.startswith(short):
         return _SWAPPED
@@ -160,7 +161,7 @@ def _alike(one: str, other: str) -> float:
 
 @lru_cache(maxsize=65_536)
 def _slip(one: str, other: str) -> float:
-    """How alike two texts are as they are written, 0 where that is not close."""
+    """Similarity of two strings by their characters, 0 if they are not close."""
     if one == other:
         return 1.0
     short, long = sorted((one, other), key=len)
@@ -169,13 +170,13 @@ def _slip(one: str, other: str) -> float:
     if len(short) == len(long) and _is_swapped(one, other):
         return _SWAPPED
     ratio = _ratio(one, other)
-    # Four letters, one of them another: whoever mistypes a word rarely begins with it.
+    # Four letters, one of them different: the first letter of a word is rarely mistyped.
     is_slip = ratio > _CLOSE or (ratio == _CLOSE and one[0] == other[0])
     return ratio if is_slip else 0.0
 
 
 def _is_swapped(one: str, other: str) -> bool:
-    """Tell whether two texts of a length differ in two neighbouring characters that changed places."""
+    """Return whether two strings of the same length differ only in two neighbouring characters that are swapped."""
     places = [place for place, (ours, theirs) in enumerate(zip(one, other, strict=True)) if ours != theirs]
     if len(places) != 2 or places[1] != places[0] + 1:
         return False
@@ -183,7 +184,7 @@ def _is_swapped(one: str, other: str) -> bool:
 
 
 def _ratio(one: str, other: str) -> float:
-    """The share of common characters in order; what both begin and end with is common."""
+    """The share of common characters in order; a shared beginning and end count as common."""
     from difflib import SequenceMatcher  # only where a name is unknown
 
     begin = _common_beginning(one, other)

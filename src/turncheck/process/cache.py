@@ -1,7 +1,7 @@
-"""What was computed before, kept by the digest of all that it depends on.
+"""Earlier results, kept by the digest of everything that they depend on.
 
-An entry is believed only where it is complete: it names its key and the digest of its content. One that is damaged is
-ignored and said. Nothing in an entry is executed.
+An entry is only used if it is complete: it names its key and the digest of its content. A damaged one is ignored and
+reported. Nothing in an entry is executed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _HEAD: Final = "turncheck cache v1"
 _SUFFIX: Final = ".entry"
 MOST_BYTES: Final = 1 << 30
-"""Beyond this size what was not used for the longest time is removed."""
+"""Above this size, the least recently used entries are removed."""
 _LIBRARIES: Final = ("numpy", "scipy", "scikit-learn", "python-crfsuite", "skops", "regex", "msgspec")
 
 
@@ -43,7 +43,7 @@ class Cache:
     trouble: UserError | None = None
 
     def get(self, key: str, kind: str) -> bytes | None:
-        """Return the content that was kept under a key, ``None`` where there is none that can be believed."""
+        """Return the content that was kept under a key, ``None`` if there is no valid entry."""
         path = self._path(key)
         try:
             whole = path.read_bytes()
@@ -54,12 +54,12 @@ class Cache:
             self.mark_damaged(key)
             return None
         with suppress(OSError):
-            path.touch()  # it was used: what was not is removed first
+            path.touch()  # mark it as used: unused entries are removed first
         self.found[kind] = self.found.get(kind, 0) + 1
         return content
 
     def put(self, key: str, kind: str, content: bytes) -> None:
-        """Keep a content. A folder that cannot be written to keeps nothing; that is said, and nothing fails."""
+        """Keep a content. If the folder cannot be written to keeps nothing; that is said, and nothing fails."""
         if self.trouble is not None:
             return
         try:
@@ -71,13 +71,13 @@ class Cache:
             self.kept[kind] = self.kept.get(kind, 0) + 1
 
     def mark_damaged(self, key: str) -> None:
-        """Ignore an entry from now on: it is not what was kept."""
+        """Ignore an entry from now on: its content has changed."""
         self.damaged.append(self._path(key))
         with suppress(OSError):
             self._path(key).unlink()
 
     def trim(self, most: int = MOST_BYTES) -> None:
-        """Remove the entries that were not used for the longest time, as far as all are larger than ``most`` bytes."""
+        """Remove the least recently used entries until all together are at most ``most`` bytes."""
         entries = []
         for path in self.folder.glob(f"*/*{_SUFFIX}"):
             with suppress(OSError):
@@ -92,7 +92,7 @@ class Cache:
                 total -= size
 
     def notes(self) -> list[str]:
-        """Say what was taken from here, and what could not be."""
+        """Return notes on what was taken from the cache, and what could not be used."""
         said = [f"The cache entry {path} is damaged: it is ignored." for path in self.damaged]
         if self.trouble is not None:
             said.append(f"The cache keeps nothing more: {self.trouble.what}.")
@@ -111,7 +111,7 @@ def _head(key: str, content: bytes) -> bytes:
 
 @cache
 def surroundings() -> Mapping[str, str]:
-    """Return what every result depends on beside its inputs: our own code, the libraries, the machine's kind."""
+    """Return what every result depends on besides its inputs: our own code, the libraries, the kind of machine."""
     own = hashlib.sha256()
     root = Path(__file__).parents[1]
     for path in sorted(root.rglob("*.py")):
@@ -121,7 +121,7 @@ def surroundings() -> Mapping[str, str]:
 
 
 def software() -> Mapping[str, str]:
-    """Return what results depend on wherever they are made; of processors of one kind no two need be the same."""
+    """Return the software that results depend on; processors are left out, since no two machines need have the same."""
     found = surroundings()
     return {"code": found["turncheck"]} | {
         name: words for name, words in found.items() if name not in {"turncheck", "cpu"}
@@ -129,7 +129,7 @@ def software() -> Mapping[str, str]:
 
 
 def difference_of_software(found: Mapping[str, str], here: Mapping[str, str]) -> str:
-    """Say in what one software differs from another, as "numpy 1.26.4, not 2.3.5"; nothing where it does not."""
+    """Describe how two sets of software differ, such as "numpy 1.26.4, not 2.3.5"; empty if they do not."""
     names = sorted(name for name in found.keys() | here.keys() if found.get(name) != here.get(name))
     return ", ".join(
         "different code of turncheck" if name == "code" else f"{name} {found.get(name)}, not {here.get(name)}"
@@ -138,7 +138,7 @@ def difference_of_software(found: Mapping[str, str], here: Mapping[str, str]) ->
 
 
 def _cpu() -> str:
-    """What the processor can do: the last digit of a sum may depend on it."""
+    """The processor's features: the last digit of a sum may depend on them."""
     with suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines()
         return next((line for line in lines if line.startswith(("flags", "Features"))), "")

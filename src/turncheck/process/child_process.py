@@ -1,4 +1,4 @@
-"""A program of the team's own, started for a while: no shell, its own environment, stopped with all it started."""
+"""A program of the team's own as a child process: no shell, its own environment, stopped together with its children."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 STOP_SECONDS: Final = 10.0
 HURRIED_SECONDS: Final = 1.5
-"""Where something went wrong or somebody interrupted it: a cancelled job of GitHub's is killed after ten seconds."""
+"""After an error or an interrupt: a cancelled job on GitHub is killed after ten seconds."""
 LOG_LINES: Final = 30
 _PROCESSES: Final = Path("/proc")
 _LOG_BYTES: Final = 20_000
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-"""Colours, which mean nothing outside of a terminal."""
+"""Colour codes, which mean nothing outside a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A process that was started, and what it prints. ``what`` names it in messages: "the action server"."""
+    """A child process and its output. ``what`` names it in messages: "the action server"."""
 
     what: str
     process: subprocess.Popen[bytes]
@@ -45,14 +45,14 @@ class Child:
         text = _ESCAPES.sub("", text)
         lines = [line.rstrip().rpartition("\r")[2] for line in text.split("\n")]  # a progress bar: its last state
         end = "\n".join([line for line in lines if line][-LOG_LINES:])
-        return redact(end) or "(nothing was printed)"  # it may tell what it was handed over
+        return redact(end) or "(nothing was printed)"  # it may print what was passed to it
 
     def failure(self, happened: str) -> UserError:
         """Return the error to raise: what happened, and the end of the log."""
         return UserError(f"{self.what} {happened}", remedy=f"Its log ends with:\n{self.log_end()}")
 
     def ended(self) -> UserError | None:
-        """Return the error to raise where it ended by itself."""
+        """Return the error to raise if it ended by itself."""
         code = self.process.poll()
         return None if code is None else self.failure(f"ended with exit code {code}")
 
@@ -107,7 +107,7 @@ def running_child(what: str, words: Sequence[str], folder: Path, environment: Ma
 
 @contextmanager
 def _ended_with_us(pid: int) -> Iterator[None]:
-    """Have the child ended, too, should we be killed in the block: then nobody else would."""
+    """End the child, too, if we are killed in the block: nobody else would."""
     words = [sys.executable, "-I", "-S", str(Path(__file__).with_name("child_watch.py")), str(pid)]
     with subprocess.Popen(  # noqa: S603 - a program of ours
         words,
@@ -125,7 +125,8 @@ def _ended_with_us(pid: int) -> Iterator[None]:
 
 
 def _stop(process: subprocess.Popen[bytes], seconds: float) -> None:
-    """End the process with all below it: servers with workers of their own leave none behind. Who cannot wait kills."""
+    """End the process and its descendants: servers with workers of their own leave none behind. After the time limit
+    they are killed."""
     below = _descendants(process.pid)
     try:
         _signal(process, signal.SIGTERM)
@@ -135,7 +136,7 @@ def _stop(process: subprocess.Popen[bytes], seconds: float) -> None:
     finally:
         _signal(process, signal.SIGKILL)  # the workers of one that has ended, too
         for identity in below:
-            if _identity(identity[0]) == identity:  # one that left the group, and not another one with its number
+            if _identity(identity[0]) == identity:  # one that left the group, unless its number was reused
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(identity[0], signal.SIGKILL)
         process.wait(STOP_SECONDS)
@@ -168,7 +169,7 @@ def _identity(pid: int) -> tuple[int, str] | None:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of ``/proc/PID/stat`` behind the program's name (proc(5)): state, parent …; none if it is gone."""
+    """The fields of ``/proc/PID/stat`` after the program's name (proc(5)): state, parent …; none if it is gone."""
     try:
         return (_PROCESSES / str(pid) / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
     except OSError:

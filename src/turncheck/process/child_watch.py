@@ -1,7 +1,7 @@
-"""A program of its own: ends what was started for us where we could not, since nothing warns of a SIGKILL.
+"""A separate program: ends our child process if we could not, since a SIGKILL gives no warning.
 
 Started beside a child process, with its number as argument and a pipe of ours as standard input. The pipe ends when we
-do. A word in it before that says that the child has been stopped, and that does not existhing to do.
+do. A word in it before that says that the child has been stopped, and nothing is left to do.
 """
 
 import os
@@ -12,11 +12,11 @@ from contextlib import suppress
 from pathlib import Path
 
 _SECONDS = 1.5
-"""That the child has to end by itself."""
+"""Seconds that the child has to end by itself."""
 
 
 def _started(pid: int) -> bytes:
-    """When a process was started (proc(5)), nothing where the system does not say or it is gone."""
+    """When a process was started (proc(5)); empty if the system does not say or the process is gone."""
     try:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19]
     except (OSError, IndexError):
@@ -30,7 +30,7 @@ def main(pid: int) -> None:
         return
     with suppress(ProcessLookupError, PermissionError):
         for number in (signal.SIGTERM, signal.SIGKILL):
-            if _started(pid) not in {before, b""}:  # another process has its number now
+            if _started(pid) not in {before, b""}:  # its number was reused by another process
                 return
             os.killpg(pid, number)
             time.sleep(_SECONDS)

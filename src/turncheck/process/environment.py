@@ -1,4 +1,4 @@
-"""Which environment variables go where: secrets of the job stay with the job."""
+"""Which environment variables are passed on: secrets of the job stay with the job."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _PRIVATE = frozenset({"CI_REPOSITORY_URL", "CI_REGISTRY_PASSWORD", "CI_DEPLOY_PA
 
 
 def is_private(name: str) -> bool:
-    """Whether the variable belongs to the job alone: inputs of the action, the runner's own, tokens."""
+    """Whether the variable is only for the job: inputs of the action, the runner's own, tokens."""
     upper = name.upper()
     return upper.startswith(_PRIVATE_PREFIXES) or "TOKEN" in upper or upper in _PRIVATE
 
 
 def for_child(environment: Mapping[str, str], added: Iterable[tuple[str, str]] = ()) -> dict[str, str]:
-    """Return the environment of a child process: ours without what is private, and what was asked for by name."""
+    """Return the environment of a child process: ours without what is private, and what was requested by name."""
     return {**{name: value for name, value in environment.items() if not is_private(name)}, **dict(added)}
 
 
@@ -54,14 +54,14 @@ def expand(text: str, environment: Mapping[str, str], location: Location | None 
 _NUMBERS_OF_LIBRARIES = (
     *("LOKY_MAX_CPU_COUNT", "JOBLIB_MULTIPROCESSING", "SKLEARN_WORKING_MEMORY", "SKLEARN_PAIRWISE_DIST_CHUNK_SIZE"),
 )
-"""joblib and scikit-learn read them as whole numbers when they are imported, and end where they are none."""
+"""joblib and scikit-learn read them as whole numbers when they are imported, and fail if they are not."""
 
 
 def ensure_numbers(environment: Mapping[str, str]) -> None:
     """Make sure that the libraries can read what the environment sets for them.
 
     Raises:
-        UserError: a number is none.
+        UserError: a value is not a number.
     """
     for name in _NUMBERS_OF_LIBRARIES:
         if name in environment and not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", environment[name]):
@@ -70,5 +70,5 @@ def ensure_numbers(environment: Mapping[str, str]) -> None:
 
 
 def whole_number(text: str) -> int | None:
-    """Return the number that a variable holds, ``None`` where it holds something else."""
+    """Return the number that a variable holds, ``None`` if it holds something else."""
     return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else None

@@ -1,4 +1,4 @@
-"""A fault of our own, as it is shown so that it can be reported: whole, but without anything secret."""
+"""A bug of our own, shown so that it can be reported: complete, but without secrets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REPORT_BUGS_AT: Final = "https://github.com/turncheck/turncheck/issues"
 def fault_report(error: BaseException) -> str:
     """Return the traceback, causes included, and where to report it.
 
-    No secret that was read and nothing that looks like one is in it: it is meant to be pasted into a public page.
+    It contains no secret that was read and nothing that looks like one: it is meant to be pasted into a public page.
     """
     remember_variables(os.environ)
     words = "".join(traceback.format_exception(error))

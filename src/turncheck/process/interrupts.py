@@ -1,4 +1,4 @@
-"""Ctrl-C, and the SIGTERM that a cancelled job gets: both stop what was started and keep what was finished."""
+"""Ctrl-C, and the SIGTERM that a cancelled job gets: both stop what is running and keep what was finished."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ _heard: list[int] = []
 
 
 def listen() -> None:
-    """From now on raise :class:`KeyboardInterrupt` in the main thread for either signal."""
+    """Raise :class:`KeyboardInterrupt` in the main thread for either signal from now on."""
     for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN or number == signal.SIGTERM:
             signal.signal(number, _raise)
 
 
 def ignore() -> None:
-    """From now on nothing happens any more: all is done, and the exit code is known."""
+    """Ignore both signals from now on: everything is done, and the exit code is known."""
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
-    # Where an interrupt once passed an `exec` (every data class has one), Python ends itself by SIGINT instead of with
-    # the exit code, though it was caught. Another `exec` makes it forget that.
+    # If an interrupt ever passed through an `exec` (every data class has one), Python ends itself by SIGINT instead of
+    # with the exit code, although it was caught. Another `exec` resets that.
     exec("")  # noqa: S102 - a constant
 
 
 def happened() -> bool:
-    """Whether a signal came, also where a library made an error of its own out of the interrupt."""
+    """Whether a signal came, even if a library turned the interrupt into an error of its own."""
     return bool(_heard)
 
 

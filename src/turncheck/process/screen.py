@@ -1,4 +1,4 @@
-"""What a person sees while a command works: a moving line on a terminal, plain lines elsewhere."""
+"""The progress of a command: a changing line on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 _MINUTE = 60
 _LONG = 90
-"""From so many seconds on minutes are shown."""
+"""Longer durations are shown in minutes."""
 _CLEAR_LINE = "\r\x1b[2K"
 
 
 def duration(seconds: float) -> str:
-    """Return how long something takes, as one would say it.
+    """Return a duration in words.
 
     >>> duration(0.4), duration(12.3), duration(89.9), duration(200)
     ('a second', '12 seconds', '90 seconds', '3 minutes')
@@ -34,10 +34,10 @@ def duration(seconds: float) -> str:
 
 @dataclass(slots=True)
 class Screen:
-    """Where progress goes: to standard error, so that standard output holds results alone.
+    """Where progress goes: to standard error, so that standard output only has results.
 
-    ``timings`` collects the seconds of each step that was named, for the report. ``about`` leads each line, where
-    others tell of something else at the same time.
+    ``timings`` collects the seconds of each named step, for the report. ``about`` begins each line, if several
+    processes report at the same time.
     """
 
     quiet: bool = False
@@ -67,7 +67,7 @@ class Screen:
             self.stream.flush()
 
     def timer(self, name: str) -> Callable[[int, float], None]:
-        """Return what keeps the seconds of one part of a step, by its index: ``core[3]``."""
+        """Return a function that keeps the seconds of one part of a step, by its index: ``core[3]``."""
 
         def keep(index: int, seconds: float) -> None:
             self.timings[f"{name}[{index}]"] = round(seconds, 6)
@@ -75,12 +75,12 @@ class Screen:
         return keep
 
     def note(self, text: str) -> None:
-        """Say something that a person should know, unless asked to be quiet."""
+        """Print a note, unless --quiet is set."""
         if not self.quiet:
             self._write(text)
 
     def progress(self, text: str) -> None:
-        """Say how far something is: in place of what is shown on a terminal, elsewhere as a line."""
+        """Print how far something is: on a terminal in place of the previous line, elsewhere as a new line."""
         if not self.quiet and self._is_mine:
             self.stream.write(redact(f"{_CLEAR_LINE}{text} …"))
             self.stream.flush()
@@ -88,20 +88,20 @@ class Screen:
             self.note(text)
 
     def alarm(self, text: str) -> None:
-        """Say something that went wrong, asked to be quiet or not."""
+        """Print that something went wrong, even with --quiet."""
         self._write(text)
 
     def detail(self, text: str) -> None:
-        """Say something that only --verbose wants to hear."""
+        """Print something that is only shown with --verbose."""
         if self.verbose and not self.quiet:
             self.note(text)
 
     @property
     def _is_mine(self) -> bool:
-        """Whether a line can be written in place of the one before."""
+        """Whether a line can overwrite the one before."""
         return not self.about and self.stream.isatty()
 
     def _write(self, text: str) -> None:
         lines = [f"{self.about}: {line}" for line in text.split("\n")] if self.about else [text]
-        self.stream.write(redact("".join(f"{line}\n" for line in lines)))  # at once: no other line comes in between
+        self.stream.write(redact("".join(f"{line}\n" for line in lines)))  # one call: no other line comes in
         self.stream.flush()

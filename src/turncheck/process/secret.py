@@ -1,7 +1,7 @@
-"""Secrets: texts that are sent and never shown.
+"""Secrets: strings that are sent and never shown.
 
-Every secret that is read is remembered here, so that whatever is printed when something breaks (an error's words, the
-report of a fault) can be freed of it, in whichever form a library quoted it.
+Every secret that is read is remembered here, so that it can be removed from whatever is printed after an error (a
+message, a crash report), in whichever form a library quoted it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SENDABLE: Final = re.compile(r"[\x20-\x7e]+")
 """What a header can carry wherever it goes (RFC 9110, 5.5: visible ASCII and blanks)."""
 _LEAST: Final = 4
 _LEAST_GUESSED: Final = 8
-"""Characters: shorter texts (``true``, ``5``) are left in what is printed, or nothing could be read any more."""
+"""Minimum length in characters: shorter strings (``true``, ``5``) are not hidden, or the output would be unreadable."""
 _TELLING_NAMES: Final = re.compile(
     r"TOKEN|SECRET|PASSW|JWT|CREDENTIAL|(?:^|_)(?:API_?|ACCESS_?|PRIVATE_?)KEY", re.IGNORECASE
 )
@@ -30,7 +30,7 @@ _KNOWN: Final[set[str]] = set()
 
 
 class Secret:
-    """A text that is never shown: its ``repr`` and ``str`` are ``***``."""
+    """A string that is never shown: its ``repr`` and ``str`` are ``***``."""
 
     __slots__ = ("_text",)
 
@@ -50,12 +50,12 @@ class Secret:
         return hash(self._text)
 
     def reveal(self) -> str:
-        """Return the text itself, for the one place that sends it."""
+        """Return the string itself, for the place that sends it."""
         return self._text
 
 
 def read_secret(text: str) -> Secret:
-    """Return the secret that somebody gave, without the blanks and line ends around it that pasting leaves.
+    """Return a secret as it was entered, without the blanks and line ends that pasting leaves around it.
 
     Raises:
         ValueError: it is empty, or holds what no header can carry; the message does not show it.
@@ -89,19 +89,19 @@ def secret_of(environment: Mapping[str, str], *names: str) -> Secret | None:
 
 
 def remember(text: str, least: int = _LEAST) -> None:
-    """Have :func:`redact` hide this text, and each line of it that has ``least`` characters, from now on."""
+    """Have :func:`redact` hide this string, and each line of it that has ``least`` characters, from now on."""
     for part in (text, *text.splitlines()):
         if len(kept := part.strip()) >= least:
             _KNOWN.update(_forms(kept))
 
 
 def remember_guessed(text: str) -> None:
-    """As :func:`remember`, for a text that may be a secret or not."""
+    """As :func:`remember`, for a string that may or may not be a secret."""
     remember(text, _LEAST_GUESSED)
 
 
 def remember_variables(variables: Mapping[str, str]) -> None:
-    """Have :func:`redact` hide the variables that seem to be secrets by their names."""
+    """Have :func:`redact` hide the variables whose names suggest secrets."""
     for name, value in variables.items():
         if _TELLING_NAMES.search(name):
             remember_guessed(value)
@@ -132,11 +132,11 @@ _PATTERNS: Final = (
     (re.compile(r"(?<=://)[^/\s@'\"]+@"), f"{HIDDEN}@"),
     (re.compile(r"(?i)([?&](?:\w*token|sig|signature|\w*key|password|secret|jwt)=)[^&\s'\"]+"), rf"\1{HIDDEN}"),
 )
-"""What looks like a secret, whoever's it is: headers, the tokens of GitHub and JWTs, logins and keys in addresses."""
+"""What looks like a secret: headers, the tokens of GitHub and JWTs, logins and keys in addresses."""
 
 
 def redact_all(text: str) -> str:
-    """Return the text without secrets that were read, and without what looks like one."""
+    """Return the text without secrets that were read, and without anything that looks like one."""
     text = redact(text)
     for pattern, shown in _PATTERNS:
         text = pattern.sub(shown, text)
@@ -144,7 +144,7 @@ def redact_all(text: str) -> str:
 
 
 def _forms(text: str) -> set[str]:
-    """The text itself, and as Python, JSON, an address or a login would write it."""
+    """The string itself, and as Python, JSON, an address or a login would write it."""
     content = text.encode("utf-8", "backslashreplace")
     return {
         text,

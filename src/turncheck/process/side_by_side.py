@@ -1,4 +1,4 @@
-"""Processes of our own side by side: each does its work as if it were alone, and hands back what came of it."""
+"""Our own processes in parallel: each works as if it were alone, and returns its result."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _END_SECONDS: Final = 5.0
-"""That a process has to end after it has handed back its result, or been told to make haste."""
+"""Seconds for a process to end after it has returned its result, or was interrupted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A process that ended without a result; ``why``: how, ``None`` where it was interrupted."""
+    """A process that ended without a result; ``why``: how, ``None`` if it was interrupted."""
 
     why: str | None
 
@@ -41,18 +41,19 @@ def side_by_side(
     at_once: int,
     done: Callable[[Item, Result | Ended], object],
 ) -> bool:
-    """Do a task with each item, every one in a process of its own, and return whether somebody interrupted it.
+    """Run a task for each item, each in its own process, and return whether it was interrupted.
 
-    An interrupt reaches those that run, whose results are waited for, and no more are started; a second one ends all.
+    An interrupt is passed to the running ones, whose results are awaited, and no more are started; a second one ends
+    all.
 
     Args:
-        task: a function of a module; what it returns comes back. What it raises ends its process.
-        items: what is handed to the processes.
+        task: a function of a module; its result is sent back. An exception ends its process.
+        items: passed to the processes.
         at_once: how many run at the same time.
-        done: called here with each item and what came of it, as the results come.
+        done: called here with each item and its result, as results arrive.
 
     Raises:
-        KeyboardInterrupt: somebody interrupted it twice.
+        KeyboardInterrupt: it was interrupted twice.
     """
     waiting: Iterator[Item] = iter(items)
     running: dict[Connection, _Running[Item]] = {}
@@ -89,7 +90,7 @@ class _Running(Generic[Item]):
     process: SpawnProcess
     results: Connection
     lifeline: Connection
-    """Ends with this process, however that ends; and the other one with it."""
+    """Ends with this process, however that ends, and takes its child with it."""
 
     def result(self) -> Any:
         try:
@@ -111,7 +112,7 @@ class _Running(Generic[Item]):
 
 
 def _started(task: Callable[[Item], object], item: Item) -> _Running[Item]:
-    context = get_context("spawn")  # what a library has going here is not copied
+    context = get_context("spawn")  # threads of libraries are not copied
     results, ours = context.Pipe(duplex=False)
     theirs, lifeline = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(task, item, known_secrets(), ours, theirs))
@@ -124,7 +125,8 @@ def _started(task: Callable[[Item], object], item: Item) -> _Running[Item]:
 def _work(
     task: Callable[[Item], object], item: Item, secrets: frozenset[str], results: Connection, lifeline: Connection
 ) -> None:
-    """What such a process does: an interrupt reaches it once, handed on, and not from the terminal as well."""
+    """The main function of such a process: an interrupt reaches it once, from its parent, and not from the terminal as
+    well."""
     with suppress(OSError):
         os.setsid()
     interrupts.listen()
@@ -143,7 +145,7 @@ def _work(
 
 
 def _end_with(lifeline: Connection) -> None:
-    """Wind up what is done here as soon as nobody waits for it any more."""
+    """Stop as soon as nobody waits for the result any more."""
     with suppress(EOFError, OSError):
         lifeline.recv()
     os.kill(os.getpid(), signal.SIGTERM)

@@ -1,7 +1,7 @@
-"""Folders and files that are there for a while: gone when their process is, also where it could not tidy up.
+"""Temporary folders and files: removed with their process, even if it could not clean up.
 
-Whoever makes one locks it for as long as they live; the system releases the lock with the process, whatever ended it.
-What is there, bears our name and is not locked was left behind, and is removed by the next of us. The lock is that of
+Their process locks them while it runs; the system releases the lock when the process ends, however it ends. A folder
+with our name that is not locked was left behind, and the next process of ours removes it. The lock is that of
 ``flock(2)``, which holds across containers that share a disk, where a process's number would mean nothing.
 """
 
@@ -37,7 +37,7 @@ def temporary_folder(purpose: str) -> Iterator[Path]:
     try:
         while True:
             folder = Path(tempfile.mkdtemp(prefix=f"turncheck-{purpose}-", suffix=".tmp"))
-            with suppress(FileNotFoundError):  # another one took it for a leftover before it was locked
+            with suppress(FileNotFoundError):  # another process took it for a leftover before it was locked
                 lock = _opened(folder)
                 if _is_locked(lock, folder, wait=True):
                     break
@@ -55,7 +55,7 @@ def temporary_folder(purpose: str) -> Iterator[Path]:
 
 
 def clear_leftovers() -> None:
-    """Remove the folders of ours whose process is gone; those of others, and of runs that live, stay."""
+    """Remove our folders whose process is gone; those of other programs and of running processes stay."""
     root = next((root for name in ("TMPDIR", "TEMP", "TMP") if (root := os.environ.get(name))), "/tmp")  # noqa: S108 - as tempfile
     with suppress(OSError), os.scandir(root) as entries:
         for entry in entries:
@@ -65,7 +65,7 @@ def clear_leftovers() -> None:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """Yield a file that becomes ``path`` in one step when the block ends well: nobody ever sees a half of it.
+    """Yield a file that becomes ``path`` in one step when the block succeeds: nobody ever sees half of it.
 
     A device or a pipe that is at ``path`` is written to, not replaced.
 
@@ -83,7 +83,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         try:
             with file:
                 yield file
-                # It was made for the owner alone; results are for everybody, as `open` would make them.
+                # It was created for the owner only; results are readable for everyone, as `open` would create them.
                 partial.chmod(0o666 & ~_umask())
                 file.flush()
                 partial.replace(path)
@@ -114,7 +114,7 @@ def _clear_partials(path: Path) -> None:
 
 
 def _remove_if_left(path: Path) -> None:
-    """Remove a folder or file of this user that nobody holds."""
+    """Remove a folder or file of this user that is not locked."""
     with suppress(OSError):
         if path.lstat().st_uid != os.getuid():
             return
@@ -128,7 +128,8 @@ def _remove_if_left(path: Path) -> None:
 
 
 def _remove(path: Path) -> None:
-    """Remove a file, or a folder with all that is in it; ``shutil.rmtree`` would recurse as deep as folders do."""
+    """Remove a file, or a folder with its content; ``shutil.rmtree`` would recurse as deep as the folders are
+    nested."""
     folders = [path]
     for folder in folders:  # it grows meanwhile
         with suppress(OSError), os.scandir(folder) as entries:
@@ -150,10 +151,10 @@ def _opened(path: Path) -> int:
 
 
 def _is_locked(descriptor: int, path: Path, *, wait: bool) -> bool:
-    """Lock what was opened; ``False`` where somebody else holds it, or has removed it meanwhile.
+    """Lock an open file; ``False`` if another process holds it, or has removed it meanwhile.
 
-    A file system without locks (an old network disk) has no leftovers that could be told from what is in use: there
-    whoever makes something goes on without a lock, and nobody removes anything.
+    On a file system without locks (an old network disk) leftovers cannot be distinguished from what is in use: there
+    nothing is locked, and nothing is removed.
     """
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))

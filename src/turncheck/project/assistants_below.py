@@ -30,7 +30,7 @@ def assistants_below(root: Path) -> list[Path]:
     """Return the folders of assistants below ``root``, sorted: at most 20, four levels deep, links not followed.
 
     An assistant of Rasa has a ``config.yml`` or training data beside its domain (``domain.yml`` or a folder
-    ``domain``), one of Kore.ai its export. What lies below one belongs to it.
+    ``domain``), one of Kore.ai its export. What is below one belongs to it.
     """
     found: list[Path] = []
     for seen, (current, folders, files) in enumerate(os.walk(root)):
@@ -80,7 +80,7 @@ def assistants_in_place(folder: ProjectFolder, files: Iterable[ProjectFile]) -> 
 
 
 def named_below(findings: Iterable[Finding], below: Sequence[Path]) -> Iterator[Finding]:
-    """Say of a domain or configuration that is not there which assistants lie below."""
+    """Say of a domain or configuration that is not there which assistants are below."""
     for finding in findings:
         if below and finding.code in _ABSENT:
             message = f"{finding.message} There are assistants below: {assistants_in_words(below)}."

@@ -24,7 +24,7 @@ KNOWN: Final = (
     *(ACTIONS, "nlg", "nlu", "models", "model", "tracker_store", "lock_store", "event_broker"),
     *("vector_store", "model_groups", "privacy", "secrets_manager", "anonymization", "interaction_handling"),
 )
-"""The endpoints of Rasa 3.6, and behind them those of Rasa Pro, as far as known: it has more, and gets more."""
+"""The endpoints of Rasa 3.6, and after them those of Rasa Pro, as far as known: it has more, and gets more."""
 _KEYS: Final = (
     *("url", "params", "headers", "basic_auth", "token", "token_name", "cafile", "type", "enable_selective_domain"),
     "actions_module",

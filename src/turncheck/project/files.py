@@ -62,7 +62,7 @@ def read_data(
             continue
         file_format = recognised(path, partial(folder.content, path, fence))
         if file_format is not None and file_format.holds <= {SUITES}:
-            continue  # a suite is a test, wherever it lies
+            continue  # a suite is a test, wherever it is
         if file_format is not None and file_format.read is not None:
             found.setdefault(absolute_name(path), (path, fence, file_format))
         elif is_given:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding
 
 MAX_FINDINGS: Final = 200
-"""So many findings of one code are listed for a file; of more only their number is said."""
+"""This many findings of one code are listed for a file; of more only their number is said."""
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:

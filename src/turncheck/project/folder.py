@@ -1,7 +1,7 @@
 """The folder of a project: finds its files and reads their bytes, never outside of the project.
 
 On a pull request every file is written by somebody else: a symbolic link may point anywhere, a file may be a pipe or
-of any size. What is refused or cannot be read is noted as a finding. A path given by a flag may lie outside of the
+of any size. What is refused or cannot be read is noted as a finding. A path given by a flag may be outside of the
 project; then it is its own fence.
 """
 
@@ -23,7 +23,7 @@ MAX_FILE_BYTES: Final = 32_000_000
 """A larger file is not read. A hundred thousand training examples take about six million bytes."""
 
 MAX_DEPTH: Final = 100
-"""Folders within each other; what lies deeper is not searched. Nobody keeps an assistant there."""
+"""Folders within each other; what is deeper is not searched. Nobody keeps an assistant there."""
 _PARTS_OF_DEEP: Final = 3
 
 _PARTS_IN_COMMON: Final = 3
@@ -49,7 +49,7 @@ class ProjectFolder:
     def name(self, path: Path) -> str:
         """Return the path relative to the project with forward slashes: ``../shared/nlu.yml`` for one beside it.
 
-        One that has no more than a top-level folder in common with the project keeps its path as given: what lies so
+        One that has no more than a top-level folder in common with the project keeps its path as given: what is so
         far away is in no repository with it.
         """
         absolute = _absolute(path)
@@ -169,7 +169,7 @@ class ProjectFolder:
         return None
 
     def note_folder_named_like_file(self, path: Path) -> None:
-        """Note that a folder has the name of a YAML file; Rasa reads what lies in it."""
+        """Note that a folder has the name of a YAML file; Rasa reads what is in it."""
         name = self.name(path)
         message = f"'{name}' is named like a file, but it is a folder; the files in it are read."
         self._note("file-is-folder", _whole(name), message, "Rename the folder.", severity="warning")
@@ -251,7 +251,7 @@ def _leads_into(path: Path, fence: Path) -> bool:
 
 
 def _end_of(name: str, content: bytes) -> Location:
-    """Return the place behind these bytes of a file."""
+    """Return the place after these bytes of a file."""
     line = content.count(b"\n") + 1
     last_line = content.rpartition(b"\n")[2].removeprefix(b"\xef\xbb\xbf" if line == 1 else b"")
     return Location(name, line, len(last_line.decode("utf-8", "replace")) + 1)

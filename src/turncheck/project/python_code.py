@@ -40,7 +40,7 @@ def names_in_code(root: Path) -> CodeNames:
 
 
 def defines_class(root: Path, path: str) -> bool:
-    """Whether the module of ``package.module.Class`` lies below a folder and seems to define that name.
+    """Whether the module of ``package.module.Class`` is below a folder and seems to define that name.
 
     It is not imported, and not read where it is a link out of the folder; then it is taken to define it.
     """

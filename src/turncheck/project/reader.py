@@ -245,7 +245,7 @@ def read_nlu_responses(paths: Iterable[Path], root: Path) -> Mapping[str, Respon
 def read_stories(paths: Iterable[Path], root: Path) -> tuple[tuple[Story, ...], tuple[Finding, ...]]:
     """Read stories and rules (``Story.kind``) from files and folders, such as those of ``--stories``.
 
-    No schema is held against these files: the reader itself looks for keys that nobody knows.
+    No schema is compared with these files: the reader itself looks for keys that nobody knows.
     """
     return read_story_files(paths, root)[:2]
 

@@ -1,4 +1,4 @@
-"""Writing what a command made: whole files or none, and never outside the folder that was named."""
+"""Writing a command's files: completely or not at all, and never outside the named folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write ``content`` to ``path`` in one step: a reader sees the old file or the new one, never a half.
+    """Write ``content`` to ``path`` in one step: a reader sees the old file or the new one, never half of it.
 
     Raises:
         UserError: the file cannot be written.
@@ -55,7 +55,7 @@ def write_all(folder: Path, renderings: Iterable[Rendered]) -> list[Path]:
 
 
 def write_results(folder: Path, renderings: Iterable[Rendered]) -> list[Path]:
-    """Do as :func:`write_all` does, and tell git to leave the folder alone if it was not there before.
+    """Do what :func:`write_all` does, and have git ignore the folder if it did not exist before.
 
     Raises:
         UserError: a file cannot be written.
@@ -69,7 +69,7 @@ def write_results(folder: Path, renderings: Iterable[Rendered]) -> list[Path]:
 
 
 def draw_plots(outcome: Outcome, folder: Path, screen: Screen) -> list[Path]:
-    """Draw the pictures of a report, all that `rasa test` draws, below the folder of Rasa's files."""
+    """Draw the plots of a report, all that `rasa test` draws, below the folder of Rasa's files."""
     from turncheck.render.plots import nlu_plots  # matplotlib takes its time
     from turncheck.render.story_plots import story_plots
 
@@ -91,7 +91,7 @@ def terminal_summary(outcome: Outcome, links: Links) -> str:
 
 
 def terminal_overview(assistants: Assistants) -> str:
-    """Return the outcomes of several assistants, one per line, the worst last, where a terminal ends."""
+    """Return the outcomes of several assistants, one per line, the worst last, at the end of a terminal's output."""
     parts = [(run.name, f"{run.verdict.in_words}: {run.verdict.summary}") for run in reversed(assistants.worst_first)]
     parts += [(one.name, f"not measured: {one.why}") for one in assistants.broken]
     lines = [f"  {one_line(name, 200)}: {one_line(text, 1000)}" for name, text in parts]
@@ -99,7 +99,7 @@ def terminal_overview(assistants: Assistants) -> str:
 
 
 def written_line(folder: Path, written: list[Path]) -> str:
-    """Say in a line what was written where."""
+    """Return the line that says what was written where."""
     written = list(dict.fromkeys(written))
     names = [path.name for path in written if path.parent == folder]
     below = Counter(path.relative_to(folder).parts[0] for path in written if folder in path.parents[1:])

@@ -1,8 +1,8 @@
 """Publishing what another run measured, with a token that the other run did not have.
 
 A pull request of a fork is measured by a run that can write nothing but artifacts. A second one, of the default
-branch's own workflow, takes the reports out of them, compares and judges and renders again, and posts. Nothing in them
-is run, and nothing in them says where to post: pull request and commit are the API's.
+branch's own workflow, reads the reports in them, compares, judges and renders again, and posts. Nothing in them is run,
+and nothing in them decides where to post: pull request and commit come from the API.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from turncheck.settings.options import JunitFlavour
 
 MOST_REPORTS: Final = 50
-"""Assistants that one run may speak of."""
+"""Maximum number of assistants of one run."""
 MOST_COMMENTS: Final = 20
-"""Comments that it may write."""
+"""Maximum number of comments that are written."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundResult:
-    """A result of the run, of one assistant or of several together, and the artifact it came in."""
+    """A result of the run, of one assistant or of several together, and the artifact that held it."""
 
     outcome: Outcome | Several
     artifact_url: str
@@ -58,7 +58,7 @@ class RunReader:
         host: where the run was.
         artifact_name: what the artifacts' names begin with.
         gates: settings of gates that count instead of the reports' own.
-        say: called with what cannot be used.
+        say: called with a message about each artifact that cannot be used.
         flavour: of the junit.xml that is written again.
     """
 
@@ -93,7 +93,7 @@ class RunReader:
         return FoundRun(run.stamp, run.target, tuple(self._together(results.values(), run)))
 
     def _together(self, results: Iterable[tuple[Outcome, str]], run: OtherRun) -> Iterator[FoundResult]:
-        """Put the reports of one artifact together: one run measured these assistants, and has one comment for them."""
+        """Combine the reports of one artifact: one run measured these assistants, and has one comment for them."""
         by_artifact: dict[str, list[Outcome]] = {}
         for outcome, artifact_url in results:
             by_artifact.setdefault(artifact_url, []).append(outcome)
@@ -117,12 +117,12 @@ class RunReader:
     def _outcome(self, stored: StoredReport, run: OtherRun) -> Outcome:
         report = self._judged_by(stored.report)
         baseline = self._baseline(stored, run)
-        if isinstance(baseline, Present):  # gates that are given here hold for both: neither side has changed them
+        if isinstance(baseline, Present):  # gates that are set here apply to both: neither side has changed them
             baseline = replace(baseline, report=self._judged_by(baseline.report))
         return conclude(report, baseline, self._links(run), flavour=self.flavour)
 
     def _baseline(self, stored: StoredReport, run: OtherRun) -> Baseline:
-        """What the run compared with, if that is on the base branch; a trusted run's report of it before all."""
+        """What the run compared with, if that is on the base branch; preferably the report of a trusted run."""
         if isinstance(run.target, str):
             return Missing("the pull request is not known")
         claimed = stored.baseline.source.commit if stored.baseline else None

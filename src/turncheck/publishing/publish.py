@@ -1,7 +1,7 @@
-"""Which renderings go where; one that fails hurts no other and never the verdict.
+"""Which renderings go where; a failing publisher affects no other and never the verdict.
 
-A publisher is a name and a function. What it says when it fails is a warning in the log and in the job summary, and the
-run goes on: the verdict stands, whoever hears of it, and the results lie in their folder.
+A publisher is a name and a function. When it fails, the reason is a warning in the log and in the job summary, and the
+run continues: the verdict holds, and the results are in their folder.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _STILL_TO_COME: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Publisher:
-    """One way out. ``send`` raises ``UserError``, ``OSError`` or ``ValueError`` where it cannot."""
+    """One publisher. ``send`` raises ``UserError``, ``OSError`` or ``ValueError`` if it fails."""
 
     name: str
     send: Callable[[], None]
 
 
 def publish_all(publishers: Iterable[Publisher], say: Callable[[str], None]) -> list[str]:
-    """Send by every publisher, in order; return the names of those that failed, each having been said."""
+    """Run every publisher, in order; return the names of those that failed, each of which has been reported."""
     failed = []
     for publisher in publishers:
         try:
@@ -69,7 +69,7 @@ class Place:
 
     @classmethod
     def of_this_run(cls, host: Host, write: Callable[[str], object]) -> Self:
-        """Return where this run itself speaks; ``write`` prints to its log."""
+        """Return the place of this run itself; ``write`` prints to its log."""
         return cls(
             host=host,
             target=host.target,
@@ -81,15 +81,15 @@ class Place:
 
 @dataclass(slots=True)
 class Publishing:
-    """One result on its way out.
+    """One result being published.
 
     Args:
         result: what is published.
         folder: where its files were written; summary and comment come to them.
         settings: what is wanted.
-        place: where it is said.
-        artifacts: keeps the files, or says what does; ``None`` where there is nothing to upload.
-        artifact_url: of an artifact that is there already.
+        place: where it is published.
+        artifacts: keeps the files, or says what does; ``None`` if there is nothing to upload.
+        artifact_url: of an artifact that exists already.
         page_url: of the page by itself.
     """
 
@@ -106,24 +106,24 @@ class Publishing:
     _kept: Kept | None = None
     _comment: Comment | None = None
     _said: Counter[Level] = field(default_factory=Counter)
-    """What the log has had already: each takes the place of an annotation of its level."""
+    """How many annotations of each level the log has already: each counts towards the limit."""
 
     def publish(self) -> list[str]:
-        """Upload, comment, annotate, summarize, set the outputs: in this order, since each links to those before.
+        """Upload, comment, annotate, summarize, set the outputs: in this order, since each links to the earlier ones.
 
         Returns:
-            The names of the steps that failed; each has been said.
+            The names of the steps that failed; each has been reported.
 
         Raises:
             UserError: summary and comment cannot be written into the folder.
         """
         for warning in self.result.warnings:
-            self.place.say("warning", f"baseline: {warning}")  # the summary has it where it names the baseline
+            self.place.say("warning", f"baseline: {warning}")  # the summary says it next to the baseline
             self._said["warning"] += 1
         try:
             failed = publish_all([Publisher("artifact", self._upload)], self._warn)
-            publish_all([Publisher("page", self._upload_page)], self._note)  # it is in the other artifact, too
-        finally:  # a job that is cancelled meanwhile leaves its words too
+            publish_all([Publisher("page", self._upload_page)], self._note)  # the other artifact contains it as well
+        finally:  # a job that is cancelled meanwhile also leaves its message
             summary, comment = self.result.texts(self.artifact_url, self.page_url, self.place.host.comment_limit)
             self.written = write_all(self.folder, (summary, comment))
         steps = [Publisher("comment", lambda: self._write_comment(comment))]
@@ -136,7 +136,7 @@ class Publishing:
         return failed + publish_all(steps, self._warn)
 
     def publish_plots(self, draw: Callable[[], Sequence[Path]]) -> None:
-        """Draw the pictures, now that everything else has been said, and upload them as an artifact of their own."""
+        """Draw the plots, now that everything else is published, and upload them as a separate artifact."""
 
         def send() -> None:
             plots = draw()
@@ -148,7 +148,8 @@ class Publishing:
         publish_all([Publisher("plots", send)], self._warn)
 
     def confirm(self) -> None:
-        """Make sure that the comment is still ours, now that everything else is done: runs may have raced."""
+        """Make sure that the comment is still ours, now that everything else is done: concurrent runs may have
+        overwritten it."""
         if self._comment is not None:
             publish_all([Publisher("comment", self._comment.confirm)], self._warn)
 
@@ -173,7 +174,7 @@ class Publishing:
         self.artifact_url = self._kept.url
 
     def _upload_page(self) -> None:
-        """Upload the page once more, by itself and not zipped: its address opens it, where the host does so."""
+        """Upload the page again, by itself and not zipped: then its address opens it, if the host supports that."""
         if self.artifacts is None or isinstance(self.artifacts, str) or self._kept is None:
             return
         days, _ = self.artifacts.retention(self.settings.retention_days)
@@ -211,7 +212,7 @@ class Publishing:
             self._note(posted.note)
 
     def _reads_only(self) -> bool:
-        """Whether the token is one that the host lets only read, whatever the job says."""
+        """Whether the host makes the token read-only, whatever the job's permissions say."""
         try:
             target = self.place.target()
         except UserError:
@@ -219,7 +220,7 @@ class Publishing:
         return not isinstance(target, str) and bool(target.reads_only)
 
     def _speaks(self) -> bool:
-        """Whether this result is one to comment on, rather than one that at most outdates an older comment."""
+        """Whether to write a comment, rather than only update an older one."""
         if self.settings.comment == "on-failure":
             return not self.result.passed
         if self.settings.comment == "on-change":
@@ -237,7 +238,7 @@ class Publishing:
             (self._note if expected else self._warn)(f"check run: {error}")
             in_check = False
         host, failed = self.place.host, self.result.failed_gates
-        if failed:  # one for all gates: few annotations of a level are shown, and what is at a line helps more
+        if failed:  # one for all gates: only a few annotations of a level are shown, and those at a line help more
             self.place.annotate(host.log_line("error", "\n".join(failed)))
         if not in_check:
             self._said.update({"error": int(bool(failed)), "warning": _STILL_TO_COME})
@@ -274,14 +275,14 @@ class Publishing:
         self._say("warning", text)
 
     def _say(self, level: Level, text: str) -> None:
-        text = redact(text)  # notes are published, and a library's words may quote a header
+        text = redact(text)  # notes are published, and a library's message may quote a header
         self.notes.append(text)
         self._said[level] += 1
         self.place.say(level, text)
 
 
 def publish(result: Result, folder: Path, settings: Settings, host: Host, write: Callable[[str], object]) -> Publishing:
-    """Tell the host of this run what was measured: artifact, comment, check or annotations, summary, outputs.
+    """Publish a result on the host of this run: artifact, comment, check or annotations, summary, outputs.
 
     Args:
         result: what was measured.

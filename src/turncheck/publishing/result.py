@@ -1,4 +1,4 @@
-"""A result as publishers get it: rendered files and plain values. None of them knows what was measured."""
+"""A result as publishers get it: rendered files and plain values, nothing about what was measured."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class Result:
     """What is published of one assistant.
 
-    ``key`` tells it from others of the repository; ``texts`` renders summary and comment, given the addresses of the
-    artifact that holds the files and of the page ("" for none) and the longest comment; ``outputs`` are the action's,
-    by name.
+    ``key`` distinguishes it from others of the repository; ``texts`` renders summary and comment, given the addresses
+    of the artifact that holds the files and of the page ("" for none) and the longest comment; ``outputs`` are the
+    action's, by name.
     """
 
     key: str
@@ -45,12 +45,12 @@ class Result:
 
 
 def result_of_any(outcome: Outcome | Several, folder: Path) -> Result:
-    """Return what is published of one assistant or of several, whose files lie in ``folder``."""
+    """Return what is published of one assistant or of several, whose files are in ``folder``."""
     return result_of_several(outcome, folder) if isinstance(outcome, Several) else result_of(outcome, folder)
 
 
 def result_of(outcome: Outcome, folder: Path) -> Result:
-    """Return what is published of an outcome whose files lie in ``folder``."""
+    """Return what is published of an outcome whose files are in ``folder``."""
     verdict, comparison = outcome.verdict, outcome.comparison
     return Result(
         key=comment_key(outcome.report),
@@ -78,7 +78,7 @@ def result_of(outcome: Outcome, folder: Path) -> Result:
 
 
 def result_of_several(several: Several, folder: Path) -> Result:
-    """Return what is published of several assistants, whose files lie in ``folder``: one comment, one artifact."""
+    """Return what is published of several assistants, whose files are in ``folder``: one comment, one artifact."""
     assistants, members = several.assistants, several.members
     by_name = {one.outcome.run.name: one.outcome for one in members}
     unmeasured = [f"{one.name}: not measured: {one.why}" for one in assistants.broken]

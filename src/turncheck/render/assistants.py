@@ -101,7 +101,7 @@ def worst_first(run: Run) -> tuple[bool, bool, bool, int, str, str]:
 
 
 def key_of(folders: Iterable[str]) -> str:
-    """What tells a run of these folders from others: the folder they lie in, whatever is added to it.
+    """What tells a run of these folders from others: the folder they are in, whatever is added to it.
 
     >>> key_of(["bots/pizza", "bots/clinic"]), key_of(["pizza", "clinic"])
     ('bots/*', '*')

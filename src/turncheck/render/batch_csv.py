@@ -124,7 +124,7 @@ def _rows(case: BatchCase, state: str, *, exact: bool) -> Iterator[tuple[str, ..
 
 
 def names_of_intents(names: tuple[str, ...], *, is_trait: bool) -> str:
-    """Return alternatives, or traits behind their prefix, as the platform writes them; ``None`` where there is none."""
+    """Return alternatives, or traits after their prefix, as the platform writes them; ``None`` where there is none."""
     if is_trait:
         return f"trait: {'||'.join(names)}"
     return "|".join(names) or "None"

@@ -1,4 +1,4 @@
-"""Keys of judged cases: what an address behind ``#`` names, the same in every run and every output.
+"""Keys of judged cases: what an address after ``#`` names, the same in every run and every output.
 
 A key is made of what a case is (a sentence and its intent, the name of a test), never of its position, so that a link
 from last week's comment leads to the same case in today's page.
@@ -52,7 +52,7 @@ def distinct_keys(keys: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class CaseKeys:
-    """The keys of all cases of a report. Those of one name are told apart by their places."""
+    """The keys of all cases of a report. Those of one name are distinguished by their places."""
 
     report: Report
 

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from turncheck.report.model import MutantResult, SentenceUnderNoise, Skipped, Substitution
 
 _MOST_BEHIND: Final = 5
-"""A failed gate names so many of the things that failed it; all of them are in verdict.json."""
+"""A failed gate names this many of the things that failed it; all of them are in verdict.json."""
 _MOST_SHOWN: Final = 4
 """Sentences on each side of a collision, tests that fail alike; all of them are in comparison.json."""
 _MOST_FOLDED: Final = 50
-"""Of what belongs below an entry, so many are built."""
+"""Of what belongs below an entry, this many are built."""
 _PLURALS: Final = {"story": "stories", "end-to-end case": "end-to-end cases"}
 _VERBS: Final = {
     "unchanged": "like",

@@ -1,7 +1,7 @@
 """The hash by which GitHub's code scanning knows a line again when it has moved.
 
 Source: github/codeql-action, ``src/fingerprints.ts``. The hash of a line is that of the 100 characters (UTF-16 code
-units) from its start on: blanks and tabs are left out, line ends are line feeds, behind the last character follow 65535
+units) from its start on: blanks and tabs are left out, line ends are line feeds, after the last character follow 65535
 and zeros. It is their polynomial in 37 modulo 2⁶⁴, in hexadecimal, with a number: lines of one hash count from 1.
 """
 
@@ -25,7 +25,7 @@ _UTF_16: Final = "utf-16-le" if sys.byteorder == "little" else "utf-16-be"
 def line_hashes(content: bytes) -> list[str]:
     """Return the hash of each line of a file, ``a7f2ff13bc495cf2:1``. Bytes that are not UTF-8 count as replaced."""
     text = content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n").translate(_BLANKS)
-    units = array("H", f"\n{text}".encode(_UTF_16))  # a line begins behind a line feed: so does the first
+    units = array("H", f"\n{text}".encode(_UTF_16))  # a line begins after a line feed: so does the first
     units.append(_END_OF_FILE)
     zeros = array("H", bytes(2 * _BLOCK))
     lines: Counter[int] = Counter()

@@ -82,7 +82,7 @@ class Links:
 def repository_path(root: str, location: Location) -> str | None:
     """Path of a place from the repository's top.
 
-    ``None`` for one that lies outside (a path from the command line), or that is longer than any path in a repository
+    ``None`` for one that is outside (a path from the command line), or that is longer than any path in a repository
     (:data:`LONGEST_PATH`, Linux' own limit for a path).
     """
     if len(root) + len(location.path) > LONGEST_PATH:

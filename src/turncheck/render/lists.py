@@ -1,4 +1,4 @@
-"""Sections that are lists: entries worst first, so many in plain sight, what fails alike as one."""
+"""Sections that are lists: entries worst first, this many in plain sight, what fails alike as one."""
 
 from __future__ import annotations
 

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
 
 SHARED: Final = " (shared sentences)"
-"""Behind the label of a row whose figures are those of the sentences that both sides judged."""
+"""After the label of a row whose figures are those of the sentences that both sides judged."""
 _ONLY_IF_ANY: Final = frozenset({"validation.warnings", "core.passed", "e2e.passed", "batch.passed"})
 _FIRST: Final = 4
 _MOST_INTENTS: Final = 5
-"""So many of the intents that really dropped have a row of their own."""
+"""This many of the intents that really dropped have a row of their own."""
 _AS_WRITTEN: Final = "core.as_written.passed"
 _OF: Final = {
     "core.passed": ("core.failed", "core.misunderstood"),
@@ -151,7 +151,7 @@ def _note(delta: MetricDelta, comparison: Comparison) -> str:
 
 
 def how_few(delta: MetricDelta) -> str:
-    """``(3)`` behind "too few sentences to tell"."""
+    """``(3)`` after "too few sentences to tell"."""
     too_few = mark(delta) == "too few sentences to tell" and delta.significance is not None
     return f" ({delta.significance.examples})" if too_few and delta.significance else ""
 

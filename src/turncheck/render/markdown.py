@@ -203,7 +203,7 @@ def _only_markdown(value: object) -> object:
 
 
 def template_folder() -> Path:
-    """In a wheel the templates lie within the package, in a working copy beside ``src``."""
+    """In a wheel the templates are within the package, in a working copy beside ``src``."""
     package = Path(turncheck.__file__).parent
     inside = package / "templates"
     return inside if inside.is_dir() else package.parents[1] / "templates"

@@ -26,7 +26,7 @@ def story_markdown(stories: Iterable[StoryResult]) -> str:
 
 
 def _body(story: StoryResult) -> str:
-    """Write the steps in order, each beside the prediction that it was held against."""
+    """Write the steps in order, each beside the prediction that it was compared with."""
     actions = deque(step for step in story.steps if step.kind == "action" and _is_written(step))
     heard = _heard(story.steps)
     writer = _Writer()

@@ -33,7 +33,7 @@ class Rooted:
         self._known = re.compile(rf"(?<![\w./-])(?:{known})(?![\w/-]|\.\w)") if paths and self._root else None
 
     def location(self, location: Location) -> Location:
-        """Return a place by its path from the repository's top; one that lies outside stays as it is."""
+        """Return a place by its path from the repository's top; one that is outside stays as it is."""
         path = repository_path(self._root, location)
         return location if path is None else Location(path, location.line, location.column)
 

@@ -142,7 +142,7 @@ def findings_sarif(
 
 
 def _worst(findings: Sequence[Finding], most: int) -> list[Finding]:
-    """The worst of the findings, so many at most, in the order that all have."""
+    """The worst of the findings, this many at most, in the order that all have."""
     ranked = sorted(range(len(findings)), key=lambda index: SEVERITIES.index(findings[index].severity))
     return [findings[index] for index in sorted(ranked[:most])]
 

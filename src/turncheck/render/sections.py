@@ -53,7 +53,7 @@ class Section(Generic[_Shown]):
         return sum(self.weights[first:end]) if self.weights else len(self.entries[first:end])
 
     def cut(self, most: int) -> Section[_Shown]:
-        """Return the section with at most so many entries."""
+        """Return the section with at most this many entries."""
         return replace(self, entries=self.entries[:most])
 
     def written(self, write: Callable[[_Shown], _Written]) -> Section[_Written]:

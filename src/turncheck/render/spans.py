@@ -131,7 +131,7 @@ class Entry:
     """One thing that is said: a line, and what belongs to it.
 
     ``label`` and ``outcome`` come first: the code of a finding; the name of a gate and what came of it, where that is
-    not what one expects. Behind the line come the ``place`` and, as a sentence of its own, the ``hint``. Of the entries
+    not what one expects. After the line come the ``place`` and, as a sentence of its own, the ``hint``. Of the entries
     ``below``, ``in_sight`` are shown at once, ``None``: all; ``left_out`` more are not here but in the report. ``case``
     is the key of the test or sentence that it is about (:mod:`turncheck.render.case_keys`), where it is about one.
     """
@@ -207,7 +207,7 @@ def line(*parts: Span | str | Iterable[Span]) -> Line:
 
 
 def listed(lines: Iterable[Line], separator: str = ", ") -> Line:
-    """Put lines behind each other, with words of our own between them."""
+    """Put lines after each other, with words of our own between them."""
     spans: list[Span] = []
     for one in lines:
         spans += [Text(separator), *one] if spans else one

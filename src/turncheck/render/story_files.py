@@ -129,7 +129,7 @@ class _Block(str):
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes as Rasa does: texts in one line, keys in order, no aliases; ``yes`` and ``no`` are texts (YAML 1.2)."""
+    """Writes as Rasa does: texts in one line, keys in order, no aliases; ``yes`` and ``no`` are strings (YAML 1.2)."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - declared so by its base
         letter: [

@@ -23,7 +23,7 @@ _KILLERS: Final = {
 }
 _MOST_SURVIVORS: Final = 50
 _NAMED: Final = 3
-"""So many suggested tests are named in a document."""
+"""This many suggested tests are named in a document."""
 
 
 def judged_mutants(report: Report) -> int:

@@ -173,7 +173,7 @@ class BatchSuite(BatchNumbers, frozen=True, kw_only=True):
     version: str | None = None
     """The version of the assistant: ``in-development`` or ``published``; ``None`` where the engine knows none."""
     path: str | None = None
-    """The file, relative to the project; ``None`` where it lies on the platform."""
+    """The file, relative to the project; ``None`` where it is on the platform."""
     setting: BatchSetting | None = None
     """What is known of the assistant that was tested."""
     outcome: BatchOutcome

@@ -103,7 +103,7 @@ class _Head(msgspec.Struct):
 
 
 def _check_schema(content: bytes, name: str) -> None:
-    """An unknown version is told apart from a damaged document."""
+    """An unknown version is distinguished from a damaged document."""
     try:
         head = msgspec.json.decode(content, type=_Head)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -73,7 +73,7 @@ class WrittenStep(Part, frozen=True, kw_only=True):
     """One step of a judged story as it is written back into a story file.
 
     ``step`` has the shape of the YAML (``{"action": "utter_greet"}``); ``comment`` is behind its first key, and
-    each of ``entity_comments`` behind the entity with that index.
+    each of ``entity_comments`` after the entity with that index.
     """
 
     step: dict[str, Any]
@@ -193,7 +193,7 @@ class StoriesAsWritten(Part, frozen=True, kw_only=True):
 
 
 class PolicyEntities(Part, frozen=True, kw_only=True):
-    """Entities of the annotated messages, held against what the policies found in them, token by token.
+    """Entities of the annotated messages, compared with what the policies found in them, token by token.
 
     ``report`` and ``errors`` are shaped as Rasa's ``TEDPolicy_report.json`` and ``TEDPolicy_errors.json``; ``labels``
     counts each pair of labels, the right ones as well.

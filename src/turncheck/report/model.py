@@ -221,7 +221,7 @@ class Skipped(Part, frozen=True, kw_only=True):
     """An evaluation that did not run, and why. ``no_tests``: because nothing is there to test.
 
     ``part``: it did run, but without this part of its tests.
-    ``fault``: because something must be mended first, where it can be said at ``location``: a file that cannot be read,
+    ``fault``: because something must be fixed first, where it can be said at ``location``: a file that cannot be read,
     a pipeline that cannot be trained. Gates take it for a failure.
     """
 
@@ -234,9 +234,9 @@ class Skipped(Part, frozen=True, kw_only=True):
     part: bool = False
     """Whether only a part of its tests was left out."""
     fault: bool = False
-    """Whether something must be mended first: a file that cannot be read, a pipeline that cannot be trained."""
+    """Whether something must be fixed first: a file that cannot be read, a pipeline that cannot be trained."""
     location: Location | None = None
-    """Where that can be mended, as far as it is known."""
+    """Where that can be fixed, as far as it is known."""
     tests: tuple[str, ...] | None = None
     """The names of the tests that were read and not run; ``None`` where they are not known."""
 

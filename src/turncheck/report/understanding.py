@@ -15,7 +15,7 @@ class EntitySpan(Part, frozen=True, kw_only=True):
     start: int
     """The index of its first character in the sentence."""
     end: int
-    """The index behind its last character."""
+    """The index after its last character."""
     entity: str
     """Its type."""
     value: Any
@@ -105,7 +105,7 @@ class EntityScores(Part, frozen=True, kw_only=True):
     folds: dict[str, Spread] = {}
     """Mean and standard deviation over the folds, by the figure's name; empty for held-out sentences."""
     calibration_error: float | None = None
-    """How far confidences and the share of right entities (exact borders and type) lie apart, as for intents.
+    """How far confidences and the share of right entities (exact borders and type) are apart, as for intents.
 
     Of the entities that were found with a confidence; ``None`` without any.
     """
@@ -348,7 +348,7 @@ class Nlu(Part, frozen=True, kw_only=True):
     predictions: tuple[NluPrediction, ...] = ()
     """The judged sentences."""
     calibration_error: float | None = None
-    """How far confidence and the share of right intents lie apart (ECE, 15 bins)."""
+    """How far confidence and the share of right intents are apart (ECE, 15 bins)."""
     coverage: CoveredIntents | None = None
     """Of a Kore.ai assistant: the intents of which a sentence was judged; ``None`` for other projects."""
     unlisted: int = 0

@@ -45,7 +45,7 @@ class EvaluatedProject:
     """Holds end-to-end cases once more; ``None`` where the engine cannot."""
 
     def held_against(self, base: Report) -> Report:
-        """Return the report, its end-to-end cases held against those of the base."""
+        """Return the report, its end-to-end cases compared with those of the base."""
         return held_against_base(self.report, base, self.project, self.cases_again)
 
 

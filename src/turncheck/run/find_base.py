@@ -31,7 +31,7 @@ class BaseSearch:
 
     Args:
         settings: of this run.
-        checkout: the working tree the project lies in, if it lies in one.
+        checkout: the working tree the project is in, if it is in one.
         host: the CI host that this runs on, or its absence.
         warn: hears what the host does not say, and why.
     """

@@ -62,8 +62,8 @@ class BaselineSearch:
     Args:
         inputs: what the run itself measures.
         given: the settings that came by flags or inputs; those of the base's own ``turncheck.yml`` come below them.
-        checkout: the working tree the project lies in, if it lies in one.
-        top: the folder that the repository's files lie in.
+        checkout: the working tree the project is in, if it is in one.
+        top: the folder that the repository's files are in.
         host: the CI host that this runs on, or its absence.
         measure: measures a folder; replaced in tests.
     """
@@ -155,7 +155,7 @@ class BaselineSearch:
                 folder = tree / self.inputs.root
                 own = read_settings_file(folder).values.get(name)
                 return own if own is None or name == "base" else self._in_the_file(own, str(folder))
-        except UserError:  # no such commit here, or a file that this change mends
+        except UserError:  # no such commit here, or a file that this change fixes
             return None
 
     @staticmethod
@@ -296,13 +296,13 @@ class BaselineSearch:
         try:
             own = combine(self._in(tree, self.given), read_settings_file(folder).values)
             read_rules(gate_settings(own))
-        except UserError:  # a mistake that this change mends, say
+        except UserError:  # a mistake that this change fixes, say
             settings = self.inputs.settings
             own = replace(settings, **self._in(tree, {name: getattr(settings, name) for name in _PATHS}))
         return replace(own, project=str(folder))
 
     def _in(self, tree: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Settings whose paths lie in the base's files."""
+        """Settings whose paths are in the base's files."""
         return {name: self._moved(value, tree) if name in _PATHS else value for name, value in settings.items()}
 
     def _moved(self, value: Any, tree: Path) -> Any:
@@ -314,7 +314,7 @@ class BaselineSearch:
         for absolute in (Path(os.path.abspath(path)), Path(path).resolve()):  # noqa: PTH100 - links are kept if possible
             if absolute.is_relative_to(self.top):
                 return f"{tree / absolute.relative_to(self.top)}{separator}{case}"
-        return value  # it lies outside the repository, and is the same for both
+        return value  # it is outside the repository, and is the same for both
 
     def _asked(self, what: str, ask: Callable[[], _Found | None]) -> _Found | None:
         """Ask the host; where that fails it is remembered, said once, and the search goes on."""

@@ -76,7 +76,7 @@ def gone_assistants(
 
 
 def _real(folder: Path, path: Path | str) -> str:
-    """Return where an assistant lies, from the folder: a link to one is not another one."""
+    """Return where an assistant is, from the folder: a link to one is not another one."""
     return os.path.relpath(os.path.realpath(folder / path), os.path.realpath(folder))
 
 

@@ -23,7 +23,7 @@ def read_baseline(setting: str, network: Network) -> Baseline:
 
     Raises:
         UserError: a path that is not there or holds no report, or an address that is not https. A file that somebody
-            names is theirs to mend; an address may be out of order without their doing.
+            names is theirs to fix; an address may be out of order without their doing.
     """
     if setting == "none":
         return Missing("switched off (`baseline: none`)")

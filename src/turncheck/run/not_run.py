@@ -84,7 +84,7 @@ def unreadable(evaluation: Evaluation, findings: Iterable[Finding]) -> Skipped |
 
 
 def with_tests(skipped: Skipped, names: Iterable[str] | None) -> Skipped:
-    """Say which tests a fault elsewhere keeps from running, so that those that are gone are told apart."""
+    """Say which tests a fault elsewhere keeps from running, so that those that are gone are distinguished."""
     return structs.replace(skipped, tests=tuple(names)) if skipped.fault and names is not None else skipped
 
 

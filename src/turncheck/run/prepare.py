@@ -150,7 +150,7 @@ def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:
             "`baseline` already gives a report to compare with, and `base` names another state",
             remedy="Give one of the two.",
         )
-    # What the workflow names counts; what a file of a pull request names is held against the base's.
+    # What the workflow names counts; what a file of a pull request names is compared with the base's.
     if settings.baseline not in SEARCHED and (given.get("baseline") is not None or not host.run.of_a_change):
         named = read_baseline(settings.baseline, Network.of(prepared.inputs.environment))
         return lambda _: named
@@ -195,7 +195,7 @@ def _source(host: Host, folder: Path) -> Source:
 
 
 def root_in_repository(folder: Path, host: Host, *, otherwise: str = "") -> str:
-    """Return a project's path in its repository, "" at its top; ``otherwise`` where it lies in none."""
+    """Return a project's path in its repository, "" at its top; ``otherwise`` where it is in none."""
     top = _top_of_repository(folder, host)
     if top is None or not folder.resolve().is_relative_to(top):
         return otherwise
@@ -204,7 +204,7 @@ def root_in_repository(folder: Path, host: Host, *, otherwise: str = "") -> str:
 
 
 def _top_of_repository(folder: Path, host: Host) -> Path | None:
-    """Where the repository's files lie; the host's workspace where there is no git."""
+    """Where the repository's files are; the host's workspace where there is no git."""
     checkout = find_checkout(folder)
     if checkout is not None:
         return checkout.top

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class SuitesOfRun:
-    """The suites at ``paths``, which the settings name or which lie in the project."""
+    """The suites at ``paths``, which the settings name or which are in the project."""
 
     project: Project
     paths: tuple[str, ...]

@@ -76,7 +76,7 @@ def ensure_assistant(project: Project, *, as_argument: str = "--project ") -> No
     """Refuse a folder of several assistants, and an assistant of an older Rasa, before anything else is said of it.
 
     Raises:
-        UserError: names the assistants that lie below, or what shows that it is of an older Rasa.
+        UserError: names the assistants that are below, or what shows that it is of an older Rasa.
     """
     ensure_assistant_here(project, as_argument=as_argument)
 
@@ -95,7 +95,7 @@ def ensure_assistant_here(project: Project, *, as_argument: str = "--project ", 
 
 
 def _or_all(below: Iterable[Path]) -> str:
-    """How all of them are named: by a pattern for each folder that they lie in."""
+    """How all of them are named: by a pattern for each folder that they are in."""
     patterns = dict.fromkeys((path.parent / "*").as_posix() for path in below)
     return f", or all of them: turncheck run {' '.join(map(shlex.quote, patterns))}"
 

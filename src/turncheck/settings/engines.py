@@ -1,4 +1,4 @@
-"""The engines there are, one line each: what it takes to add one is its package, its line here, and its settings."""
+"""The registry of engines: adding one takes its package, its line here, and its settings."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 ProjectKind = Literal["rasa", "kore"]
-"""What a project is an assistant of."""
+"""The platform that a project is an assistant of."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegisteredEngine:
-    """Where an engine is: a module with the function ``opened``, imported when the engine is asked for.
+    """A registered engine: a module with the function ``opened``, imported when the engine is used.
 
-    ``from_files``: it needs nothing but a project's files, so that it measures any commit of them. ``has_languages``:
-    it is asked in one of several, whatever the project's files say. ``kinds``: the projects that it runs. ``uploads``:
-    the setting, and its value, with which it has a batch suite run as a whole by a platform that limits their size.
+    ``from_files``: it needs only a project's files, so that it can measure any commit. ``has_languages``: it can be
+    asked in several languages, whatever the project's files say. ``kinds``: the projects that it runs. ``uploads``: the
+    setting, and its value, with which it has a batch suite run as a whole by a platform that limits their size.
     """
 
     module: str

@@ -24,8 +24,8 @@ _PATHS: Final = ("projects", "config", "domain", "data", "nlu", "stories", "e2e"
 class SettingsFile:
     """The settings of a ``turncheck.yml``, and where its codes to ignore and the rules of its gates are.
 
-    What is wrong with those shows later: a code that nothing was found for, an intent that does not exist. ``path`` is
-    the file itself, ``None`` where there is none.
+    Faults in those show up later: a code that nothing was found for, an intent that does not exist. ``path`` is the
+    file itself, ``None`` if there is none.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -37,12 +37,12 @@ class SettingsFile:
 
 
 def _real(path: Path) -> Path:
-    """Where a path leads, links followed; unlike ``resolve()`` it bears links that lead round in a circle."""
+    """Where a path leads, links followed; unlike ``resolve()`` it tolerates circular links."""
     return Path(os.path.realpath(path))
 
 
 def read_settings_file(folder: Path) -> SettingsFile:
-    """Read ``turncheck.yml`` of a folder; without one nothing is set.
+    """Read ``turncheck.yml`` of a folder; without one, nothing is set.
 
     Raises:
         UserError: it cannot be read, is not a mapping, has an unknown key or a bad value; with the place.

@@ -22,7 +22,7 @@ GATES = (
 
 
 def gate_settings(settings: Settings) -> GateSettings:
-    """What of the settings judges or chooses what is judged, and is in the report."""
+    """Return the settings that judge or choose what is judged, and are in the report."""
     return GateSettings(
         fail_on=settings.fail_on,
         fail_on_warnings=settings.fail_on_warnings,
@@ -44,5 +44,5 @@ def gate_settings(settings: Settings) -> GateSettings:
 
 
 def _in_project(paths: Iterable[str], settings: Settings) -> tuple[str, ...]:
-    """Paths as the report has them: relative to the project, wherever that lies."""
+    """Paths as the report has them: relative to the project, wherever that is."""
     return tuple(shown_path(os.path.relpath(path, settings.project)) for path in paths)

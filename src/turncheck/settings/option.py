@@ -1,4 +1,4 @@
-"""What a setting is called, and how its text becomes a value."""
+"""What a setting is called, and how its string becomes a value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What a setting is called and how its text becomes a value. ``engine``: the one it is for, where not for all."""
+    """What a setting is called and how its string becomes a value. ``engine``: the one it is for, if not for all."""
 
     help: str
     parse: Parser
@@ -28,7 +28,7 @@ class Option:
 
     @property
     def is_private(self) -> bool:
-        """Whether its text is never shown, not even where it is refused."""
+        """Whether its value is never shown, not even if it is refused."""
         return self.parse in {read_hidden, read_pairs}
 
 

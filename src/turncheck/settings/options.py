@@ -1,8 +1,8 @@
 """One frozen :class:`Settings`: every field knows its flag, its action input, its key in ``turncheck.yml``.
 
-Three sources, the first that says something wins: flags of the command line, inputs of the action, the project's
-``turncheck.yml``. A project file is written by whoever opens a pull request, so it may not set commands, tokens, hosts,
-models or output folders (``file_key=False``).
+There are three sources, and the first one that sets something wins: flags of the command line, inputs of the action,
+the project's ``turncheck.yml``. A project file can be changed by anyone who opens a pull request, so it may not set
+commands, tokens, hosts, models or output folders (``file_key=False``).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from turncheck.settings.option import Option
 
 _MOST_DAYS: Final = 3650
-"""More than GitHub keeps anything; what the repository allows is asked for in the end."""
+"""Longer than GitHub keeps anything; the repository's own limit is applied at the upload."""
 
 _MOST_SECONDS: Final = 86_400
 KORE_VERSIONS: Final = ("in-development", "published")

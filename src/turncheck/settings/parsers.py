@@ -1,4 +1,4 @@
-"""How the texts of settings become values: each refuses what it does not know, naming what it would take."""
+"""How the strings of settings become values: each parser refuses what it does not know, and names what it accepts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FAIL_ON: Final = ("errors", "test-failures", "new-failures", "gone-tests", "none
 MAX_NOTES: Final = 1024
 """Characters of the notes on a run, as Kore.ai's platform has it."""
 _MOST_SHOWN: Final = 80
-"""So many characters of a wrong value are shown."""
+"""Maximum number of characters of a wrong value in a message."""
 _FIRST_YEAR, _LAST_YEAR = 1970, 2999
 
 Parser = Callable[[Any], Any]
@@ -23,7 +23,7 @@ Parser = Callable[[Any], Any]
 
 
 class WrongWordError(ValueError):
-    """A word that is none of the choices: the message names it, and is the whole sentence."""
+    """A word that is not one of the choices: the message names it, and is a complete sentence."""
 
 
 def read_text(value: Any) -> str:
@@ -102,7 +102,7 @@ def read_paths(value: Any) -> tuple[str, ...]:
 
 
 def words_of(*choices: str) -> Parser:
-    """Return a parser of several of these words; of any where none are given."""
+    """Return a parser of several of these words; of any words if none are given."""
 
     def parse(value: Any) -> tuple[str, ...]:
         words = read_items(value, r"[\s,]+")
@@ -129,7 +129,7 @@ def read_engine(value: Any) -> str:
 
 
 def read_artifact_name(value: Any) -> str:
-    """Take a name that GitHub takes for an artifact."""
+    """Take a name that GitHub accepts for an artifact."""
     text = read_text(value)
     if not text.strip() or re.search(r'["<>|*?:\\/\r\n]', text):
         raise ValueError("""expected a name without any of " < > | * ? : \\ / and line breaks""")
@@ -176,7 +176,7 @@ def read_day(value: Any) -> str:
 
 
 def read_addresses(value: Any) -> str:
-    """One address, or several with blanks between them."""
+    """One address, or several separated by blanks."""
     return " ".join(read_items(value, r"\s+"))
 
 

@@ -1,4 +1,4 @@
-"""Which part of a run is measured where one run is spread over several jobs."""
+"""Which part of a run is measured if a run is spread over several jobs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Shard:
     def holds(self, unit: str) -> bool:
         """Whether a unit of answers belongs to this part: folds in turn, all others by a hash of their name.
 
-        A unit keeps its part whatever else is added or removed.
+        A unit stays in its part when others are added or removed.
         """
         kind, _, name = unit.partition(":")
         number = int(name) if kind == "fold" else int.from_bytes(_digest(unit))
@@ -35,7 +35,7 @@ def parse_shard(value: Any) -> Shard:
     """Read ``2/8``.
 
     Raises:
-        ValueError: it is not such a text.
+        ValueError: it is not such a string.
     """
     found = re.fullmatch(r"\s*([0-9]{1,4})\s*/\s*([0-9]{1,4})\s*", value) if isinstance(value, str) else None
     if found is None or not 1 <= int(found[1]) <= int(found[2]) <= MOST_SHARDS:

@@ -1,4 +1,4 @@
-"""Where settings come from: flags, the action's inputs, the project's own file; and how they are put together."""
+"""Where settings come from (flags, the action's inputs, the project's own file), and how they are combined."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _parse(
 
 
 def combine(*sources: Mapping[str, Any]) -> Settings:
-    """Put the sources together, the first that has a setting wins."""
+    """Combine the sources; the first that has a setting wins."""
     merged: dict[str, Any] = {}
     for source in reversed(sources):
         merged.update(source)

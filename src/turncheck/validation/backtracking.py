@@ -1,6 +1,6 @@
 """Regular expressions that can take exponential time: those with a loop that can read one text in several ways.
 
-Python's ``re`` tries one way after the other. If the pattern can fail behind such a loop, it tries them all, and their
+Python's ``re`` tries one way after the other. If the pattern can fail after such a loop, it tries them all, and their
 number doubles with every round. In terms of automata: a state from which two different paths lead back to it over the
 same text (Weideman and others, "Analyzing Matching Time Behavior of Backtracking Regular Expression Matchers by Using
 Ambiguity of NFA", 2016). States in which the pattern may end successfully take no part, since the search ends there.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 MANY_ROUNDS: Final = 20
-"""A bounded repetition with at least so many rounds counts as endless: two ways a round are a million in all."""
+"""A bounded repetition with at least this many rounds counts as endless: two ways a round are a million in all."""
 _LENGTH: Final = 60
 """Characters of a message, in which ways are counted."""
 _WRITTEN_OUT: Final = ((MANY_ROUNDS, _LENGTH), (MANY_ROUNDS, MANY_ROUNDS + 1), (12, 13))
@@ -58,8 +58,8 @@ class _Automaton:
     """Glushkov's automaton: a state for each character; ``follow`` counts the ways from one to others.
 
     ``inner``: the patterns that are looked around with; ``rounds``: the states of each repetition with many rounds that
-    must be gone through, of which each may match nothing. ``many``: from so many rounds on a repetition is a
-    loop; ``most_copies``: so many rounds stand for more of them.
+    must be gone through, of which each may match nothing. ``many``: from this many rounds on a repetition is a
+    loop; ``most_copies``: this many rounds stand for more of them.
     """
 
     characters: list[Any] = field(default_factory=list)
@@ -223,7 +223,7 @@ def _children(operator: Any, argument: Any) -> list[Any]:
 def loops_in_a_row(tree: Any) -> int:
     """How many loops that read the same character may follow each other before the pattern fails.
 
-    So many times over a sentence is divided among them: the time grows with that power of its length.
+    This many times over a sentence is divided among them: the time grows with that power of its length.
     """
     judged = _judged(tree)
     return 0 if judged is None else judged[1].most_loops()

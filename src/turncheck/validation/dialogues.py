@@ -50,7 +50,7 @@ def check_repeated_stories(facts: Facts) -> Iterator[Finding]:
 
 
 def check_reachability(facts: Facts) -> Iterator[Finding]:
-    """Stories behind checkpoints that can never be reached, though some story ends with them.
+    """Stories after checkpoints that can never be reached, though some story ends with them.
 
     A checkpoint that asks for values of slots is passed only by the dialogues that have them.
     """

@@ -31,7 +31,7 @@ _BARE_LIMIT: Final = 3
 _LONGEST_VALUE: Final = 20
 """Words; what is annotated over more of them is a sentence, and is not looked for elsewhere."""
 _TELLING: Final = 10
-"""An intent with so many examples and none that holds an entity does not ask for it: the word means another thing."""
+"""An intent with this many examples and none that holds an entity does not ask for it: the word means another thing."""
 
 
 def check_repeated_in_intent(facts: Facts) -> Iterator[Finding]:

@@ -68,7 +68,7 @@ class Facts:
     an intent, which Rasa trains on as well. An example without a text is none of them, but it makes a retrieval intent
     all the same.
 
-    ``tests`` are held against the training data; ``max_history``: how many states the story structure check looks back
+    ``tests`` are compared with the training data; ``max_history``: how many states the story structure check looks back
     at, ``None``: all; ``stories_only``: story structure and configuration alone are checked.
     """
 

@@ -1,7 +1,7 @@
 """The order in which Rasa loads and checks a project, and what it therefore never gets to see.
 
 ``rasa data validate`` ends at the first file that it cannot read, and goes on with an empty domain after the first
-fault that makes a domain invalid. A drop-in does the same; what lies behind is kept under ``hidden-by-load-error``.
+fault that makes a domain invalid. A drop-in does the same; what follows is kept under ``hidden-by-load-error``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 HIDDEN: Final = "hidden-by-load-error"
 
 _LAST_PATH: Final = "\U0010ffff"
-"""Behind every path."""
+"""After every path."""
 
 Rank = tuple[int, str, int, int, int]
 """Stage, file, part of reading it, and two numbers for the order within."""

@@ -131,7 +131,7 @@ def _top_keys(root: YamlMapping, file: ProjectFile) -> Iterator[Finding]:
 
 
 def importer_faults(root: YamlMapping) -> Iterator[Finding]:
-    """What is not a list of names behind ``importers``; no schema says so, but Rasa ends with a traceback."""
+    """What is not a list of names after ``importers``; no schema says so, but Rasa ends with a traceback."""
     node = root.items.get("importers")
     if node is None:
         return
@@ -227,7 +227,7 @@ def _two_slashes(intent: str, place: Location) -> Finding:
 
 
 def check_empty_lists(facts: Facts) -> Iterator[Finding]:
-    """Keys of story steps with nothing behind them, where Rasa wants a list or a text."""
+    """Keys of story steps with nothing after them, where Rasa wants a list or a text."""
     project = facts.project
     for file in read_data_files(project):
         root = file.mapping if file.has_stories else None

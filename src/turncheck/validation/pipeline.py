@@ -85,7 +85,7 @@ def validate(
         strict: show all findings of our own at their true severity.
         drop_in: say what ``rasa data validate`` says: findings of our own as ``info`` (unless ``strict``), and what
             Rasa does not get to see, because it stops or empties the domain, under ``hidden-by-load-error``.
-        tests: what the project is tested with, to be held against the training data.
+        tests: what the project is tested with, to be compared with the training data.
         targets_3: of a project of an older Rasa, that it is to run with Rasa 3: what that would refuse is an error.
     """
     if not project.kind.checked_by_rasa:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProjectTests:
-    """Test stories, the sentences of NLU test data, and end-to-end test cases: to be held against the training data."""
+    """Test stories, NLU test sentences and end-to-end test cases, to be compared with the training data."""
 
     stories: Sequence[Story] = ()
     examples: Sequence[Example] = ()

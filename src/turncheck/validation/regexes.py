@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 _LONGEST: Final = 200_000
 """Longer patterns are not compiled: of alternatives that begin alike, Python takes the square of their length."""
 _WIDEST: Final = 5_000_000
-"""Nor are those with so many characters in their ranges: where case is ignored, Python goes through them one by one."""
+"""Nor are those with this many characters in their ranges: if case is ignored, Python tries them one by one."""
 _MOST_LOOPS: Final = 4
-"""From so many loops in a row on, a long message takes minutes: a thousand characters in four loops are 10^12 steps."""
+"""With this many loops in a row, a long message takes minutes: a thousand characters in four loops are 10^12 steps."""
 _MOST_WAYS: Final = 1_000_000
-"""So many ways to read sixty characters take about a second, and a long message takes minutes."""
+"""This many ways to read sixty characters take about a second, and a long message takes minutes."""
 
 
 class PatternTooLargeError(Exception):

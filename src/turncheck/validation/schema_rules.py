@@ -1,7 +1,7 @@
 """A schema language just large enough to say what Rasa's YAML schemas say, and a check that judges as pykwalify does.
 
 Rasa 3.6 validates its files with pykwalify. Which faults it sees, in which order, and what it lets pass (an empty value
-almost anywhere, any list behind a rule without keys) follows from that program's behaviour, which is mirrored here.
+almost anywhere, any list after a rule without keys) follows from that program's behaviour, which is mirrored here.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ _NO_FAULT: Final = 1_000_000
 
 
 def _fit(item: YamlNode, rule: Rule, faults: Sequence[Fault]) -> tuple[bool, int, int, int]:
-    """How well a rule fits: the kind of value, the keys it knows, how far in the faults of values lie, how few."""
+    """How well a rule fits: the kind of value, the keys it knows, how far in the faults of values are, how few."""
     kinds = {Scalar: YamlScalar, ListOf: YamlSequence, Keys: YamlMapping}
     keys = set(item.items) if isinstance(item, YamlMapping) else set()
     known = len(keys & set(rule.keys or ())) if isinstance(rule, Keys) else 0

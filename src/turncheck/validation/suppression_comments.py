@@ -1,6 +1,6 @@
 """The comments in files that leave findings out: ``# turncheck: ignore CODE``, in Markdown ``<!-- … -->``.
 
-Several codes are separated by commas or spaces; what follows them may say why. The comment may be behind another
+Several codes are separated by commas or spaces; what follows them may say why. The comment may be after another
 (``# noqa; turncheck: ignore CODE``), and letters may be large or small.
 """
 
@@ -53,7 +53,7 @@ class Blocks:
     ends: tuple[int, ...] = ()
 
     def opening_line(self, line: int) -> int:
-        """The line that opens the block in which this line lies, else the line itself."""
+        """The line that opens the block in which this line is, else the line itself."""
         number = bisect_right(self.starts, line) - 1
         return self.starts[number] if number >= 0 and line <= self.ends[number] else line
 

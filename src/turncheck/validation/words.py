@@ -36,7 +36,7 @@ def word_spans(text: str) -> list[tuple[str, int, int]]:
 
 
 def splits_word(text: str, offset: int) -> bool:
-    """Whether ``offset`` lies between two characters of one word."""
+    """Whether ``offset`` is between two characters of one word."""
     return 0 < offset < len(text) and _is_word(text[offset - 1]) and _is_word(text[offset])
 
 

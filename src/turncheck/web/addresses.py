@@ -1,4 +1,4 @@
-"""Addresses: what may be called, what is the same server, what of an address may be shown."""
+"""Addresses: which may be called, which are the same server, and how they may be shown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Origin(NamedTuple):
 
 
 def origin_of(url: str) -> Origin:
-    """Return the origin of an address; of something that is not an address one that equals no server's.
+    """Return the origin of an address; for something that is not an address, one that equals no server's.
 
     >>> origin_of("https://API.example/x") == origin_of("https://api.example:443/y")
     True
@@ -28,7 +28,7 @@ def origin_of(url: str) -> Origin:
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
-        host.encode("idna")  # fails for a name that no network can ask for
+        host.encode("idna")  # fails for an invalid host name
         port = parts.port
         return Origin(parts.scheme, host, _PORTS.get(parts.scheme) if port is None else port)
     except ValueError:
@@ -45,17 +45,17 @@ def is_http(url: str) -> bool:
 
 
 def is_https(url: str) -> bool:
-    """Whether what is said to the address is for its server alone."""
+    """Whether only the server can read what is sent to the address."""
     return is_http(url) and origin_of(url).scheme == "https"
 
 
 def is_safe(url: str) -> bool:
-    """Whether nobody in between can listen: the address is https, or this machine's own."""
+    """Whether nobody in between can listen: the address is https, or on this machine."""
     return is_http(url) and (origin_of(url).scheme == "https" or is_loopback(origin_of(url).host))
 
 
 def is_loopback(host: str) -> bool:
-    """Whether the name or address is this machine's own, without asking anybody."""
+    """Whether the name or address is this machine's own, without a lookup."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

@@ -1,4 +1,4 @@
-"""Fetches the story file that ``--url`` names: over https alone, of a modest size, in a modest time."""
+"""Fetches the story file that ``--url`` names: only over https, with limits of size and time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 LARGEST: Final = 10 << 20
 SECONDS: Final = 30.0
-"""For all of it, however slowly it comes."""
+"""Total time for the download, in seconds."""
 
 
 def download(url: str, network: Network) -> bytes:

@@ -1,7 +1,7 @@
-"""One exchange with a server: sent, redirected as far as that is allowed, read as far as that is bounded.
+"""One exchange with a server: sent, redirected as far as allowed, read up to a limit.
 
-What opens a server (a token, a login) goes to the server that it was given for: never to another host, port or scheme,
-wherever an answer leads. Nothing goes from https to plain http.
+Credentials (a token, a login) are only sent to the server that they were given for: never to another host, port or
+scheme, wherever it redirects to. Nothing goes from https to plain http.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ _CHUNK: Final = 1 << 16
 
 
 class RedirectRefusedError(Exception):
-    """The server sends the call on to where it does not go; the message ends a sentence: "redirects to …"."""
+    """The server redirects to an address that is not followed; the message is the end of a sentence: "redirects to
+    …"."""
 
 
 class AnswerTooLargeError(Exception):
-    """There is more of an answer than is read."""
+    """The response is larger than the limit."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"is larger than {limit >> 20} MiB")
@@ -40,7 +41,7 @@ class AnswerTooLargeError(Exception):
 
 
 class Hop(NamedTuple):
-    """A redirect: the call that was redirected and the address that it leads to."""
+    """A redirect: the call that was redirected and the target."""
 
     method: str
     status: int
@@ -49,17 +50,17 @@ class Hop(NamedTuple):
 
 
 def to_https(hop: Hop) -> str | None:
-    """Follow to addresses that are https alone."""
+    """Follow only redirects to https."""
     return None if is_https(hop.target) else "an address that is not https"
 
 
 def to_safe(hop: Hop) -> str | None:
-    """Follow to addresses that are https, or this machine's own."""
+    """Follow only redirects to https or to this machine."""
     return None if is_safe(hop.target) else "an address that is not https"
 
 
 def anywhere(hop: Hop) -> str | None:  # noqa: ARG001 - one of several
-    """Follow wherever it leads."""
+    """Follow every redirect."""
     return None
 
 
@@ -89,19 +90,19 @@ def exchange(
     connect: float = CONNECT_SECONDS,
     most_redirects: int = MOST_REDIRECTS,
 ) -> Iterator[requests.Response]:
-    """Send a call and yield the answer, its body not read yet; all of the block ends within ``seconds``.
+    """Send a call and yield the response, its body not read yet; the whole block ends within ``seconds``.
 
     Args:
         one: from :func:`turncheck.web.timed.session`.
         call: what is sent.
         seconds: the limit of everything: connecting, redirects, the body.
-        follow: says of a redirect why it is not followed; without it a redirect is an answer like any other.
-        connect: seconds until the server has to be there.
-        most_redirects: a further one is refused.
+        follow: returns why a redirect is not followed; without it a redirect is a response like any other.
+        connect: seconds until the connection has to be made.
+        most_redirects: how many are followed at most.
 
     Raises:
-        RedirectRefusedError: it leads to where the call does not go.
-        requests.RequestException: there is no answer, or not in time.
+        RedirectRefusedError: the target is not followed.
+        requests.RequestException: there is no response, or not in time.
     """
     from turncheck.web.timed import within  # imports requests
 
@@ -146,7 +147,7 @@ def _joined(url: str, target: str) -> str:
 
 
 def _sent(one: requests.Session, call: Call, method: str, url: str, seconds: tuple[float, float]) -> requests.Response:
-    import requests  # it has been by whoever made the session
+    import requests  # the session's owner has
 
     own = origin_of(url) == origin_of(call.url)
     options: dict[str, Any] = {}
@@ -167,12 +168,12 @@ def _sent(one: requests.Session, call: Call, method: str, url: str, seconds: tup
         )
     except requests.RequestException:
         raise
-    except OSError as error:  # the file with trusted certificates is not there, or none
+    except OSError as error:  # the file with trusted certificates is missing or invalid
         raise requests.exceptions.SSLError(str(error)) from error
 
 
 def read_body(answer: requests.Response, limit: int) -> bytes:
-    """Return what an answer holds.
+    """Return the body of a response.
 
     Raises:
         AnswerTooLargeError: that is more than ``limit`` bytes.
@@ -184,7 +185,7 @@ def read_body(answer: requests.Response, limit: int) -> bytes:
 
 
 def copy_body(answer: requests.Response, file: BinaryIO, limit: int) -> None:
-    """Write what an answer holds into a file.
+    """Write the body of a response into a file.
 
     Raises:
         AnswerTooLargeError: that is more than ``limit`` bytes; ``file`` holds a part.
@@ -202,12 +203,12 @@ def _chunks(answer: requests.Response, limit: int) -> Iterator[bytes]:
 
 
 def fetch(url: str, network: Network, *, seconds: float, limit: int) -> tuple[int, bytes]:
-    """Fetch an https address, and return the status and the content of the answer.
+    """Fetch an https address, and return the status and the body of the response.
 
     Raises:
         RedirectRefusedError: it leads to an address that is not https.
         AnswerTooLargeError: there is more than ``limit`` bytes.
-        requests.RequestException: there is no whole answer within ``seconds``.
+        requests.RequestException: there is no complete response within ``seconds``.
     """
     from turncheck.web.timed import session  # imports requests
 

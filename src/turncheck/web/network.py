@@ -1,4 +1,4 @@
-"""What the network needs of the environment: which certificates are trusted, and which proxy leads where."""
+"""The network settings of the environment: which certificates are trusted, and which proxy is used for what."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Network:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Self:
-        """Read it from environment variables; names of proxies count in either case."""
+        """Read it from environment variables; the proxy variables may be in upper or lower case."""
         named = {name.lower(): value for name, value in environment.items() if value}
         return cls(
             ca_file=next((environment[name] for name in _CA_VARIABLES if environment.get(name)), None),
@@ -34,9 +34,9 @@ class Network:
         )
 
     def proxies(self, url: str) -> dict[str, str]:
-        """Return the proxy through which an address is reached, as ``requests`` takes it; for most none.
+        """Return the proxy for an address, as ``requests`` takes it; usually none.
 
-        Only ``https`` goes through a proxy: what is said, a token above all, is for the server alone.
+        Only ``https`` goes through a proxy: what is sent, above all a token, is only for the server.
         """
         address = urlsplit(url)
         if address.scheme != "https" or not self.proxy:

@@ -1,7 +1,7 @@
-"""HTTP sessions whose calls end in time whatever the other side does, and nothing of the environment but what is given.
+"""HTTP sessions whose calls end in time whatever the server does, and that read only the given part of the environment.
 
-The time-out of ``requests`` is one for each read: a server that sends a byte now and then holds a call for ever. Here a
-call that takes too long has its connection shut down, so that no read waits any longer.
+The timeout of ``requests`` applies to each read: a server that sends a byte now and then keeps a call open for ever.
+Here the connection of a call that takes too long is shut down, so that no read waits any longer.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _CALL = threading.local()
-"""``limit``: the call that is under way in this thread."""
+"""``limit``: that of the current call of this thread."""
 
 
 class _Limit:
-    """Shuts down what a call has opened when its time is over."""
+    """Shuts down the connections of a call when its time is over."""
 
     def __init__(self, seconds: float) -> None:
         self.is_over = False
@@ -40,7 +40,7 @@ class _Limit:
         self._timer.start()
 
     def watch(self, opened: socket.socket | None) -> None:
-        """Note a connection of the call."""
+        """Register a connection of the call."""
         with self._lock:
             if opened is not None and opened not in self._sockets:
                 self._sockets.append(opened)
@@ -48,7 +48,7 @@ class _Limit:
             self._end()
 
     def done(self) -> None:
-        """The call has ended: leave its connections alone, another call may have them next."""
+        """The call has ended: do not touch its connections, another call may reuse them."""
         with self._lock:
             self._timer.cancel()
             self._sockets = []
@@ -57,8 +57,8 @@ class _Limit:
         with self._lock:
             self.is_over = True
             for opened in self._sockets:
-                with suppress(OSError):  # it is closed already
-                    socket.socket.shutdown(opened, socket.SHUT_RDWR)  # of TLS the connection below: nobody says goodbye
+                with suppress(OSError):  # already closed
+                    socket.socket.shutdown(opened, socket.SHUT_RDWR)  # for TLS the socket below it
 
 
 def _watch(opened: socket.socket | None) -> None:
@@ -81,7 +81,7 @@ class _WatchedHttps(HTTPSConnection):
     def connect(self) -> None:
         try:
             super().connect()
-        except TimeoutError as error:  # of the handshake: the connection is there
+        except TimeoutError as error:  # from the handshake on, the connection exists
             raise ConnectTimeoutError(self, "the server does not speak TLS") from error
         _watch(self.sock)
 
@@ -113,7 +113,8 @@ class _WatchedAdapter(HTTPAdapter):
 
 
 class _Session(requests.Session):
-    """Takes nothing of the environment but what the network says, and leaves redirects to :mod:`.exchange`."""
+    """Uses only the settings of ``network``, nothing else of the environment, and leaves redirects to
+    :mod:`.exchange`."""
 
     def __init__(self, network: Network) -> None:
         super().__init__()
@@ -124,11 +125,12 @@ class _Session(requests.Session):
             self.mount(scheme, _WatchedAdapter())
 
     def get_redirect_target(self, resp: requests.Response) -> str | None:  # noqa: ARG002 - none is one
-        """Take no answer for a redirect: ``requests`` reads where one leads even if it follows none, and stumbles."""
+        """Treat no response as a redirect: ``requests`` parses the target even if it does not follow it, and may
+        fail."""
         return None
 
     def merge_environment_settings(self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
-        """Reach this address through the proxy that the network has for it."""
+        """Use the proxy that the network has for this address."""
         settings = super().merge_environment_settings(url, proxies, stream, verify, cert)
         settings["proxies"] = self.network.proxies(str(url))
         return settings
@@ -141,10 +143,10 @@ def session(network: Network | None = None) -> requests.Session:
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Let the calls of the block, body and all, take so long and no longer; they are made by this thread.
+    """Limit the total time of the calls of this thread in the block, including their bodies.
 
     Raises:
-        requests.Timeout: they took longer, however they ended then.
+        requests.Timeout: they took longer, however they ended.
     """
     limit = _CALL.limit = _Limit(seconds)
     try:
@@ -156,13 +158,13 @@ def within(seconds: float) -> Iterator[None]:
     finally:
         _CALL.limit = None
         limit.done()
-    if limit.is_over:  # what was cut off may look like a whole answer
+    if limit.is_over:  # a response that was cut off may look complete
         raise requests.Timeout(f"no answer within {seconds:g} seconds")
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """When several calls must be done, all together: ``seconds`` after it was set."""
+    """The deadline of several calls together: ``seconds`` after it was set."""
 
     seconds: float
     end: float
@@ -178,8 +180,8 @@ class Deadline:
 
 
 def was_refused(error: requests.ConnectionError) -> bool:
-    """Whether no connection came about: nobody listens there, or there is no such host."""
-    from urllib3.exceptions import NewConnectionError, ProxyError  # rarely asked
+    """Whether no connection could be made: nothing listens there, or there is no such host."""
+    from urllib3.exceptions import NewConnectionError, ProxyError  # rarely needed
 
     cause = error.args[0] if error.args else None
     reason = getattr(cause, "reason", cause)

@@ -1,1 +1,1 @@
-"""Where work is done: in this process, in others of this machine, or on the workers of a cluster."""
+"""Where work runs: in this process, in others of this machine, or on the workers of a cluster."""

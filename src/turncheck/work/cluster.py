@@ -1,8 +1,6 @@
-"""Tasks on the workers of a Dask cluster.
-
-A worker that is lost loses nothing: the scheduler gives its tasks, and what they share, to the others. Each task does
-the same wherever it runs, so that the results are the same. Whoever names a cluster trusts it: it runs what it is sent,
-and what comes back is read as it is.
+"""Tasks on the workers of a Dask cluster. If a worker is lost, nothing is: the scheduler gives its tasks, and what they
+share, to the others. Each task does the same wherever it runs, so that the results are the same. A cluster that is
+named is trusted: it runs what it is sent, and its results are unpickled.
 """
 
 from __future__ import annotations
@@ -30,20 +28,20 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS: Final = 10.0
 WORKERS_SECONDS: Final = 60.0
-"""How long the first worker is waited for."""
+"""How long to wait for the first worker."""
 NO_WORKERS_SECONDS: Final = 60.0
-"""How long a cluster may be without any worker: one that restarts is there again by then."""
+"""How long a cluster may have no worker: one that restarts is back by then."""
 _LOOK_SECONDS: Final = 1.0
 _TELL_SECONDS: Final = 5.0
 _UNDER_WAY: Final = 2
-"""Tasks for each worker: the next one is there when one is done."""
+"""Tasks queued per worker, so that the next one is ready when one is done."""
 _ONE_AT_A_TIME: Final = Lock()
 """A task limits the threads of libraries, for its whole process: two at once would undo each other's limits."""
 _SAME_VERSION: Final = "Install the same version of turncheck, of Python and of the libraries everywhere."
 
 
 class Cluster:
-    """The workers of one scheduler, as far as they are there."""
+    """The workers of one scheduler that are connected."""
 
     def __init__(self, client: Any, address: str, screen: Screen) -> None:
         self._client = client
@@ -67,7 +65,7 @@ class Cluster:
         kind: str = "task",
         worth_processes: bool = True,  # noqa: ARG002 - they are there
     ) -> Iterator[tuple[int, Result]]:
-        """Have the workers do the tasks; see :meth:`turncheck.work.workplace.Workplace.each`.
+        """Have the workers run the tasks; see :meth:`turncheck.work.workplace.Workplace.each`.
 
         Raises:
             EngineError: the scheduler or all workers are gone, a task ends each worker that it is given to, or a worker
@@ -104,7 +102,7 @@ class Cluster:
                     self._client.cancel(list(under_way), force=True)
 
     def look(self) -> None:
-        """See which workers there are, and say which have gone.
+        """Refresh the list of workers, and report those that have gone.
 
         Raises:
             EngineError: the scheduler is gone, or for some time there has been no worker.
@@ -191,7 +189,7 @@ def connected(address: str, screen: Screen) -> Iterator[Cluster]:
 
 
 def _ensure_workers(client: Any, address: str, screen: Screen) -> None:
-    """Wait for a first worker: one that was started with the scheduler takes its time to come."""
+    """Wait for a first worker: one that was started with the scheduler needs time to connect."""
     if not client.nthreads():
         screen.note(f"The cluster at {address} has no workers yet: waiting {WORKERS_SECONDS:g} seconds for one.")
     try:
@@ -217,7 +215,7 @@ def _ensure_versions(client: Any, address: str) -> None:
 
 
 _here = software
-"""What runs here, as it is held against what workers say."""
+"""The software that runs here, to be compared with that of the workers."""
 
 
 class _ForElsewhere(pickle.Pickler):
@@ -238,7 +236,7 @@ def _unpacked(content: bytes) -> Any:
 
 
 def _done(common: tuple[Callable[[Any, Any], Any], Any], versions: Mapping[str, str], item: Any) -> Any:
-    """Do a task, in the worker. One that came to the cluster after we did has not been looked at yet."""
+    """Run a task, in the worker. A worker that joined the cluster later has not been checked yet."""
     if versions != software():
         raise EngineError(
             "a worker that came to the cluster later has another version than what runs here", remedy=_SAME_VERSION
@@ -256,7 +254,7 @@ def _gone(address: str) -> EngineError:
 
 @contextmanager
 def _in_words(address: str) -> Iterator[None]:
-    """Say in words what Dask raises.
+    """Translate what Dask raises.
 
     Raises:
         EngineError: the cluster can do no more.

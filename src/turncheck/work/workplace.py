@@ -1,7 +1,7 @@
-"""The one door to where tasks are done. What comes out does not depend on it.
+"""Where tasks run, behind one interface. The results do not depend on it.
 
-A task is a function of a module; it is given what all tasks of a call share, and an item of its own. All three go to
-other processes, and what it returns comes back.
+A task is a function of a module; it is given what all tasks of a call share, and an item of its own. All three are sent
+to other processes, and the result is sent back.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _BATCHES_PER_WORKER: Final = 4
-"""So that a slow one, or one that is lost, holds up little."""
+"""Small, so that a slow or lost batch delays little."""
 _MOST_IN_A_BATCH: Final = 500
 
 
@@ -32,7 +32,7 @@ class Workplace(Protocol):
 
     @property
     def size(self) -> int:
-        """How many other machines' workers do tasks at the same time; 0 where none but this machine does."""
+        """How many workers of other machines run tasks at the same time; 0 if only this machine does."""
 
     def each(
         self,
@@ -44,18 +44,18 @@ class Workplace(Protocol):
         kind: str = "task",
         worth_processes: bool = True,
     ) -> Iterator[tuple[int, Result]]:
-        """Yield what became of each item, with its number, as the results come: not in order.
+        """Yield the result of each item, with its index, as results arrive: not in order.
 
         Args:
-            task: what is done.
+            task: what is run.
             shared: given to all tasks; sent once to each process.
-            items: taken one after the other, not long before a task begins.
+            items: consumed one by one, shortly before a task begins.
             total: how many there are at most.
-            kind: what one is called where progress is shown.
+            kind: what one is called in the progress display.
             worth_processes: whether the tasks take longer than starting a process.
 
         Raises:
-            EngineError: the cluster can do no more.
+            EngineError: the cluster is gone.
         """
 
 
@@ -67,7 +67,7 @@ class Local:
 
     @property
     def size(self) -> int:
-        """Nobody but this machine."""
+        """No other machines."""
         return 0
 
     def each(
@@ -80,7 +80,7 @@ class Local:
         kind: str = "task",  # noqa: ARG002 - whoever asks counts
         worth_processes: bool = True,
     ) -> Iterator[tuple[int, Result]]:
-        """Do the tasks; see :meth:`Workplace.each`."""
+        """Run the tasks; see :meth:`Workplace.each`."""
         workers = min(self.workers or (processors() if worth_processes else 1), total)
         if workers <= 1:
             for number, item in enumerate(items):
@@ -100,7 +100,7 @@ HERE: Final = Local()
 
 
 def batches(items: Sequence[Item], work: Workplace) -> list[Sequence[Item]]:
-    """Divide items that take little time each into parts that are worth sending."""
+    """Group items that take little time each into batches that are worth sending."""
     size = min(_MOST_IN_A_BATCH, ceil(len(items) / (_BATCHES_PER_WORKER * max(1, work.size)))) or 1
     return [items[start : start + size] for start in range(0, len(items), size)]
 

@@ -1,4 +1,4 @@
-"""What is wrong in a YAML file, said so that it can be mended: each fault with its place and what usually helps."""
+"""What is wrong in a YAML file, said so that it can be fixed: each fault with its place and what usually helps."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def fault_at(code: str, message: str, source: YamlSource, offset: int, hint: str
 
 
 def describe_syntax_error(source: YamlSource, error: yaml.YAMLError) -> Finding:
-    """Say what the parser stumbled over, where, and what usually mends it."""
+    """Say what the parser could not read, where, and what usually fixes it."""
     if isinstance(error, yaml.MarkedYAMLError) and (error.problem_mark or error.context_mark):
         mark = error.problem_mark or error.context_mark
         offset, problem = min(offset_of(mark), len(source.text)), error.problem or "this is not expected here"

@@ -1,7 +1,7 @@
-"""JSON with the position of every key and value, which are only looked for when somebody asks.
+"""JSON with the position of every key and value, which is only computed on request.
 
-Python's own parser reads the file, and finds a place by passing over what lies before it. So a file of 20 MB is read in
-half a second, where a parser that keeps all places takes half a minute.
+Python's own parser reads the file, and finds a place by skipping what precedes it. A file of 20 MB is read in half a
+second, while a parser that keeps all places takes half a minute.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _BLANK: Final = re.compile(r"[ \t\n\r]*")
 _ESCAPE: Final = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.", re.DOTALL
 )
-"""What one character is written as, where it is not itself: two surrogates make one."""
+"""How one character may be escaped: two surrogates make one character."""
 _HALF: Final = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 _WORTH_KEEPING: Final = 10_000
-"""Of an object or list of so many characters the places of its members are kept."""
+"""The places of the members of an object or list of this many characters are kept."""
 _DECODER: Final = json.JSONDecoder()
 
 
 class JsonError(ValueError):
-    """A text that is not JSON: ``what`` is wrong, and where (``offset`` in the text)."""
+    """A text is not JSON: ``what`` is wrong, and where (``offset`` in the text)."""
 
     def __init__(self, what: str, offset: int) -> None:
         super().__init__(what)
@@ -43,9 +43,8 @@ class JsonError(ValueError):
 class JsonFile:
     """A JSON file: ``data`` as Python has it, and where its parts are.
 
-    A path names a part by keys and indices: ``("sentences", 3, "sentence")``. Of a key that an object has twice the
-    last one counts, as in :mod:`json`. A place that is asked for by a path which leads nowhere is that of the last part
-    on the way.
+    A path names a part by keys and indices: ``("sentences", 3, "sentence")``. If an object has a key twice, the last
+    one counts, as in :mod:`json`. The place of a path that does not exist is that of its last existing part.
     """
 
     __slots__ = ("_known", "_text", "data", "source")
@@ -69,11 +68,11 @@ class JsonFile:
             raise JsonError("a number is too long", 0) from None
 
     def location(self, *path: Step) -> Location:
-        """Return where the value begins; of a string that is its first character, behind the quote."""
+        """Return where the value begins; of a string that is its first character, after the quote."""
         return self.source.location(self._shown(self._offset(path)))
 
     def key_location(self, *path: Step) -> Location:
-        """Return where the key that the path ends with begins, behind its quote; of an index the value."""
+        """Return where the key that the path ends with begins, after its quote; of an index the value."""
         keys = self._members(self._offset(path[:-1]))[1] if path else {}
         at = keys.get(path[-1]) if path else None
         return self.location(*path) if at is None else self.source.location(self._shown(at))
@@ -132,7 +131,7 @@ def _behind_blanks(text: str, offset: int) -> int:
 
 
 def _whole_characters(text: str) -> str:
-    """Write U+FFFD for halves of characters (surrogates without their other half), which no output could hold."""
+    """Replace lone surrogates by U+FFFD: no output could hold them."""
     return _ESCAPE.sub(_whole, text) if _HALF.search(text) else text
 
 

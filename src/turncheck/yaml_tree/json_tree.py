@@ -1,11 +1,10 @@
-"""JSON files as the tree of :mod:`turncheck.yaml_tree.tree`, with every fault of a file named, not the first alone.
+"""JSON files as the tree of :mod:`turncheck.yaml_tree.tree`, with every fault of a file named, not only the first.
 
-``parse_json(source)`` gives a :class:`JsonDocument`: ``root`` and ``faults``. Faults that people make are read over, so
-that what follows is looked at too: typographic quotes, a comma after the last entry, one that is missing, a list that
-is not closed, control characters in strings. At any other the reading ends.
-
-This is for files that people write, and edit by hand. A machine's large ones, of which a few places are asked for, are
-read by :mod:`turncheck.yaml_tree.json_places`, at the speed of Python's own parser.
+``parse_json(source)`` gives a :class:`JsonDocument`: ``root`` and ``faults``. The parser recovers from typical
+mistakes, so that what follows is checked too: typographic quotes, a comma after the last entry, one that is missing, a
+list that is not closed, control characters in strings. It stops at any other. This is for files that people write and
+edit by hand. Large generated files, of which only a few places are needed, are read by
+:mod:`turncheck.yaml_tree.json_places`, at the speed of Python's own parser.
 
 The grammar is that of Python's ``json``: RFC 8259, and ``NaN`` and ``Infinity`` as numbers.
 """
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from turncheck.yaml_tree.source import Source
 
 MAX_FAULTS: Final = 50
-"""After so many faults nothing more is looked at."""
+"""Parsing stops after this many faults."""
 
 TYPOGRAPHIC_QUOTES: Final = "“”„‟‘’‚‛«»＂"
 """What word processors and web pages make of straight quotes."""
@@ -67,7 +66,7 @@ class JsonFault:
 
 @dataclass(frozen=True, slots=True)
 class JsonDocument:
-    """A parsed file. ``root``: with faults, what could be made of it; ``None`` where the reading had to end."""
+    """A parsed file. ``root``: if there are faults, what could be recovered; ``None`` if parsing had to stop."""
 
     source: Source
     root: YamlNode | None
@@ -75,7 +74,7 @@ class JsonDocument:
 
 
 def parse_json(source: Source) -> JsonDocument:
-    """Parse a file. Of keys that appear twice the first one counts, and a fault says so."""
+    """Parse a file. If a key appears twice, the first one counts, and a fault reports it."""
     reader = _Reader(source)
     try:
         reader.read()
@@ -85,7 +84,7 @@ def parse_json(source: Source) -> JsonDocument:
 
 
 class _ReadingEndsError(Exception):
-    """Nothing more can be read."""
+    """Parsing cannot continue."""
 
 
 @dataclass(slots=True)
@@ -102,7 +101,7 @@ class _Open:
 
 
 class _Reader:
-    """Reads without recursion, so that no nesting can exhaust the stack; ``_wants``: what has to come next."""
+    """Parses without recursion, so that no nesting can exhaust the stack; ``_wants``: what is expected next."""
 
     def __init__(self, source: Source) -> None:
         self.source = source

@@ -27,8 +27,8 @@ _STRIPPED: Final = "\n\r "
 class ScalarLines:
     """Says where the lines of a scalar are, as Rasa splits a block of examples (``str.splitlines``).
 
-    Exact in literal blocks (``|``). In the other styles it follows the characters that are not white space, which none
-    of them changes.
+    Exact in literal blocks (``|``). In the other styles it follows the characters other than white space, which no
+    style changes.
     """
 
     __slots__ = ("_first_line", "_offsets", "_scalar")
@@ -39,7 +39,7 @@ class ScalarLines:
         self._offsets: list[int] | None = None
 
     def locate(self, index: int) -> Location:
-        """Return where the sentence on the line with this index (from 0) begins, behind its dash."""
+        """Return where the sentence on the line with this index (from 0) begins, after its dash."""
         if self._first_line is None and self._offsets is None:
             if _is_plain_literal(self._scalar):
                 self._first_line = _header_line(self._scalar) + 1
@@ -100,7 +100,7 @@ def _header_line(scalar: YamlScalar) -> int:
 
 
 def _sentence_start(line: str) -> int:
-    """Return the index of the first character behind the dash; where there is none, that of the dash."""
+    """Return the index of the first character after the dash; where there is none, that of the dash."""
     dash = len(line) - len(line.lstrip(" "))
     if line[dash : dash + 1] != "-":
         return dash
@@ -120,7 +120,7 @@ def _sentence_offsets(scalar: YamlScalar) -> list[int]:
 
 
 def _content_start(scalar: YamlScalar) -> int:
-    """Return where the value begins: behind anchor and tag, the quote, or the line of the block's header."""
+    """Return where the value begins: after anchor and tag, the quote, or the line of the block's header."""
     text = scalar.source.text
     properties = _PROPERTIES.match(text, scalar.start)
     start = properties.end() if properties else scalar.start

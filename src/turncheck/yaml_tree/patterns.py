@@ -1,7 +1,7 @@
-"""Regular expressions that tests search for: read as Python's :mod:`re` does, searched for within a time.
+"""Regular expressions that tests search for: parsed as Python's :mod:`re` does, searched for within a time limit.
 
-The search is that of the module ``regex``, which knows Python's patterns and can be ended, as :mod:`re` cannot: on a
-pull request patterns are written by somebody else, and some take longer than the universe lasts.
+The search is done by the package ``regex``, which supports Python's patterns and a timeout, unlike :mod:`re`: on a pull
+request patterns are written by anyone, and some would run practically for ever.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any, Final
 
 SEARCH_SECONDS: Final = 1.0
-"""How long a pattern may be searched for in one text; honest ones take microseconds."""
+"""How long a pattern may be searched for in one text; ordinary ones take microseconds."""
 MAX_SIZE: Final = 100_000
-"""Parts of a pattern, its repetitions written out, as ``regex`` does it."""
+"""Maximum number of parts of a pattern with its repetitions expanded, as ``regex`` does."""
 _REPEATS: Final = frozenset({opcodes.MAX_REPEAT, opcodes.MIN_REPEAT, opcodes.POSSESSIVE_REPEAT})
 
 
 class EndlessSearchError(Exception):
-    """A pattern was searched for as long as is allowed, without a result."""
+    """The search for a pattern exceeded the time limit."""
 
 
 def pattern_problem(pattern: str) -> str | None:
-    """Return why a pattern cannot be searched for, or ``None``."""
+    """Return why a pattern cannot be used, or ``None``."""
     import regex  # only where there are patterns
 
     try:
@@ -43,7 +43,7 @@ def is_found(pattern: str, text: str) -> bool:
     """Whether the text holds the pattern; as it is, or as a regular expression.
 
     Raises:
-        EndlessSearchError: that could not be said in :data:`SEARCH_SECONDS`.
+        EndlessSearchError: the search took longer than :data:`SEARCH_SECONDS`.
     """
     if pattern in text:
         return True

@@ -2,7 +2,7 @@
 
 PyYAML knows YAML 1.1 only, where ``yes``, ``off`` or ``12:30`` are not strings. Rasa reads with ruamel.yaml set to
 version 1.2; so the words and number formats here are those that ruamel.yaml accepts, with two exceptions in which it
-keeps habits of YAML 1.1: dates and numbers with underscores (``1_000``) are texts here, as the YAML 1.2 specification
+keeps habits of YAML 1.1: dates and numbers with underscores (``1_000``) are strings here, as the YAML 1.2 specification
 (chapter 10.3) has them.
 """
 
@@ -17,7 +17,7 @@ _WORDS: Final[dict[str, Scalar]] = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 _INT: Final = re.compile(r"[-+]?(?:0b[01]+|0o?[0-7]+|[0-9]+|0x[0-9a-fA-F]+)")
-# Without a digit before the point an exponent must carry its sign: `.5e3` is a text, `.5e+3` is 500.0.
+# Without a digit before the point an exponent must carry its sign: `.5e3` is a string, `.5e+3` is 500.0.
 _FLOAT: Final = re.compile(
     r"[-+]?(?:[0-9]+\.[0-9]*(?:[eE][-+]?[0-9]+)?|[0-9]+[eE][-+]?[0-9]+|\.[0-9]+(?:[eE][-+][0-9]+)?)"
 )
@@ -26,7 +26,7 @@ _BASES: Final = {"0b": 2, "0o": 8, "0x": 16}
 _NUMBER_START: Final = frozenset("-+.0123456789")
 
 MAX_DIGITS: Final = 4000
-"""A longer run of digits stays text: Python refuses to convert more than 4300, and nobody means a number by it."""
+"""A longer run of digits stays a string: Python refuses to convert more than 4300, and nobody means a number by it."""
 
 
 def resolve_plain(text: str) -> Scalar:

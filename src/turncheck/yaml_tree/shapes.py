@@ -1,4 +1,5 @@
-"""Shapes that YAML files must have: held against nodes with their places, and written down as JSON Schema.
+"""Shapes that YAML files must have: nodes with positions are validated against them, and they are written as JSON
+Schema.
 
 A shape is what both say: :func:`read` gives plain data and a fault for every place that has another shape,
 :func:`json_schema` the same rules for editors.
@@ -33,10 +34,11 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text, as it is in the file: ``yes``, ``12`` and ``1.50`` are texts here.
+    """A string, as it is in the file: ``yes``, ``12`` and ``1.50`` are strings here.
 
     ``is_pattern``: it is searched for as Python's :mod:`re` does, and has to compile; ``one_of``: all that it may be.
-    ``is_typed``: numbers and truth values are none, since somebody else reads it; ``or_nothing``: it may be left empty.
+    ``is_typed``: numbers and truth values are refused, since another program reads it; ``or_nothing``: it may be left
+    empty.
     """
 
     may_be_empty: bool = True
@@ -92,7 +94,8 @@ class ListOf:
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
-    """A map from names of one's own to items. ``single``: it has one name; ``or_nothing``: it may be left empty."""
+    """A mapping from freely chosen names to items. ``single``: it has one name; ``or_nothing``: it may be left
+    empty."""
 
     item: Shape
     single: bool = False
@@ -112,10 +115,10 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A map with these keys. ``what`` names it: "a test case".
+    """A mapping with these keys. ``what`` names it: "a test case".
 
-    ``marker``: the key by which it is known among others; ``others`` are keys that such others have; ``single``: it has
-    one of the keys alone; ``is_open``: further keys are nobody's business here.
+    ``marker``: the key by which it is known among others; ``others`` are keys of the other kinds; ``single``: it has
+    exactly one of the keys; ``is_open``: further keys are not checked.
     """
 
     what: str
@@ -138,7 +141,7 @@ class Either:
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """A map that is one of several kinds; the text under the key ``tag`` says which. ``name``: "an event"."""
+    """A mapping of one of several kinds; the string under the key ``tag`` says which. ``name``: "an event"."""
 
     name: str
     tag: str
@@ -153,7 +156,7 @@ Shape = Text | Truth | Share | Number | Anything | ListOf | MapOf | Record | Eit
 
 
 def read(node: YamlNode, shape: Shape, faults: list[Fault], label: str = "") -> Any:
-    """Return the node as plain data of this shape; what is not so is added to ``faults``, and is ``None`` there.
+    """Return the node as plain data of this shape; what does not fit is added to ``faults`` and becomes ``None``.
 
     ``label`` names the node in messages, such as ``'steps'``.
     """
@@ -282,14 +285,14 @@ def _is_kind(node: YamlNode, shape: Shape) -> bool:  # noqa: PLR0911 - one branc
 
 
 def text_of(node: YamlNode | None) -> str:
-    """Return a scalar's text as it is in the file; of anything else and of nothing, no text."""
+    """Return a scalar's text as it is in the file, ``None`` for anything else."""
     if not isinstance(node, YamlScalar) or node.value is None:
         return ""
     return node.value if isinstance(node.value, str) else node.source.text[node.start : node.end]
 
 
 def is_nothing(node: YamlNode) -> bool:
-    """Whether nothing is there (``null``)."""
+    """Whether the value is ``null``."""
     return isinstance(node, YamlScalar) and node.value is None
 
 
@@ -306,7 +309,7 @@ def _guess(name: str, allowed: tuple[str, ...]) -> str:
 
 
 def _quoted(node: YamlNode, shape: Shape) -> str:
-    """Say how a number or truth value becomes a text, where a text is needed."""
+    """Say how to write a number or truth value as a string, if a string is needed."""
     if isinstance(shape, Text) and isinstance(node, YamlScalar) and not is_nothing(node):
         return f'In quotes it is one: "{text_of(node)}".'
     return ""
@@ -334,7 +337,7 @@ def _capital(text: str) -> str:
 
 
 def json_schema(shape: Shape) -> Json:  # noqa: PLR0911 - one branch per shape, flat
-    """Return the shape as JSON Schema (draft 2020-12). That a pattern compiles is the one thing it cannot say."""
+    """Return the shape as JSON Schema (draft 2020-12). It cannot express that a pattern must compile."""
     match shape:
         case Text() if shape.one_of:
             return {"enum": list(shape.one_of)}

@@ -22,7 +22,7 @@ class EscapeError(ValueError):
         self.offset = offset
 
     def finding(self, source: "Source") -> Finding:
-        """Return what is wrong with the file."""
+        """Return this error as a finding."""
         return Finding(
             "yaml-syntax",
             "error",
@@ -63,7 +63,7 @@ class Source:
 
     @property
     def has_escapes(self) -> bool:
-        """Whether ``text`` differs from the file's."""
+        """Whether ``text`` differs from the file's text."""
         return bool(self._escapes)
 
     def line(self, number: int) -> str:
@@ -73,7 +73,7 @@ class Source:
         return self._file_text[starts[number - 1] : end].rstrip("\r\n")
 
     def location(self, offset: int) -> Location:
-        """Say where the character at ``offset`` of ``text`` is."""
+        """Return the location of the character at ``offset`` of ``text``."""
         offset = self._in_file(offset)
         if self._line_starts is None and offset < _NEAR:  # the first keys of a file: not worth a look at all its lines
             starts = [0, *(match.end() for match in _LINE_BREAK.finditer(self._file_text, 0, offset))]
@@ -106,13 +106,13 @@ class YamlSource(Source):
 
     @classmethod
     def of(cls, source: Source) -> "YamlSource":
-        """Take the text of a file that was read without asking what it is; raises :class:`EscapeError`."""
+        """Take the text of a file that was read regardless of its type; raises :class:`EscapeError`."""
         mark = source.has_byte_order_mark
         return cls(source.path, source.file_text, has_byte_order_mark=mark)
 
 
 def _decode_escapes(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Decode ``\\u`` escapes; return the text and pairs (offset behind an escape, how far the file is ahead there)."""
+    """Decode ``\\u`` escapes; return the text and pairs (offset after an escape, how far the file is ahead there)."""
     parts: list[str] = []
     shifts: list[tuple[int, int]] = []
     done = length = 0
@@ -132,7 +132,7 @@ def _decode_escapes(text: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _character(text: str, match: re.Match[str], start: int) -> tuple[str, int]:
-    """Return the character of the escape at ``start`` and where it ends; two surrogates make one character."""
+    """Return the character escaped at ``start`` and where the escape ends; two surrogates make one character."""
     if len(match[2]) == _HEX_START:
         raise EscapeError(start)
     code = int(match[2][1:], 16)

@@ -1,6 +1,6 @@
 """YAML files as a tree in which every key and value knows where it is.
 
-``parse_yaml(source)`` gives a :class:`YamlDocument`: ``root`` (a node, ``None`` where the file could not be parsed) and
+``parse_yaml(source)`` gives a :class:`YamlDocument`: ``root`` (a node, ``None`` if the file could not be parsed) and
 ``findings``. Nodes:
 
 - :class:`YamlScalar`: ``value`` (text, int, float, bool, ``None``), ``style`` (``""``: plain, else its sign) and
@@ -38,9 +38,9 @@ MAX_NODES: Final = 2_000_000
 
 MAX_DUPLICATES: Final = 200
 _SHORT: Final = 64
-"""Up to how many characters a text is likely to occur again: then all its nodes share one."""
+"""Strings up to this length are likely to occur again: then all their nodes share one."""
 _FEW: Final = 8
-"""Of more keys than these the dictionary is kept once it was asked for."""
+"""A mapping with more keys keeps its dictionary once it was computed."""
 
 _TAG_PREFIX: Final = "tag:yaml.org,2002:"
 
@@ -63,7 +63,7 @@ class YamlNode:
         raise NotImplementedError
 
     def at(self, *path: Any) -> YamlNode | None:
-        """Return the node below this one by keys and indices, ``None`` where there is none."""
+        """Return the node at this path of keys and indices, ``None`` if there is none."""
         node: YamlNode | None = self
         for step in path:
             if isinstance(node, YamlMapping):
@@ -77,7 +77,7 @@ class YamlNode:
 
 @dataclass(slots=True, eq=False)
 class YamlScalar(YamlNode):
-    """A text, number, truth value or nothing; ``length`` is that of its source, quotes and all."""
+    """A string, number, truth value or null; ``length`` is that of its source, including quotes."""
 
     length: int
     value: str | int | float | bool | None
@@ -109,7 +109,7 @@ class YamlSequence(YamlNode):
 
 @dataclass(slots=True, eq=False)
 class YamlMapping(YamlNode):
-    """A dictionary; where a key stands twice the first one counts (and a finding says so)."""
+    """A dictionary; if a key appears twice, the first one counts (and a finding reports it)."""
 
     items: dict[Any, YamlNode] = field(default_factory=dict)
     key_nodes: tuple[YamlNode, ...] = ()
@@ -132,7 +132,7 @@ class YamlMapping(YamlNode):
         return keys
 
     def key_location(self, key: Any) -> Location:
-        """Where this key is; raises ``KeyError`` for a key that is not there."""
+        """Where this key is; raises ``KeyError`` if it is missing."""
         return self.keys[key].location
 
 
@@ -166,7 +166,7 @@ def parse_yaml(source: YamlSource) -> YamlDocument:
 
 
 def _tab_between_tokens(source: YamlSource, root: YamlNode) -> Finding | None:
-    """Return the finding that a tab is where only spaces may be: LibYAML lets it pass, Rasa's parser does not.
+    """Return the finding about a tab where only spaces are allowed: LibYAML accepts it, Rasa's parser does not.
 
     PyYAML's own scanner is as strict as Rasa's (ruamel.yaml is descended from it). It is slow, so it is asked only
     about files that have a tab outside of block scalars, where tabs are text.

@@ -1,4 +1,4 @@
-"""Unquoted values that Rasa reads as something else than the text which the reader takes them for.
+"""Unquoted values that Rasa does not read as the strings that our reader takes them for.
 
 Rasa 3.6 reads YAML 1.2 with ruamel.yaml, which keeps dates, ``=`` and underscores in numbers from YAML 1.1, and takes
 ``${…}`` for an environment variable.
@@ -28,7 +28,7 @@ _NUMBER: Final = re.compile(
     r"|[0-9][0-9_]*\.[0-9_]*(?:[eE][-+]?[0-9]+)?|[0-9][0-9_]*[eE][-+]?[0-9]+|\.[0-9_]+(?:[eE][-+][0-9]+)?)"
 )
 _SIGNS: Final = frozenset({"=", "<<"})
-"""As values they mean something in YAML 1.1."""
+"""Values with a meaning of their own in YAML 1.1."""
 _NUMBER_START: Final = frozenset("-+.0123456789")
 
 
@@ -41,7 +41,7 @@ class UnreadableValue(NamedTuple):
 
 
 def rasas_reading(node: YamlNode) -> Reading | None:
-    """What Rasa takes a value for that is a text here, ``None`` where it is a text for Rasa too."""
+    """How Rasa reads a value that is a string here; ``None`` if it is a string for Rasa too."""
     if not isinstance(node, YamlScalar) or node.style or node.is_tagged or not isinstance(node.value, str):
         return None
     text = node.value
@@ -58,7 +58,7 @@ def rasas_reading(node: YamlNode) -> Reading | None:
 
 
 def unreadable_values(root: YamlNode) -> Iterator[UnreadableValue]:
-    """Values anywhere in a file that Rasa cannot read: variables that are not set, dates that are none."""
+    """All values of a file that Rasa cannot read: variables that are not set, invalid dates."""
     if not _may_hold_some(root.source.text):
         return
     for node, is_key in _scalars(root):

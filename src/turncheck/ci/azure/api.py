@@ -35,7 +35,7 @@ _RESOLVED: Final = "fixed"
 
 
 class _Answer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Base of all answers; what is not named is passed over."""
+    """Base of all answers; what is not named is ignored."""
 
 
 class _Identity(_Answer, frozen=True, kw_only=True):

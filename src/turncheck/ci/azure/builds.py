@@ -31,7 +31,7 @@ _REASONS: Final = frozenset({"individualCI", "batchedCI", "schedule", "manual", 
 
 
 class _Answer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Base of all answers; what is not named is passed over."""
+    """Base of all answers; what is not named is ignored."""
 
 
 class _Build(_Answer, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class BranchBuilds:
     Args:
         client: asks the API.
         project: the path of the project that the pipeline is in.
-        repository: the path of the repository, where it lies here.
+        repository: the path of the repository, where it is here.
         pipeline: its number.
         artifact_name: what the artifacts' names begin with.
         own_build: only those before this one count.

@@ -111,7 +111,7 @@ class Azure(JobHost):
 
     @cached_property
     def _repository(self) -> AzureRepository | None:
-        """The repository of the pull request, where it lies here; GitHub's are built here, too."""
+        """The repository of the pull request, where it is here; GitHub's are built here, too."""
         repository = self.variables.text("BUILD_REPOSITORY_ID", "BUILD_REPOSITORY_NAME")
         if self._client is None or not self._project or not repository or self.pages is None:
             return None
@@ -151,7 +151,7 @@ class Azure(JobHost):
         return {}
 
     def earlier_reports(self, artifact_name: str, root: str) -> Reports | None:
-        """Return what builds of this pipeline left, whose repository may lie elsewhere."""
+        """Return what builds of this pipeline left, whose repository may be elsewhere."""
         given = self.variables
         pipeline = given.number("SYSTEM_DEFINITIONID")
         if self._client is None or not self._project or pipeline is None:

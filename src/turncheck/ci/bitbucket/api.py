@@ -42,7 +42,7 @@ _SEVERITIES: Final[Mapping[Level, str]] = {"error": "HIGH", "warning": "MEDIUM",
 
 
 class _Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all answers; what is not named is passed over."""
+    """Base of all answers; what is not named is ignored."""
 
 
 class _User(_Answer, frozen=True, kw_only=True):

@@ -103,7 +103,7 @@ class Commit(_Answer, frozen=True, kw_only=True):
 
 
 class Difference(_Answer, frozen=True, kw_only=True):
-    """Two commits held against each other."""
+    """Two commits compared with each other."""
 
     status: str
     merge_base_commit: Commit

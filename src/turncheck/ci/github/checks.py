@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NEEDS: Final = "checks: write"
 BATCH: Final = 50
-"""GitHub takes so many annotations a request; each further one appends."""
+"""GitHub takes this many annotations a request; each further one appends."""
 MOST: Final = 1000
 _LONGEST_TEXT: Final = 65_000
 _LONGEST_MESSAGE: Final = 60_000

@@ -28,7 +28,7 @@ NO_COMMIT: Final = "0" * 40
 
 @dataclass(frozen=True, slots=True)
 class PullRequest:
-    """The pull request of the event. ``fork``: its head lies in another repository, so the token can only read."""
+    """The pull request of the event. ``fork``: its head is in another repository, so the token can only read."""
 
     number: int
     head_sha: str

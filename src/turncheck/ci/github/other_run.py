@@ -60,7 +60,7 @@ def read_run(
 def _stored(
     client: GitHubClient, repository: str, run: WorkflowRun, artifact_name: str, say: Callable[[str], object]
 ) -> Iterator[tuple[StoredReport, int]]:
-    """Yield the run's reports, of its own commit alone, and the artifacts they lie in."""
+    """Yield the run's reports, of its own commit alone, and the artifacts they are in."""
     for artifact in artifacts_of_run(client, repository, run.id):
         if artifact.expired or not is_ours(artifact.name, artifact_name):
             continue

@@ -26,7 +26,7 @@ _NEEDS: Final = "the scope `api` and the role Reporter or higher"
 
 
 class _Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all answers; what is not named is passed over."""
+    """Base of all answers; what is not named is ignored."""
 
 
 class _User(_Answer, frozen=True, kw_only=True):

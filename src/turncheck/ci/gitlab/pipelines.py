@@ -27,11 +27,11 @@ _NEEDS: Final = "the scope `read_api`"
 _OF_BRANCHES: Final = frozenset({"push", "web", "webide", "schedule", "api", "trigger", "pipeline", "chat"})
 _ENDED: Final = ("success", "failed")
 _ONE_OF_SEVERAL: Final = re.compile(r" \d+/\d+\Z|: \[.*\]\Z", re.DOTALL)
-"""What GitLab puts behind the names of jobs of ``parallel``."""
+"""What GitLab puts after the names of jobs of ``parallel``."""
 
 
 class _Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all answers; what is not named is passed over."""
+    """Base of all answers; what is not named is ignored."""
 
 
 class _Pipeline(_Answer, frozen=True, kw_only=True):

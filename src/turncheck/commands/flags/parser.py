@@ -28,7 +28,7 @@ _SENTENCES: Final = (
 class Parser(argparse.ArgumentParser):
     """An argument parser that takes no abbreviations, says what was meant, and shows coloured help on a terminal.
 
-    A command's own words may be behind a flag that takes several values (see
+    A command's own words may be after a flag that takes several values (see
     :mod:`turncheck.commands.flags.word_order`).
     """
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Screen
 
 _MOST_SHOWN = 80
-"""So many characters of a wrong value are shown."""
+"""This many characters of a wrong value are shown."""
 
 Group = argparse._ArgumentGroup | argparse.ArgumentParser  # noqa: SLF001 - argparse names its groups nowhere else
 
@@ -117,7 +117,7 @@ def _is_within(number: int, least: int | None, most: int | None) -> bool:
 
 
 def add_project(group: Group) -> None:
-    """Add where the assistant lies."""
+    """Add where the assistant is."""
     group.add_argument(
         "--project",
         action=ProjectAction,

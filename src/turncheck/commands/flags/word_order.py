@@ -1,8 +1,8 @@
-"""A command's own words (its project, its kind) that are behind a flag which takes several values.
+"""A command's own words (its project, its kind) that are after a flag which takes several values.
 
 Rasa's flags take several values in one go (``--config a b``), so argparse gives such a flag every word up to the next
-flag: of ``run --fail-on errors bots/x`` the project, too. Here the last of these words are told apart by what they can
-be. Where a word can be both, nothing is guessed.
+flag: of ``run --fail-on errors bots/x`` the project, too. Here the last of these words are distinguished by what they
+can be. Where a word can be both, nothing is guessed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class _Walked:
-    """Arguments by what they are: the places of words that are nobody's, runs of words behind a flag, flags named."""
+    """Arguments by what they are: the places of words that are nobody's, runs of words after a flag, flags named."""
 
     loose: list[int]
     runs: list[_Run]
@@ -98,13 +98,13 @@ def own_words_first(
 
 
 def looks_like_project(word: str) -> bool:
-    """Tell whether a word names a folder with an assistant's files."""
+    """Return whether a word names a folder with an assistant's files."""
     folder = Path(word)
     return folder.is_dir() and any((folder / name).exists() for name in _PROJECT_FILES)
 
 
 def holds_test_cases(word: str) -> bool:
-    """Tell whether a word names a file of end-to-end test cases, or one case of it."""
+    """Return whether a word names a file of end-to-end test cases, or one case of it."""
     file, colons, _ = word.partition("::")
     path = Path(file)
     if colons or not path.is_file():
@@ -152,13 +152,13 @@ def _place_of_kind(kinds: argparse.Action, runs: list[_Run]) -> int | None:
 
 
 def _own_words(positionals: list[argparse.Action], walked: _Walked, recognise: Mapping[str, Recognise]) -> set[int]:
-    """The places of the words behind flags that are the command's own."""
+    """The places of the words after flags that are the command's own."""
     wanted = positionals[len(walked.loose) :]
     if positionals[-1].nargs == "*":
         wanted = [positionals[-1]] * sum(run.spare for run in walked.runs)
     if "project" in walked.named and wanted and wanted[0].metavar == PROJECT:
         wanted = []
-    # Behind a flag nobody looks for a further project where one is named already, but for a word the flag cannot take.
+    # After a flag nobody looks for a further project where one is named already, but for a word the flag cannot take.
     settled = bool(walked.loose) and positionals[-1].metavar == PROJECT
     moved: set[int] = set()
     for run in walked.runs:
@@ -193,7 +193,7 @@ def _both(flag: str, positional: argparse.Action, word: str) -> str:
 
 
 def _can_be_value(flag: argparse.Action, word: str) -> bool:
-    """Tell whether a flag could take this word."""
+    """Return whether a flag could take this word."""
     if flag.dest == "vectors":  # a folder that is read
         return Path(word).is_dir()
     if flag.nargs == "?":  # the name of something to write, which is not there yet

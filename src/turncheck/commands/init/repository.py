@@ -48,7 +48,7 @@ class Repository:
 
 
 def look_at(folder: Path, host: str | None = None) -> Repository:
-    """Look at a folder and the repository that it lies in.
+    """Look at a folder and the repository that it is in.
 
     Raises:
         UserError: there is no assistant in it or below it.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FORMAT: Final = "turncheck/model/v6"
-"""Counted up whenever members change: what an older build wrote is told apart by it."""
+"""Incremented whenever the members change, so that models of older builds are recognised."""
 _MANIFEST: Final = "manifest.json"
 _MAX_BYTES: Final = 4 << 30
 """More than any model has: an archive that unpacks to more is refused."""

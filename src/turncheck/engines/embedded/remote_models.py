@@ -27,7 +27,7 @@ BUCKET_VARIABLE: Final = "BUCKET_NAME"
 
 
 def fetch_model(storage: str, name: str | None, environment: Mapping[str, str], into: Path) -> Path:
-    """Return the model ``name`` of the storage as a file, fetched into the folder ``into`` where it lies elsewhere.
+    """Return the model ``name`` of the storage as a file, fetched into the folder ``into`` where it is elsewhere.
 
     ``storage``: a folder (whose newest model counts without a name), ``http://…`` or ``https://…`` (the name is put
     behind it), ``s3://bucket/prefix``, or ``aws`` (the bucket of ``BUCKET_NAME``, as Rasa's).

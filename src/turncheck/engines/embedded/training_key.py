@@ -48,7 +48,7 @@ def training_key(kind: str, inputs: Project, **more: Any) -> str | None:
     """
     if kind != "policies" and not _is_self_contained(inputs):
         return None
-    # Where the folder lies decides nothing, since no component reads files.
+    # Where the folder is decides nothing, since no component reads files.
     try:
         return digest_of((kind, replace(inputs, root=_NOWHERE), more, surroundings()), places={})
     except (NoDigestError, RecursionError):

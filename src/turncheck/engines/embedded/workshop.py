@@ -76,7 +76,7 @@ class TrainedProject:
         return EmbeddedEngine(EngineInfo(name="embedded", version=""), assistant, self.nlu)
 
     def conversation(self, understood: NluEngine, history: Sequence[Event]) -> EmbeddedConversation | None:
-        """Return a conversation that goes on behind what has happened, custom actions left out."""
+        """Return a conversation that goes on after what has happened, custom actions left out."""
         if self.ensemble is None:
             return None
         server = NoActionServer()

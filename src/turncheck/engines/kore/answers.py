@@ -108,7 +108,7 @@ class SuitePage:
 class RunState:
     """The state of a run: the platform's word, how far it is, and in the end what came of it.
 
-    ``message``: what it says of a failure. ``report``: where the CSV lies, a signed link that is never shown.
+    ``message``: what it says of a failure. ``report``: where the CSV is, a signed link that is never shown.
     """
 
     status: str
@@ -137,7 +137,7 @@ class RunState:
 
 @dataclass(frozen=True, slots=True)
 class ExportState:
-    """The state of the export of an assistant. ``link``: where the zip lies, signed, never shown."""
+    """The state of the export of an assistant. ``link``: where the zip is, signed, never shown."""
 
     id: str
     status: str
@@ -312,7 +312,7 @@ def _figures(result: Mapping[str, Json]) -> Figures:
 
 
 def read_link(answer: Json) -> str:
-    """Read where the export of a suite lies.
+    """Read where the export of a suite is.
 
     Raises:
         UnreadableError: it is another answer.

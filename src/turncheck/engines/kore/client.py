@@ -203,7 +203,7 @@ class KoreClient:
                 self.clock.sleep(PAUSE * 2 ** (attempts - 1))
 
     def download(self, link: str, what: str) -> bytes:
-        """Return what lies at a signed link. It gets no token, and is never shown.
+        """Return what is at a signed link. It gets no token, and is never shown.
 
         Raises:
             KoreRunError: it cannot be had.

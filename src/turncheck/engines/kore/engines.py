@@ -50,7 +50,7 @@ NAME: Final = "kore"
 SECRET_VARIABLE: Final = "TURNCHECK_KORE_CLIENT_SECRET"  # noqa: S105 - the variable's name
 _OR: Final = f"or the variable {SECRET_VARIABLE}"
 MOST_FAULTS: Final = 10
-"""After so many utterances in a row without an answer nothing more is asked."""
+"""After this many utterances in a row without an answer nothing more is asked."""
 _NO_DIALOGUE: Final = "the engine 'kore' understands sentences: dialogue is tested on the platform itself"
 
 

@@ -1,4 +1,4 @@
-"""The platform's rate limits, kept by a clock: so many calls within any minute, and within any hour."""
+"""The platform's rate limits, kept by a clock: this many calls within any minute, and within any hour."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def pace_of(app: tuple[str, str], name: str, clock: Clock, share: int) -> Pace: 
 def _next(made: Sequence[float], now: float, share: int) -> float:
     """Return when the next call may be made, after those that were ``made``, in a ``share``-th of the limits.
 
-    Where more share a limit than it has calls, each makes one call in so many times its seconds.
+    Where more share a limit than it has calls, each makes one call in this many times its seconds.
     """
     limits = [(max(1, most // share), seconds * max(1.0, share / most)) for most, seconds in WINDOWS]
     return max([now, *(made[-most] + seconds for most, seconds in limits if len(made) >= most)])

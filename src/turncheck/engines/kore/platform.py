@@ -42,7 +42,7 @@ _EXPORTED: Final[dict[str, list[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class CompletedRun:
-    """A run that came to its end. ``report``: where its CSV lies; ``is_partial``: something could not be evaluated."""
+    """A run that came to its end. ``report``: where its CSV is; ``is_partial``: something could not be evaluated."""
 
     suite: str
     id: str

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from turncheck.work.workplace import Workplace
 
 MOST_SENTENCES: Final = 400
-"""So many are varied, of every intent alike: more make the interval no narrower that anybody would notice."""
+"""This many are varied, of every intent alike: more make the interval no narrower that anybody would notice."""
 _NEARLY: Final = 0.9
 """A variant that is as near as this to a sentence of another intent is dropped (cosine of n-grams, 0 to 1)."""
 _WORST: Final = 100
-"""So many sentences are listed."""
+"""This many sentences are listed."""
 _Z: Final = 1.959963984540054
 
 

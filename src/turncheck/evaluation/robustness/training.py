@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from turncheck.report.robustness import Robustness
 
 _MOST: Final = 3
-"""So many sentences for an intent and a family."""
+"""This many sentences for an intent and a family."""
 
 Group = tuple[str, str]
 """An intent and a family of noise."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import Example
 
 _MOST_TALKS: Final = 1000
-"""So many conversations are compared, in a project with more of them."""
+"""This many conversations are compared, in a project with more of them."""
 
 
 @dataclass

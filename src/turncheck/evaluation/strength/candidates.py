@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import Example
 
 _PER_STORY: Final = 2
-"""So many tests are made along a rule or story."""
+"""This many tests are made along a rule or story."""
 _TRIED: Final = 6
-"""So many tests along rules and stories are tried on one mutant."""
+"""This many tests along rules and stories are tried on one mutant."""
 _SAID: Final = 2
-"""So many sentences that are understood otherwise are tried on one mutant."""
+"""This many sentences that are understood otherwise are tried on one mutant."""
 _NAME: Final = 60
 
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import EntityAnnotation, Example, NluData, Synonym
 
 _KEPT: Final = 2
-"""So many sentences an intent keeps."""
+"""This many sentences an intent keeps."""
 _ANNOTATIONS: Final = 2
-"""Of the annotations of an entity (with its role and group) so many are removed, one at a time."""
+"""Of the annotations of an entity (with its role and group) this many are removed, one at a time."""
 
 
 def sentence_faults(project: Project, seed: int, changed: Lines | None = None) -> Iterator[Mutant]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import Example
 
 _MOST_ANSWERS: Final = 12
-"""So many questions of a form are answered."""
+"""This many questions of a form are answered."""
 
 Signature = tuple[str, tuple[tuple[str, str], ...]]
 """An intent, and the entities of a message with their values."""
@@ -199,7 +199,7 @@ class Walks:
         return turn.active_loop is None
 
     def _say(self, conversation: Conversation, text: str, before: Turn, steps: list[dict[str, Any]]) -> Turn | None:
-        """Add the turn behind another one; ``None`` if it is none that can be expected again."""
+        """Add the turn after another one; ``None`` if it is none that can be expected again."""
         turn = conversation.say(text)
         if turn.stopped or any(action.outcome != "ran" for action in turn.custom_actions):
             return None

@@ -109,7 +109,7 @@ def _behind_blanks(text: str, position: int, delimiter: str) -> int:
 
 
 def _quoted(text: str, begin: int) -> tuple[str, int]:
-    """Return what is between quotes, and where it ends (behind the quote); -1 where the quote is not closed."""
+    """Return what is between quotes, and where it ends (after the quote); -1 where the quote is not closed."""
     parts: list[str] = []
     position = begin + 1
     while True:

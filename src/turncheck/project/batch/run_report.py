@@ -98,7 +98,7 @@ class RunReport:
     thresholds: tuple[dict[str, str], ...] = ()
 
     def about(self, key: str) -> str:
-        """Return what stands behind a key, empty where it is not there."""
+        """Return what follows a key, empty if the key is missing."""
         return self.block.get(key, "").strip()
 
     @property

@@ -22,7 +22,7 @@ _MOST_PER_SENTENCE: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Suggestions:
-    """Generated cases, by intent in the order of the data. ``near``: so many were too close to a training sentence."""
+    """Generated cases, by intent in the order of the data. ``near``: how many were too close to a training sentence."""
 
     cases: tuple[SuiteCase, ...]
     near: int

@@ -71,7 +71,7 @@ def _ensure_same(
 
 
 def intent_field(case: SuiteCase) -> str:
-    """Return the field ``intent`` of a case: alternatives, traits behind their prefix, ``None`` for no intent."""
+    """Return the field ``intent`` of a case: alternatives, traits after their prefix, ``None`` for no intent."""
     if case.is_trait:
         return f"trait: {'||'.join(case.intents) or 'None'}"
     return " | ".join(case.intents) or "None"

@@ -37,7 +37,7 @@ class Converted:
     left: list[Left] = field(default_factory=list)
 
     def add(self, path: str, content: str, *, prefix: str = "") -> None:
-        """Add the file that a file becomes: under its own name in YAML, behind that of its folder where that is taken.
+        """Add the file that a file becomes: under its own name in YAML, after that of its folder where that is taken.
 
         ``prefix``: what the name must begin with.
         """

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _KEYS: Final = Record(
     FILE.what, {name: Key(Anything(), key.description, required=key.required) for name, key in FILE.keys.items()}
 )
-"""A file by its keys alone: what is under them is held against its own shape."""
+"""A file by its keys alone: what is under them is compared with its own shape."""
 _CASES: Final = ListOf(Anything(), or_nothing=True)
 
 

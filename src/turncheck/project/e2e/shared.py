@@ -25,7 +25,7 @@ class SharedFixtures:
     def of(self, path: Path) -> Named:
         """Return the fixtures for a file of cases: of all ``conftest.yml`` above it, where the nearest wins.
 
-        The uppermost is the project's; for a file outside of the project, that of the folder in which both lie.
+        The uppermost is the project's; for a file outside of the project, that of the folder in which both are.
         """
         above = [Path(os.path.abspath(path)).parent]  # noqa: PTH100 - unlike resolve(), it follows no symbolic link
         above += above[0].parents
@@ -36,7 +36,7 @@ class SharedFixtures:
         return fixtures
 
     def _top(self, above: list[Path]) -> tuple[Path, Path | None]:
-        """Return the uppermost folder that counts, and the fence of what lies in it.
+        """Return the uppermost folder that counts, and the fence of what is in it.
 
         The project may be given by another path than the file (``bot/../bot``, a symbolic link).
         """

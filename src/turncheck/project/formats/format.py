@@ -37,7 +37,7 @@ NEEDS_OF_RASA: Final[frozenset[Need]] = frozenset({"domain", "config"})
 class Opened:
     """A file to be read. ``wanted``: the kinds that are asked for; a format may read the others, too.
 
-    ``folder``: where further files lie that the file names. ``is_test``: its stories are tests, against which no schema
+    ``folder``: where further files are that the file names. ``is_test``: its stories are tests, against which no schema
     is held afterwards. ``fixtures``: gives those that the ``conftest.yml`` files above it share, by name. ``strict``:
     of a suite, unknown keys are errors. ``upload``: the suite is to be uploaded, so that the platform's limits hold.
     ``language``: whose sentences are read, of a format that has them in several.

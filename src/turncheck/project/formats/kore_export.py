@@ -24,7 +24,7 @@ _MARKS: Final = (b'"dialogComponents"', b'"dialogs"')
 
 
 def find_export(root: Path) -> Path | None:
-    """Return the export that lies in a folder, ``None`` where there is none.
+    """Return the export that is in a folder, ``None`` where there is none.
 
     Beside the files of a Rasa project it must look like one: other platforms have files of that name too.
     """

@@ -276,7 +276,7 @@ def _entities(written: str) -> tuple[StoryEntity, ...] | None:
 def _text_of_message(written: str, *, strict: bool = True) -> tuple[str, str] | None:
     """Split ``intent: text``, ``form: intent: text`` or ``intent{json}: text``; the JSON does not count.
 
-    ``strict``: as Rasa does in end-to-end stories. Else the text must be behind a blank, so that an intent such as
+    ``strict``: as Rasa does in end-to-end stories. Else the text must be after a blank, so that an intent such as
     ``ask:price`` is one.
     """
     while written.startswith(_FORM_PREFIX):

@@ -92,7 +92,7 @@ class Notes:
 
 
 def item_of(line: str) -> str | None:
-    """Return what a line lists behind its bullet; ``None`` where it lists nothing."""
+    """Return what a line lists after its bullet; ``None`` where it lists nothing."""
     if line[:1] and line[0] in BULLETS:
         return line[1:].lstrip() or None
     return None

@@ -1,7 +1,7 @@
 """NLU data in Rasa's JSON format (``{"rasa_nlu_data": {…}}``), which Rasa 3 still reads, with a warning.
 
 Rasa skips what is not JSON. Findings made here: ``data-not-json`` for such a file, ``format-deprecated`` for any
-other, ``schema-violation`` where Rasa refuses it, ``entity-out-of-range`` for an entity that lies outside of its
+other, ``schema-violation`` where Rasa refuses it, ``entity-out-of-range`` for an entity that is outside of its
 sentence.
 """
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from turncheck.project.folder import ProjectFolder
 
 MAX_FAULTY_LINES: Final = 50
-"""So many lines of one block are named one by one; of more only their number is said."""
+"""This many lines of one block are named one by one; of more only their number is said."""
 
 _STRIPPED: Final = "\n\r "
 

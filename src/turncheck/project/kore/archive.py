@@ -14,7 +14,7 @@ MAX_MEMBERS: Final = 10_000
 """A zip with more entries is not looked through; an export has three."""
 
 _DEEPEST: Final = 2
-"""In how many folders the file may lie, where somebody has packed a folder."""
+"""In how many folders the file may be, where somebody has packed a folder."""
 _MAGIC: Final = b"PK\x03\x04"
 _ENCRYPTED: Final = 0x1
 
@@ -51,7 +51,7 @@ def read_export(content: bytes, limit: int) -> tuple[str, bytes]:
             if member.flag_bits & _ENCRYPTED:
                 raise ArchiveError("is encrypted")
             with archive.open(member) as file:
-                unpacked = file.read(limit + 1)  # what the directory says of the size may be a lie
+                unpacked = file.read(limit + 1)  # what the directory says of the size may be wrong
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, ValueError) as error:
         if isinstance(error, ArchiveError):
             raise
@@ -62,7 +62,7 @@ def read_export(content: bytes, limit: int) -> tuple[str, bytes]:
 
 
 def _export_of(archive: zipfile.ZipFile) -> zipfile.ZipInfo | None:
-    """The export that lies highest."""
+    """The export that is highest."""
     members = archive.infolist()
     if len(members) > MAX_MEMBERS:
         raise ArchiveError(f"has more than {MAX_MEMBERS:,} entries")

@@ -80,7 +80,7 @@ class Shards:
         return AskedElsewhere(project, words.engine)
 
     def ensure_same_state(self, inputs: Inputs, project: Project, tests: Tests) -> None:
-        """Make sure that what lies here is what the shards measured.
+        """Make sure that what is here is what the shards measured.
 
         Raises:
             UserError: it is another commit, other files, or other libraries.
@@ -168,7 +168,7 @@ def prepare_merge(
     """Prepare the run that puts shards together.
 
     Args:
-        folders: of the shards, or what they lie in.
+        folders: of the shards, or what they are in.
         own: the settings of this job; those of the shards come below them.
         environment: the variables of the process.
         in_action: as in :func:`turncheck.run.prepare.prepare`.
@@ -199,7 +199,7 @@ def said_what_is_missing() -> Iterator[None]:
 
 
 def find_shards(folders: Iterable[Path]) -> list[Path]:
-    """Return the folders of shards: those that are named, or what lies right below them (as downloads leave it)."""
+    """Return the folders of shards: those that are named, or what is right below them (as downloads leave it)."""
     found: list[Path] = []
     for folder in folders:
         if not folder.is_dir():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MOST_FILLED: Final = 1_000_000
-"""So many characters of values are filled into one response at most: a large value can be named many times."""
+"""This many characters of values are filled into one response at most: a large value can be named many times."""
 
 _PLACEHOLDER: Final = re.compile(r"{([^\n{}]+?)}")
 _LOOKUP: Final = "0["
@@ -132,7 +132,7 @@ class _Places:
         """Return the name that is looked up, and what follows it.
 
         Raises:
-            KeyError: another argument is named, or a number is looked up: names are texts.
+            KeyError: another argument is named, or a number is looked up: names are strings.
             ValueError: the field cannot be read, or there is no such argument.
         """
         match = _FIELD.fullmatch(place)
@@ -151,7 +151,7 @@ class _Places:
 
 
 def _is_number(text: str) -> bool:
-    """Whether ``str.format`` takes a text for a number; so many digits that no number can have them are an error."""
+    """Whether ``str.format`` takes a text for a number; this many digits that no number can have them are an error."""
     match = _NUMBER.match(text)
     if match is not None and len(match[0]) > _MOST_DIGITS:
         raise ValueError("a placeholder that begins with too many digits")

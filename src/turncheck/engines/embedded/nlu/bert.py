@@ -71,7 +71,7 @@ class BertEncoder:
         first_position: int = 0,
         of_first_token: bool = False,
     ) -> Self:
-        """Take the tensors by the names that BERT's models use; RoBERTa's positions begin behind its padding's."""
+        """Take the tensors by the names that BERT's models use; RoBERTa's positions begin after its padding's."""
         positions = tensors["embeddings.position_embeddings.weight"][first_position:]
         return cls(
             tensors["embeddings.word_embeddings.weight"],

@@ -40,7 +40,7 @@ _NEWTON_STEPS: Final = 20
 _SMALL_STEP: Final = 1e-3
 
 _FEWEST: Final = 100
-"""The logistic model is fitted to so many judged sentences or more; of fewer it would only learn their average."""
+"""The logistic model is fitted to this many judged sentences or more; of fewer it would only learn their average."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,10 +231,10 @@ def _fit_logistic(inputs: NDArray[np.float64], right: NDArray[np.bool_]) -> tupl
 
 
 def held_out(count: int, seed: int) -> list[NDArray[np.int64]]:
-    """Choose, of so many sentences, those that models are judged on: each piece by a model that has not seen it.
+    """Choose, of this many sentences, those that models are judged on: each piece by a model that has not seen it.
 
     :data:`_JUDGED` of them, of fewer than three times as many a third, of very many a tenth; where there are not even
-    so many, each third in turn.
+    this many, each third in turn.
     """
     shuffled = np.random.default_rng(seed).permutation(count)
     if count <= _JUDGED:

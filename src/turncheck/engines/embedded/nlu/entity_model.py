@@ -43,7 +43,7 @@ _BIAS_IN_USE: Final = 0.6
 the tag of most words needs little evidence. Measured on small assistants, this finds up to 6 points more."""
 
 _FEW: Final = 5_000
-"""From so many sentences on, it gains nothing."""
+"""From this many sentences on, it gains nothing."""
 
 _CACHED_WORDS: Final = 200_000
 _REPEATED: Final = re.compile(r"(.)\1+")
@@ -145,7 +145,7 @@ class EntityModel:
     """Sentence and predicted intent → entities. One CRF for entities, one each for roles and groups in the data.
 
     A CRF's cost grows with the square of its tags. So a tag is the entity's name alone, but where an entity begins
-    right behind another of the same name: that is a quarter of BILOU's tags.
+    right after another of the same name: that is a quarter of BILOU's tags.
     """
 
     taggers: Mapping[Attribute, SequenceTagger]
@@ -300,7 +300,7 @@ def _held_out(tags: Sequence[Sequence[str]], seed: int) -> list[frozenset[int]]:
 
 
 def _few_tags(example: Example, tokens: Tokens, attribute: Attribute) -> tuple[str, ...]:
-    """``I-`` for every token of an entity, ``B-`` only where one begins right behind another of the same name."""
+    """``I-`` for every token of an entity, ``B-`` only where one begins right after another of the same name."""
     tags: list[str] = []
     for tag in tags_of(example.entities, tokens, attribute, bilou=True):
         begins = tag[:2] in {"B-", "U-"} and bool(tags) and tags[-1][2:] == tag[2:]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.feature_rows import FeatureRows
 
 MOST_SENTENCES: Final = 1600
-"""Of more sentences than so many the machine alone knows as much, and the cube would cost more."""
+"""Of more sentences than this many the machine alone knows as much, and the cube would cost more."""
 
 _JUDGED: Final = 150
 """How many sentences, or more, factors are fitted to, where there are so many."""
@@ -58,7 +58,7 @@ Solver = Callable[[Floats, NDArray[np.int64], int], tuple[Floats, Floats]]
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Sentences, and behind them the names of intents, as a classifier sees them."""
+    """Sentences, and after them the names of intents, as a classifier sees them."""
 
     rows: FeatureRows
     solve: Solver
@@ -160,7 +160,7 @@ def learn(views: Sequence[View], labels: Sequence[str], seed: int) -> Learnt:
 
 
 def _pieces(count: int, seed: int) -> list[NDArray[np.int64]]:
-    """As many thirds of the sentences as it takes to judge :data:`_JUDGED` of them; of many only so many."""
+    """As many thirds of the sentences as it takes to judge :data:`_JUDGED` of them; of many only this many."""
     shuffled = np.random.default_rng(seed).permutation(count)
     thirds = [piece for piece in np.array_split(shuffled, 3) if len(piece)]
     return [piece[:_MOST_JUDGED] for piece in thirds[: -(-3 * _JUDGED // count)]]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _WORD: Final = re.compile(r"\w+")
 _CACHED_WORDS: Final = 200_000
 _MIN_DOCUMENTS: Final = 2
-"""A character 3-gram must occur in so many sentences to count, unless there are few sentences."""
+"""A character 3-gram must occur in this many sentences to count, unless there are few sentences."""
 
 _LONGEST: Final = 4
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _OF_BERT: Final = frozenset({"bert"})
 _OF_ROBERTA: Final = frozenset({"roberta", "xlm-roberta", "camembert"})
-"""Their positions are counted from behind the padding's number."""
+"""Their positions are counted from after the padding's number."""
 _WORDS: Final = "embeddings.word_embeddings.weight"
 _MODULES: Final = frozenset({"Transformer", "Pooling", "Normalize"})
 _POOLING: Final = "1_Pooling"
@@ -124,7 +124,7 @@ def _tokenizer(folder: Path) -> Any:
 
 
 def _tensors(folder: Path, layers: int) -> Mapping[str, NDArray[np.float32]]:
-    """Read the weights, named as those of a bare BERT with so many layers.
+    """Read the weights, named as those of a bare BERT with this many layers.
 
     Raises:
         OSError: the file cannot be read.

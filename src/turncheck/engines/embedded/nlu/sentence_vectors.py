@@ -38,7 +38,7 @@ _MEMBER: Final = "vectors"
 _CACHED: Final = "models--"
 _BATCH: Final = 32
 _KEPT: Final = 50_000
-"""So many texts' vectors are kept, 150 MB; those of further ones are computed whenever they are asked for."""
+"""This many texts' vectors are kept, 150 MB; those of further ones are computed whenever they are asked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,7 +144,7 @@ def read_entities(
 ) -> list[TaggedEntity]:
     """Join tokens into entities.
 
-    Neighbours are one entity if the tags go on and at most one character lies between them; with two or three between
+    Neighbours are one entity if the tags go on and at most one character is between them; with two or three between
     only where ``split_by_comma`` is off for that entity. Another role or group begins a new one.
     """
     found: list[TaggedEntity] = []

@@ -29,7 +29,7 @@ Features = dict[str, float]
 DEFAULT_HISTORY: Final = 8
 """How many states count where the configuration names no ``max_history``."""
 _FADING: Final = 0.6
-"""How much of its weight a feature keeps with each state it lies back."""
+"""How much of its weight a feature keeps with each state it is back."""
 _ROUNDS: Final = 120
 _RATE: Final = 0.3
 _DECAY: Final = 1e-4

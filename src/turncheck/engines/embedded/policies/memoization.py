@@ -106,7 +106,7 @@ class AugmentedMemoizationPolicy(MemoizationPolicy):
         found = self.look_up(states)
         if found is not None:
             return found
-        # Rasa 1 forgets from the very beginning, later ones from what lies within reach.
+        # Rasa 1 forgets from the very beginning, later ones from what is within reach.
         past = _trimmed(tracker, 0 if tracker.domain.is_older else self.settings.max_history)
         happened = _seen_in(past)
         if happened is None:
@@ -135,7 +135,7 @@ class AugmentedMemoizationPolicy(MemoizationPolicy):
 
 
 def _seen_in(events: Iterable[Event]) -> str | None:
-    """Return a digest of all that states are made of; ``None`` where there are rarer events, not told apart here."""
+    """Return a digest of all that states are made of; ``None`` where there are rarer events, not distinguished here."""
     seen: list[tuple[Any, ...]] = []
     for event in events:
         match event:
@@ -173,7 +173,7 @@ def _examples(trackers: Iterable[StoryTracker], max_history: int) -> Iterator[tu
 
 
 def _trimmed(tracker: Tracker, max_history: int) -> Sequence[Event]:
-    """Keep the events from the last listening on that lies more than ``max_history`` actions back."""
+    """Keep the events from the last listening on that is more than ``max_history`` actions back."""
     applied = tracker.applied_events()
     actions = 0
     for index in range(len(applied) - 1, -1, -1) if max_history else ():
