@@ -1,7 +1,7 @@
-"""Reports from artifacts of other runs: data of strangers, read under limits, never unpacked to a disk.
+"""Reports from artifacts of other runs: untrusted data, read within limits, never unpacked to disk.
 
-Only entries named ``report.json`` (and the baseline beside it) are read, in memory; an archive that plays tricks (names
-that lead out, links, contents larger than they say) is refused whole.
+Only entries named ``report.json`` (and the baseline beside it) are read, in memory; a manipulated archive (names that
+lead out, links, contents larger than declared) is refused completely.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 REPORT_NAME: Final = "report.json"
 MOST_BYTES: Final = 256 * 1024 * 1024
-"""Of an archive as it is sent."""
+"""Maximum size of a compressed archive."""
 MOST_ENTRIES: Final = 20_000
 MOST_REPORTS: Final = 50
 _DIRECTORY_BYTES: Final = 8 * 1024 * 1024
@@ -42,11 +42,11 @@ _IN_MEMORY: Final = 32 * 1024 * 1024
 
 
 class BadArchiveError(UserError):
-    """The archive is none, or plays tricks."""
+    """The file is not an archive, or is manipulated."""
 
 
 def is_ours(name: str, wanted: str) -> bool:
-    """Whether an artifact's name is the wished one, or one that begins with it because that was taken."""
+    """Whether an artifact's name is the requested one, or one that begins with it because that was taken."""
     return (name == wanted or name.startswith(f"{wanted}-")) and not name.endswith((PLOTS_SUFFIX, PAGE_SUFFIX))
 
 
@@ -57,8 +57,8 @@ def download_reports(
 
     Raises:
         NotFoundError: it has expired.
-        BadArchiveError: it is not an archive, plays tricks, or holds a report that is none.
-        RestError: it cannot be had.
+        BadArchiveError: it is not an archive, is manipulated, or holds an invalid report.
+        RestError: it cannot be downloaded.
     """
     with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as file:
         taken: BinaryIO = file  # type: ignore[assignment]  # it has what is needed
@@ -95,7 +95,7 @@ def read_reports(file: IO[bytes]) -> Iterator[StoredReport]:
 
 
 def _check_end(file: IO[bytes]) -> None:
-    """Refuse a directory of millions of entries before it is read: the end record says how long it is."""
+    """Refuse a directory of millions of entries before it is read: the end record gives its length."""
     size = file.seek(0, SEEK_END)
     file.seek(max(0, size - _LONGEST_END))
     tail = file.read()
@@ -132,7 +132,7 @@ class _Budget:
 
 
 def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, budget: _Budget) -> bytes:
-    """Read one entry, whatever size it claims to have."""
+    """Read one entry within the limit, whatever size it declares."""
     if entry.compress_type not in _METHODS or entry.flag_bits & 0x1:
         raise BadArchiveError("it is compressed in a way that is not supported (encrypted, or an unusual method)")
     content = bytearray()
@@ -146,7 +146,7 @@ def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, budget: _Budget)
 
 
 def _with_baseline(report: Report, content: bytes | None) -> StoredReport:
-    """A report is none the worse for a baseline beside it that cannot be read."""
+    """A report remains usable if the baseline beside it cannot be read."""
     try:
         return StoredReport(report, None if content is None else decode(content, name="the baseline beside it"))
     except UserError as error:

@@ -33,7 +33,7 @@ _MOST_PROPERTIES: Final = 4 * 1024 * 1024
 
 
 class Builder(JobHost):
-    """A host that builds changes of another one, which gets the results where address and token are known."""
+    """A host that builds changes of another one, which gets the results if address and token are known."""
 
     code: tuple[Host, int] | None = None
     """The host of the change, and its number there."""
@@ -166,7 +166,7 @@ class Buildkite(Builder):
 
 
 class CircleCI(Builder):
-    """CircleCI names no target branch: where the change is found is asked for it, else the base is git's default
+    """CircleCI names no target branch: the host of the change is asked for it, else the base is git's default
     branch."""
 
     name = "CircleCI"

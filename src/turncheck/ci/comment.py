@@ -1,9 +1,9 @@
 """The one comment of an assistant on a pull request: found again by its hidden first line, updated in place.
 
 No host's API has "write only if unchanged", so runs that race are put right afterwards: the oldest comment stays, with
-the newest content; our own newer ones are deleted. Each comment bears, invisibly, the run it came from, and an older
-run leaves the words of a newer one alone. What no run wrote (``NO_RUN``) takes the place of what is there as that run's
-words, so that the next run writes over it. Comments of other authors are never touched, whatever they begin with.
+the newest content; our own newer ones are deleted. Each comment contains, invisibly, the run it came from, and an older
+run does not overwrite a newer one. Text that no run wrote (``NO_RUN``) replaces the comment in the name of the run that
+wrote it, so that the next run overwrites it. Comments of other authors are never touched, whatever they begin with.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NOTHING_TO_UPDATE: Final = "there was no comment to update"
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A comment that is there, whoever wrote it.
+    """An existing comment of any author.
 
     ``id`` is greater for what was written later; where it is a thread's, ``first`` is the comment that opens it, and
     ``status`` the thread's.
@@ -56,13 +56,13 @@ class Comments(Protocol):
         """Write a new one."""
 
     def change(self, one: Written, body: str, newer: Written | None = None) -> None:
-        """Write another text into one of our own; ``newer`` is that of another run where the text is its."""
+        """Replace the text of one of our own; ``newer`` is the other run if the text is that of another run."""
 
     def delete(self, one: Written) -> None:
         """Remove one of our own."""
 
     def author(self) -> str:
-        """Who the token speaks for; "" where that is only found out by posting."""
+        """The account of the token; "" if only posting shows it."""
 
 
 class StickyComment:
@@ -70,7 +70,7 @@ class StickyComment:
 
     Args:
         comments: all that there are, of anybody.
-        marker: how our comments begin, the hidden words that tell assistants apart.
+        marker: the hidden beginning of our comments, which distinguishes assistants.
     """
 
     def __init__(self, comments: Comments, marker: str) -> None:
@@ -79,7 +79,7 @@ class StickyComment:
         self._settled: tuple[str, Stamp, str] | None = None
 
     def write(self, body: str, stamp: Stamp) -> Posted:
-        """Write it: into the comment that is there, else into a new one.
+        """Write it: into the existing comment, else into a new one.
 
         Args:
             body: begins with the marker.
@@ -96,7 +96,7 @@ class StickyComment:
         return self._settle(mine, body, stamp, author)
 
     def update(self, body: str, stamp: Stamp) -> Posted:
-        """Write it only where there is a comment already, so that nothing outdated is left behind.
+        """Write it only if there is a comment already, so that nothing outdated is left behind.
 
         Raises:
             RestError: it could not be written.
@@ -108,7 +108,7 @@ class StickyComment:
             return self._settle(mine, body, stamp, author) if mine else Posted(None, _NOTHING_TO_UPDATE)
         if not self._all():
             return Posted(None, _NOTHING_TO_UPDATE)
-        made = self._comments.post(body)  # tells who we are, and so whether one of those is ours
+        made = self._comments.post(body)  # shows our account, and so whether one of those is ours
         mine = self._mine(made.author)
         if all(comment.id == made.id for comment in mine):
             self._delete(made)
@@ -116,7 +116,7 @@ class StickyComment:
         return self._settle(mine, body, stamp, made.author)
 
     def confirm(self) -> None:
-        """Look once more, some time after writing: an older run that had read before may have written meanwhile.
+        """Check again, some time after writing: an older run that had read before may have written meanwhile.
 
         Raises:
             RestError: it could not be looked at, or not be written again.
@@ -159,7 +159,7 @@ class StickyComment:
             mine = self._mine(author)
             if not mine:
                 return Posted(self._comments.post(body).url)
-            # A run that read before we wrote may have written after us: then the newer content goes back in.
+            # A run that read before we wrote may have written after us: then the newer content is restored.
             if len(mine) == 1 and mine[0].id == oldest.id and mine[0].stamp >= max(stamp, newest.stamp):
                 break
         return posted
@@ -169,7 +169,7 @@ class StickyComment:
             self._comments.delete(comment)
 
     def _mine(self, author: str) -> list[Written]:
-        """Our own comments that begin with the marker, oldest first; those of a deleted account are nobody's."""
+        """Our own comments that begin with the marker, oldest first; those of a deleted account do not count."""
         return [comment for comment in self._all() if author and comment.author == author]
 
     def _all(self) -> list[Written]:
@@ -178,7 +178,7 @@ class StickyComment:
 
 
 def stamped(body: str, marker: str, stamp: Stamp) -> str:
-    """Return the body with the run after its marker, on the same hidden line.
+    """Return the body with the run inserted after its marker, on the same hidden line.
 
     Raises:
         ValueError: it does not begin with the marker.

@@ -1,7 +1,7 @@
-"""Reports that earlier runs left in archives, looked through as the search for a baseline asks.
+"""Reports that earlier runs left in archives, searched for a baseline.
 
-Which runs there are, and which of them can be trusted, a host says; what is taken from them is the same everywhere: a
-whole report of this project, of the very commit that its run was of.
+The host says which runs there are, and which of them can be trusted; what is used of them is the same everywhere: a
+complete report of this project, for exactly the commit that its run measured.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MOST_DOWNLOADS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class EarlierRun:
-    """A run that measured a commit; ``unusable`` says what it is where nothing of it counts: "of a fork"."""
+    """A run that measured a commit; ``unusable`` says why it is ignored: "of a fork"."""
 
     id: int
     commit: str
@@ -39,7 +39,7 @@ class EarlierRun:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """A zip file that a run left, by whatever its host knows it; ``unusable`` as of a run.
+    """A zip file that a run left, by the host's own identifier; ``unusable`` as for a run.
 
     ``run`` is what the page of its run is addressed by, where that is not the run's own number.
     """
@@ -52,7 +52,7 @@ class Archive:
 class EarlierRuns(Protocol):
     """The runs before this one that measured a commit of the repository itself, newest first.
 
-    Each raises :class:`turncheck.ci.rest.RestError` where the host cannot be asked.
+    Each method raises :class:`turncheck.ci.rest.RestError` if the host cannot be asked.
     """
 
     def of_commit(self, commit: str) -> Iterable[EarlierRun]:
@@ -68,12 +68,12 @@ class EarlierRuns(Protocol):
         """The archives of a run that may hold reports, newest first."""
 
     def read(self, archive: Archive) -> Sequence[StoredReport]:
-        """Download an archive, and return what is in it; :class:`BadArchiveError` where that is nothing to read."""
+        """Download an archive, and return its content; raises :class:`BadArchiveError` if it cannot be read."""
 
 
 @dataclass(slots=True)
 class ReadOnce:
-    """What archives hold, each downloaded once: several assistants of one run look into the same ones."""
+    """The content of archives, each downloaded once: several assistants of one run look into the same ones."""
 
     download: Callable[[Archive], Sequence[StoredReport]]
     _known: dict[str, Sequence[StoredReport] | BadArchiveError | NotFoundError] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class Reports:
         runs: the runs that can be trusted.
         root: the project's path in the repository: several assistants may be measured in one run.
 
-    What is looked at and cannot be used is counted, for one line in the comment.
+    Reports that cannot be used are counted, for one line in the comment.
     """
 
     runs: EarlierRuns
@@ -131,7 +131,7 @@ class Reports:
         by_commit: dict[str, list[EarlierRun]] = {}
         for run in self.runs.of_branch(branch):
             by_commit.setdefault(run.commit, []).append(run)
-        by_commit.pop(commit, None)  # that one was asked for first
+        by_commit.pop(commit, None)  # that one was already looked up
         for ancestor in self.runs.ancestors(commit) if by_commit else ():
             if found := self._first(by_commit.get(ancestor, ())):
                 return found
@@ -189,7 +189,7 @@ class Reports:
         for stored in found:
             if stored.report.project.root != self.root:
                 self.other_projects = True
-                continue  # another assistant's, no fault of anybody
+                continue  # another assistant's, which is no problem
             if stored.report.stopped is not None:
                 self._unusable["cut short"] += 1
                 continue

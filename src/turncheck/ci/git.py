@@ -1,4 +1,4 @@
-"""The git checkout a project is in: its commits, and another commit's files in a folder of their own.
+"""The git checkout that a project is in: its commits, and another commit's files in a temporary folder.
 
 git is asked as a program. In a container the checkout belongs to another user, which git refuses to touch unless told
 otherwise (``safe.directory``); hooks and other programs that the repository's configuration names are not run.
@@ -31,7 +31,7 @@ _OPTIONS: Final = (
 )
 _DEFAULT_BRANCHES: Final = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 _NAME_OF_A_BRANCH: Final = re.compile(r"(?!HEAD$)[^-\x00-\x20~^:?*\[\\\x7f][^\x00-\x20~^:?*\[\\\x7f]*")
-"""What a branch may be called; an expression such as ``HEAD~1`` or ``main^2`` is none."""
+"""The valid names of branches; an expression such as ``HEAD~1`` or ``main^2`` is not one."""
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -39,12 +39,12 @@ _HUNK: Final = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 class GitError(Exception):
-    """git could not answer; the message is its own last line."""
+    """git failed; the message is the last line of its output."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinesOfChange:
-    """Lines of a file by number: those ``written`` anew, and those ``beside`` which others are gone."""
+    """Lines of a file by number: those ``written`` anew, and those ``beside`` lines that were removed."""
 
     written: frozenset[int] = frozenset()
     beside: frozenset[int] = frozenset()
@@ -57,7 +57,7 @@ class Checkout:
     top: Path
 
     def commit(self, name: str = "HEAD") -> str | None:
-        """Return the commit that a name stands for, ``None`` where it is unknown here (a shallow clone, say)."""
+        """Return the commit that a name stands for, ``None`` if it is unknown here (a shallow clone, say)."""
         return self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
 
     def parents(self, commit: str) -> tuple[str, ...]:
@@ -75,13 +75,13 @@ class Checkout:
         return next((name for name in _DEFAULT_BRANCHES if self.commit(name)), None)
 
     def main_branch(self) -> str:
-        """Return what the default branch is called; where nothing says so, the current one, else ``main``."""
+        """Return the name of the default branch; if unknown, the current one, else ``main``."""
         remote = self.remote()
         named = self._ask("symbolic-ref", "--quiet", "--short", f"refs/remotes/{remote}/HEAD") or self.default_branch()
         return (named or self._ask("symbolic-ref", "--quiet", "--short", "HEAD") or "main").removeprefix(f"{remote}/")
 
     def state_of(self, name: str) -> str | None:
-        """Return the commit of a branch as its remote has it, or of whatever else a name stands for here."""
+        """Return the commit of a branch on its remote, or of whatever else a name stands for here."""
         remote = f"{self.remote()}/{name}" if _NAME_OF_A_BRANCH.fullmatch(name) else None
         return (self.commit(f"refs/remotes/{remote}") if remote else None) or self.commit(name)
 
@@ -95,7 +95,7 @@ class Checkout:
         return self._ask("remote", "get-url", self.remote())
 
     def fetch_command(self, name: str, commit: str | None = None) -> str:
-        """Return the ``git fetch`` that brings a branch and the history that is cut off here; "" where none would.
+        """Return the ``git fetch`` that gets a branch and the history that is cut off here; "" if none would.
 
         Args:
             name: of a branch, here or at the remote; ``*`` for all of them.
@@ -151,7 +151,7 @@ class Checkout:
 
     @contextmanager
     def files_of(self, commit: str) -> Iterator[Path]:
-        """Write another commit's files into a temporary folder, and remove it afterwards.
+        """Write another commit's files into a temporary folder, which is removed afterwards.
 
         The repository itself is only read: the index that git needs for it is in that folder, too.
 
@@ -199,7 +199,7 @@ def _lines_of_diff(diff: str) -> dict[str, LinesOfChange]:
     content = 0
     for line in diff.split("\n"):
         if content and line[:1] in {"+", "-"}:
-            content -= 1  # whatever it looks like: "++ b" that is added appears as a file's name does
+            content -= 1  # whatever it looks like: an added line "++ b" looks like a file's name
         elif line.startswith("+++ "):
             written, beside = changed.setdefault(line.removeprefix("+++ ").rstrip("\t"), (set(), set()))
         elif found := _HUNK.match(line):
@@ -225,7 +225,7 @@ def find_checkout(folder: Path) -> Checkout | None:
 
 
 def _environment() -> dict[str, str]:
-    """What git needs to run, and nothing that another process put there for its own git."""
+    """The environment that git needs, without variables that another process set for its own git."""
     kept = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT")
     return {
         **{name: os.environ[name] for name in kept if name in os.environ},

@@ -1,7 +1,7 @@
 """What is asked of a CI host, in values of its own: which state this is, what came before it, where it is said.
 
-A host is a class that answers what :class:`Host` is asked, and a line in :mod:`turncheck.ci.hosts`. Whoever asks knows
-none by name.
+A host is a class that answers what :class:`Host` is asked, and a line in :mod:`turncheck.ci.hosts`. No caller refers to
+one by name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PLOTS_SUFFIX: Final = "-plots"
 PAGE_SUFFIX: Final = ".html"
-"""How the names of artifacts end that hold pictures alone, no report."""
+"""Suffix of the names of artifacts that hold only plots, no report."""
 
 
 class HostError(UserError):
@@ -46,25 +46,25 @@ class HostError(UserError):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Stamp:
-    """Which run a comment came from; later runs, and later attempts of a run, are greater."""
+    """Which run a comment came from; later runs, and later attempts of a run, compare as greater."""
 
     run_id: int
     attempt: int = 1
 
     def __str__(self) -> str:
-        """The hidden words of a comment."""
+        """The hidden text in a comment."""
         return f"<!-- turncheck:run {self.run_id}.{self.attempt} -->"
 
 
 NO_RUN: Final = Stamp(0, 0)
-"""Where no run wrote it, or nobody knows which."""
+"""No run wrote it, or it is unknown which."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The run that this is, as the host's variables have it; what is not known is ``None`` or empty.
+    """The current run according to the host's variables; what is unknown is ``None`` or empty.
 
-    ``repository`` is its full name, ``commit`` the state that people look at, ``checked_out`` the one whose files are
+    ``repository`` is its full name, ``commit`` the commit that people look at, ``checked_out`` the one whose files are
     here (a test merge, say), ``workspace`` the folder they are in, ``url`` the run's page.
     """
 
@@ -77,13 +77,13 @@ class Run:
     workspace: Path | None = None
     stamp: Stamp = NO_RUN
     of_a_change: bool = False
-    """Whether it judges a change that is to be merged, whose own files must not choose what judges it."""
+    """Whether it judges a change that is to be merged, whose own files must not weaken the gates."""
     of_a_fork: bool = False
-    """Whether that change comes from another repository, whose people may not write here."""
+    """Whether that change comes from another repository, whose authors may not write here."""
     merges: str | None = None
     """The head of the pull request whose test merge may be checked out."""
     troubles: tuple[str, ...] = ()
-    """Variables that hold what they should not, and were skipped."""
+    """Variables with invalid values, which were skipped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Base:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The pull request to speak on. ``reads_only`` says why its runs cannot write, where they cannot."""
+    """The pull request to comment on. ``reads_only`` says why its runs cannot write, if so."""
 
     number: int
     head_sha: str
@@ -112,7 +112,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class StoredReport:
-    """A report that was kept, and the baseline that lay beside it, or why that cannot be used."""
+    """A stored report, and the baseline that was stored beside it, or why that cannot be used."""
 
     report: Report
     baseline: Report | None = None
@@ -129,7 +129,7 @@ class LeftReport:
 
 
 class EarlierReports(Protocol):
-    """The reports that earlier runs left of one project; :class:`HostError` where the host cannot be asked for them."""
+    """The reports of one project that earlier runs left; raises :class:`HostError` if the host cannot be asked."""
 
     @property
     def other_projects(self) -> bool:
@@ -137,7 +137,7 @@ class EarlierReports(Protocol):
 
     @property
     def unreadable(self) -> bool:
-        """Whether something that should hold a report holds none."""
+        """Whether an artifact that should hold a report holds none."""
 
     def of_commit(self, commit: str) -> LeftReport | None:
         """Return the newest report of a commit."""
@@ -149,12 +149,12 @@ class EarlierReports(Protocol):
         """Return the newest report of a branch."""
 
     def in_words(self) -> str:
-        """What was looked at and could not be used, in a line: "2 expired, 1 of a fork"."""
+        """What was found but could not be used, in one line: "2 expired, 1 of a fork"."""
 
 
 @dataclass(frozen=True, slots=True)
 class OtherRun:
-    """A run whose results are published by this one: whose token may write.
+    """A run whose results are published by this one, whose token may write.
 
     ``stored`` are the reports of its own commit, each with the address of the artifact it came in. ``earlier`` gives
     what runs that can be trusted left before it, of the project at a path. ``target`` is its pull request, or why
@@ -171,28 +171,29 @@ class OtherRun:
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """What came of a comment. ``note`` says why nothing was written, where nothing was."""
+    """The outcome of commenting. ``note`` says why nothing was written, if so."""
 
     url: str | None
     note: str = ""
 
 
 class Comment(Protocol):
-    """The one comment of an assistant on a pull request. Each raises :class:`HostError` where it cannot be written."""
+    """The one comment of an assistant on a pull request. Each method raises :class:`HostError` if it cannot be
+    written."""
 
     def write(self, body: str, stamp: Stamp) -> Posted:
-        """Write it: into the comment that is there, else into a new one; an older run leaves a newer one's alone."""
+        """Write it: into the existing comment, else into a new one; an older run does not overwrite a newer one."""
 
     def update(self, body: str, stamp: Stamp) -> Posted:
-        """Write it only where there is a comment already."""
+        """Write it only if there is a comment already."""
 
     def confirm(self) -> None:
-        """Look once more, some time after writing: runs may have raced."""
+        """Check again, some time after writing: concurrent runs may have overwritten it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """An artifact that is there now; ``url`` is empty where it has no page."""
+    """An uploaded artifact; ``url`` is empty if it has no page."""
 
     name: str
     url: str = ""
@@ -202,17 +203,18 @@ class Artifacts(Protocol):
     """Keeps files of this run."""
 
     def retention(self, days: int) -> tuple[int, str]:
-        """Cut the wished days down to what is allowed; the text says so where that was needed."""
+        """Limit the requested days to what is allowed; the text says so if that was needed."""
 
     def keep(self, name: str, files: Sequence[tuple[str, bytes]], days: int, distinction: str | None = None) -> Kept:
-        """Keep files under ``name``; given a ``distinction``, under one that begins so where another job has taken it.
+        """Keep files under ``name``; with a ``distinction``, under a name that begins with it if another job has taken
+        it.
 
         Raises:
             HostError: they could not be kept.
         """
 
     def keep_page(self, name: str, content: bytes, days: int) -> Kept:
-        """Keep a page by itself, so that its address opens it in a browser.
+        """Keep a page as a separate artifact, so that its address opens it in a browser.
 
         Raises:
             HostError: it could not be kept so.
@@ -221,7 +223,7 @@ class Artifacts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A verdict beside a commit, with annotations; ``text`` is Markdown, ``key`` tells assistants apart."""
+    """A verdict on a commit, with annotations; ``text`` is Markdown, ``key`` distinguishes assistants."""
 
     key: str
     commit: str | None
@@ -235,42 +237,43 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Whether a check was made, and what is to be said of it."""
+    """Whether a check was created, and a note about it."""
 
     made: bool
     note: str = ""
 
 
 class Host:
-    """A CI host, asked from within one run of it; by itself, the absence of one: git is asked, nothing is published.
+    """A CI host, asked from within one of its runs. This base class is the absence of a host: git is asked, nothing is
+    published.
 
-    A host overrides what it can do. Sentences that are returned instead of a value are reasons, shown as they are;
-    whatever asks the host raises :class:`HostError` where that fails.
+    A host overrides what it supports. Strings that are returned instead of a value are reasons, shown as they are; a
+    method that asks the host raises :class:`HostError` if that fails.
     """
 
     name: str = ""
-    """What people call it; empty where there is none."""
+    """Its common name; empty if there is no host."""
     formats: tuple[OutputFormat, ...] = ()
-    """The files that it reads, beside JUnit."""
+    """The files that it reads, besides JUnit."""
     annotates_by_check: bool = False
-    """Whether its annotations are those of a check, which is made without being asked for."""
+    """Whether it always annotates by a check."""
     comment_limit: int = COMMENT_LIMIT
     """The longest comment it takes, in UTF-16 code units."""
     deeper_checkout: str = "a clone with its whole history"
-    """What brings the history that a shallow checkout lacks, in the host's own words."""
+    """How to get the history that a shallow checkout lacks, in the host's own words."""
 
     @property
     def run(self) -> Run:
-        """The run that this is."""
+        """The current run."""
         return Run()
 
     @property
     def pages(self) -> Pages | None:
-        """How the host writes addresses of files, commits and runs."""
+        """The host's addresses of files, commits and runs."""
         return None
 
     def results_url(self, folder: str, file: str = "") -> str | None:  # noqa: ARG002
-        """Return the page of the files in a folder, or of one of them, where that is known before they are there."""
+        """Return the page of the files in a folder, or of one of them, if it is known before they are uploaded."""
         return None
 
     # --- what is compared with ---------------------------------------------------------------------------------------
@@ -283,7 +286,7 @@ class Host:
         return None
 
     def merge_base(self, branch: str, head: str) -> str | None:  # noqa: ARG002
-        """Return where ``head`` left ``branch``, ``None`` where that is not known."""
+        """Return where ``head`` left ``branch``, ``None`` if unknown."""
         return None
 
     def is_between(self, start: str | None, commit: str, branch: str) -> bool:  # noqa: ARG002
@@ -291,26 +294,27 @@ class Host:
         return False
 
     def files_of(self, commit: str) -> AbstractContextManager[Path] | None:  # noqa: ARG002
-        """Return a commit's files in a temporary folder; ``None`` where the host cannot be asked for them."""
+        """Return a commit's files in a temporary folder; ``None`` if the host cannot be asked for them."""
         return None
 
     def earlier_reports(self, artifact_name: str, root: str) -> EarlierReports | None:  # noqa: ARG002
-        """Return what earlier runs left of the project at a path; ``None`` where the host cannot be asked for it."""
+        """Return the reports of the project at a path that earlier runs left; ``None`` if the host cannot be asked for
+        them."""
         return None
 
     def other_run(self, run_id: str, artifact_name: str, say: Callable[[str], object]) -> OtherRun:  # noqa: ARG002
-        """Return a run and what it left; ``say`` hears of what cannot be used."""
+        """Return a run and its artifacts; ``say`` is called with what cannot be used."""
         raise HostError("results of other runs cannot be had here")
 
     # --- where it is said --------------------------------------------------------------------------------------------
 
     def target(self) -> Target | str:
-        """Return the pull request to speak on, or why there is none."""
+        """Return the pull request to comment on, or why there is none."""
         return "there are no pull requests here"
 
     @property
     def needs_token(self) -> str:
-        """How a token is given that is needed to write, and is not there; "" where one is."""
+        """How to set the token that is missing and needed to write; "" if there is one."""
         return ""
 
     def target_of_number(self, number: int) -> Target:
@@ -325,23 +329,23 @@ class Host:
         raise NotImplementedError
 
     def comes_later(self, target: Target) -> str:
-        """Say what comments in place of a run that may only read."""
+        """Say what writes the comment for a run that may only read."""
         return f"no comment: this run may only read, since the change comes from {target.reads_only}"
 
     def artifacts(self, write: Callable[[str], object]) -> Artifacts | str:  # noqa: ARG002
-        """Return what keeps files, or what to do instead; ``write`` prints to the log."""
+        """Return the store of artifacts, or what to do instead; ``write`` prints to the log."""
         return "no artifact: there is no place for one here"
 
     def check(self, check: Check) -> Checked:  # noqa: ARG002
-        """Put a verdict and its annotations beside a commit."""
+        """Publish a verdict and its annotations on a commit."""
         return Checked(False, "no check run: there is no place for one here")
 
     def log_line(self, level: Level, text: str) -> str:
-        """Return a line of the log that shows a remark as one of its level."""
+        """Return the line of the log that shows a message with its level."""
         return f"turncheck: {level}: {log_line(text)}"
 
     def annotations(self, found: Sequence[Annotation], said: Mapping[Level, int]) -> Iterable[str]:  # noqa: ARG002
-        """Return the lines of the log that annotate; ``said``: how often each level has been used already."""
+        """Return the lines of the log that annotate; ``said``: how often each level was used already."""
         return ()
 
     def summarize(self, summary: Rendered, notes: Sequence[str]) -> Iterable[str]:  # noqa: ARG002
@@ -349,5 +353,5 @@ class Host:
         return ()
 
     def set_outputs(self, outputs: Mapping[str, str]) -> Iterable[str]:  # noqa: ARG002
-        """Hand values on to the job's next steps, where the host does that; return lines of the log that do so."""
+        """Pass values to the job's next steps, if the host supports it; return lines of the log that do so."""
         return ()

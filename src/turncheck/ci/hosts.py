@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RegisteredHost:
-    """Where a host is: the class ``of`` in ``module``, imported only where one of ``marks`` is among the variables.
+    """A registered host: the class ``of`` in ``module``, imported only if one of ``marks`` is among the variables.
 
     The class has ``detect``, which looks at the variables of a process, and returns the host if they are those of one
     of its jobs. ``builds``: it builds the changes of other hosts, a :class:`~turncheck.ci.builders.Builder`.
@@ -31,7 +31,7 @@ class RegisteredHost:
     builds: bool = False
 
     def detect(self, environment: Mapping[str, str], token: Secret | None) -> Host | None:
-        """Return the host where this process is one of its jobs."""
+        """Return the host if this process is one of its jobs."""
         if not any(environment.get(mark) for mark in self.marks):
             return None
         host = cast("Host | None", self.load().detect(environment, token))
@@ -47,7 +47,8 @@ class RegisteredHost:
 
 @dataclass(frozen=True, slots=True)
 class CodeHost(RegisteredHost):
-    """A host that keeps code and has pull requests, asked from anywhere: its class has ``of_repository`` as well.
+    """A host that has repositories and pull requests and can be asked from anywhere: its class also has
+    ``of_repository``.
 
     ``repository``: how it names one. ``variable``: one that names the repository of a process, wherever that runs.
     ``changes``: how the pages of changes are addressed, on the ``server``: a variable that names it, and the usual one.
@@ -91,7 +92,7 @@ OF_CODE: Final[Mapping[str, CodeHost]] = {
         server=("BITBUCKET_URL", "https://bitbucket.org"),
     ),
 }
-"""The hosts that keep code, by the names that people give them; the first where none is named."""
+"""The hosts with repositories, by their common names; the first is the default."""
 
 HOSTS: Final[tuple[RegisteredHost, ...]] = (
     OF_CODE["gitlab"],
@@ -118,7 +119,7 @@ def name_of(host: Host) -> str | None:
 
 
 def find_host(environment: Mapping[str, str], token: Secret | None = None) -> Host:
-    """Return the host that this process runs on; a bare :class:`Host` where it runs on none.
+    """Return the host that this process runs on; a bare :class:`Host` if it runs on none.
 
     Raises:
         UserError: a variable of the host's holds what it should not, and nothing can be asked without it.
@@ -127,7 +128,7 @@ def find_host(environment: Mapping[str, str], token: Secret | None = None) -> Ho
 
 
 def _code_of(change_url: str, environment: Mapping[str, str], token: Secret | None) -> tuple[Host, int] | None:
-    """Return the host of a change that is built elsewhere, and its number; ``None`` where that is not known."""
+    """Return the host of a change that is built elsewhere, and its number; ``None`` if unknown."""
     for row in OF_CODE.values():
         variable, server = row.server
         here = origin_of(change_url) == origin_of(environment.get(variable) or server)

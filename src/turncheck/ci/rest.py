@@ -41,7 +41,7 @@ PER_PAGE: Final = 100
 FIRST_WAIT: Final = 2.0
 SECONDARY_WAIT: Final = 60.0
 _SECONDS: Final = 60.0
-"""For an answer with all its content."""
+"""For a response with its complete body."""
 _DOWNLOAD_SECONDS: Final = 300.0
 _ATTEMPTS: Final = 5
 _JSON_LIMIT: Final = 64 * 1024 * 1024
@@ -51,7 +51,7 @@ _BUSY: Final = frozenset({500, 502, 503, 504})
 
 
 class RestError(HostError):
-    """The API could not be asked, or said no. ``status`` is that of its answer, ``None`` where there was none."""
+    """The API could not be asked, or refused. ``status`` is that of its response, ``None`` if there was none."""
 
     def __init__(self, what: str, *, status: int | None = None, remedy: str | None = None) -> None:
         super().__init__(what, remedy=remedy)
@@ -59,33 +59,33 @@ class RestError(HostError):
 
 
 class RefusedError(RestError):
-    """The token may not do it."""
+    """The token lacks the permission."""
 
     forbidden = True
 
 
 class NotFoundError(RestError):
-    """There is no such thing, there is none any more, or the token may not see it (404, 410)."""
+    """It does not exist, no longer exists, or the token may not see it (404, 410)."""
 
 
 class AnswerLostError(RestError):
-    """A request that creates something was sent, and whether it did is not known: look before sending it again."""
+    """A request that creates something was sent, and whether it succeeded is unknown: check before sending it again."""
 
 
 class TooLargeError(RestError):
-    """The answer is larger than what was asked to be read at most."""
+    """The response is larger than the limit."""
 
 
 @dataclass(slots=True)
 class Patience:
-    """How long all waiting may take together, in seconds; clock and sleep are given, for tests."""
+    """How long all waiting may take together, in seconds; clock and sleep can be replaced in tests."""
 
     left: float = 300.0
     clock: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
 
     def wait(self, seconds: float) -> bool:
-        """Wait, or return False at once where that would take longer than is left."""
+        """Wait, or return False at once if that would take longer than what is left."""
         if seconds > self.left:
             return False
         self.left -= seconds
@@ -93,13 +93,13 @@ class Patience:
         return True
 
     def spend(self, seconds: float) -> None:
-        """Count time that was spent waiting in vain for an answer."""
+        """Count time that was spent waiting in vain for a response."""
         self.left = max(0.0, self.left - seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request: ``needs`` is what the token must be allowed to, in the host's own words."""
+    """A request: ``needs`` is the permission that the token must have, in the host's own words."""
 
     method: str
     url: str
@@ -108,20 +108,21 @@ class Request:
     needs: str | None = None
     seconds: float = _SECONDS
     elsewhere: bool = False
-    """Whether another server may have it: downloads are kept by others."""
+    """Whether another server may serve it: downloads are often stored elsewhere."""
 
     @property
     def called(self) -> str:
-        """How it is named in messages: no query, no token."""
+        """Its name in messages, without query and token."""
         return f"{self.method} {urlsplit(self.url).path}"
 
     @property
     def creates(self) -> bool:
-        """Whether sending it twice would do it twice."""
+        """Whether sending it twice would have its effect twice."""
         return self.method == "POST"
 
     def follows(self, hop: Hop) -> str | None:
-        """Why a redirect is not followed: what changes something goes only to where it is sent whole again."""
+        """Why a redirect is not followed: a request that changes something is only redirected with its method and
+        body."""
         if hop.method == "GET" and self.elsewhere:
             return to_safe(hop)
         if origin_of(hop.source) != origin_of(hop.target):
@@ -135,16 +136,16 @@ class RestClient:
     """Asks the API of one host.
 
     Args:
-        api_url: what every path follows, without a slash at the end.
-        token: sent to that host alone; other hosts, to which downloads are redirected, never see it.
-        patience: bounds the waiting for rate limits and for a server in trouble.
+        api_url: prefix of every path, without a slash at the end.
+        token: only sent to that host; other hosts, to which downloads are redirected, never see it.
+        patience: limits the waiting for rate limits and server errors.
         network: how the host is reached.
     """
 
     host: ClassVar[str]
     accepts: ClassVar[str] = "application/json"
     refuses_with: ClassVar[frozenset[int]] = frozenset()
-    """Statuses below 400 that refuse a request all the same."""
+    """Statuses below 400 that nevertheless refuse a request."""
 
     def __init__(
         self,
@@ -164,22 +165,22 @@ class RestClient:
     # --- what is each host's own -------------------------------------------------------------------------------------
 
     def credentials(self) -> dict[str, str]:
-        """Return the headers that the API's own server alone gets."""
+        """Return the headers that only the API's own server gets."""
         return {"Authorization": f"Bearer {self.token.reveal()}"} if self.token is not None else {}
 
     def message_of(self, document: Any) -> str:
-        """Return the host's own words in the answer that refuses a request; "" where it has none."""
+        """Return the host's own message in the response that refuses a request; "" if it has none."""
         return str(document.get("message") or "") if isinstance(document, dict) else ""
 
     def advised_wait(self, answer: requests.Response, message: str, attempt: int) -> float | None:  # noqa: ARG002
-        """Return the seconds to wait after a 403 or 429; ``None`` where that would not help."""
+        """Return the seconds to wait after a 403 or 429; ``None`` if that would not help."""
         after = answer.headers.get("retry-after", "")
         if after.isdecimal():
             return float(after)
         return float(SECONDARY_WAIT * 2**attempt) if answer.status_code == 429 else None
 
     def refusal(self, status: int, message: str, trouble: str, request: Request) -> RestError:  # noqa: ARG002
-        """Return the error for an answer that refuses a request."""
+        """Return the error for a response that refuses a request."""
         if status in {404, 410}:
             return NotFoundError(trouble, status=status)
         if status == 401:
@@ -190,7 +191,7 @@ class RestClient:
         return RestError(trouble, status=status)
 
     def following(self, page: Any, answer_links: Mapping[str, Any]) -> str | None:  # noqa: ARG002
-        """Return the address of the page after this one."""
+        """Return the address of the next page."""
         url = answer_links.get("next", {}).get("url")
         return str(url) if url else None
 
@@ -248,7 +249,7 @@ class RestClient:
         self._json(self._request("PATCH", path, body=body, needs=needs))
 
     def put(self, path: str, body: Any, *, needs: str | None = None) -> None:
-        """Put something in the place of what is there.
+        """Replace something.
 
         Raises:
             RestError: as :meth:`get`.
@@ -276,7 +277,7 @@ class RestClient:
         request = Request("GET", url, accept="*/*", needs=needs, seconds=_DOWNLOAD_SECONDS, elsewhere=True)
 
         def read(answer: requests.Response) -> None:
-            file.seek(0)  # an attempt before may have left a part
+            file.seek(0)  # an earlier attempt may have left a part
             file.truncate()
             copy_body(answer, file, limit)
 
@@ -319,7 +320,7 @@ class RestClient:
         return document, following
 
     def _send(self, request: Request, read: Callable[[requests.Response], _Kind]) -> _Kind:
-        """Send it until there is an answer to go on with, and read that."""
+        """Send it until there is a usable response, and read that."""
         import requests
         from urllib3.exceptions import HTTPError
 
@@ -345,7 +346,7 @@ class RestClient:
                 if request.creates:
                     raise AnswerLostError(trouble) from None
             except (requests.RequestException, HTTPError, OSError, ValueError) as error:
-                # A proxy or a file of certificates that is none, say. Their own words may quote the token.
+                # An invalid proxy or certificate file, say. Its message may quote the token.
                 raise RestError(f"{request.called} cannot be sent ({type(error).__name__})") from None
             else:
                 trouble = f"{self.host} answers {answer.status_code} to {request.called}: {message}"
@@ -368,7 +369,7 @@ class RestClient:
         return Call(request.method, request.url, headers, credentials=self.credentials(), body=body)
 
     def _wait_of(self, answer: requests.Response, message: str, attempt: int) -> float | None:
-        """Seconds to wait before trying again; ``None`` where that would not help."""
+        """Seconds to wait before trying again; ``None`` if that would not help."""
         if answer.status_code in _BUSY:
             return float(FIRST_WAIT * 2**attempt)
         return self.advised_wait(answer, message, attempt) if answer.status_code in {403, 429} else None
@@ -383,7 +384,7 @@ class RestClient:
         return f"{self.host} cannot be reached for {request.called} ({type(error).__name__})"
 
     def _words_of(self, answer: requests.Response) -> str:
-        """The host's own words, shortened; an error page of something in between has none."""
+        """The host's own message, shortened; an error page of a proxy has none."""
         try:
             words = self.message_of(msgspec.json.decode(read_body(answer, _REASON_LIMIT)))
         except (AnswerTooLargeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):

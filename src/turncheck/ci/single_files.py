@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 MOST_FILES: Final = 1_000
-"""A request each."""
+"""Maximum number of files; each takes one request."""
 
 
 @contextmanager

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from turncheck.ci.rest import RestClient
 
 MOST_BYTES: Final = 256 * 1024 * 1024
-"""Of the archive as it is sent."""
+"""Maximum size of the compressed archive."""
 MOST_UNPACKED: Final = 1024 * 1024 * 1024
 MOST_FILES: Final = 100_000
 _CHUNK: Final = 1024 * 1024
@@ -73,7 +73,7 @@ def unpack(file: IO[bytes], folder: Path) -> None:
 
 
 class _Bounded(gzip.GzipFile):
-    """As much of a stream as is taken: headers count as well, which :mod:`tarfile` reads whole into memory."""
+    """A stream limited in size, including the headers, which :mod:`tarfile` reads completely into memory."""
 
     _read = 0
 

@@ -1,6 +1,6 @@
-"""A CI host as far as the variables of its jobs show: which state this is and what it is to be merged into.
+"""A CI host as described by the variables of its jobs: which commit this is and what it is to be merged into.
 
-Git is asked for the rest; such a host gets files and the exit status, which every one reads.
+Git is asked for the rest; such a host gets files and the exit status, which every host reads.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OF_BRANCHES: Final = ("refs/heads/", "refs/remotes/", "origin/")
 
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """The variables of a job, read as what they hold; what is not set is empty."""
+    """The variables of a job, read by type; one that is not set is empty."""
 
     given: Mapping[str, str] = field(repr=False)
 
@@ -37,14 +37,14 @@ class Variables:
         return next((text for name in names if (text := self.given.get(name, "").strip())), "")
 
     def branch(self, *names: str) -> str:
-        """A branch by its own name: ``refs/heads/main`` and ``origin/main`` are ``main``."""
+        """The short name of a branch: ``refs/heads/main`` and ``origin/main`` are ``main``."""
         text = self.text(*names)
         for prefix in _OF_BRANCHES:
             text = text.removeprefix(prefix)
         return text
 
     def commit(self, *names: str) -> str | None:
-        """A commit; the zeros that stand for none are none."""
+        """A commit; ``None`` for all zeros."""
         text = self.text(*names).lower()
         return text if text and text != _NO_COMMIT else None
 
@@ -77,12 +77,12 @@ class JobHost(Host):
     mark: ClassVar[str]
     """A variable that each of its jobs has."""
     token_variables: ClassVar[tuple[str, ...]] = ()
-    """Where the token comes from that no flag names, the first that is set."""
+    """The variables of the token if no flag sets it; the first that is set counts."""
     keeps_files_by: ClassVar[str] = "the means of the pipeline"
 
     @classmethod
     def detect(cls, environment: Mapping[str, str], token: Secret | None) -> Self | None:
-        """Return the host where the variables are those of one of its jobs.
+        """Return the host if the variables are those of one of its jobs.
 
         Raises:
             UserError: a variable for the token holds what cannot be sent.
@@ -91,7 +91,7 @@ class JobHost(Host):
 
     @classmethod
     def of(cls, environment: Mapping[str, str], token: Secret | None) -> Self:
-        """Return the host as these variables tell of it, with the token that is given or that one of them holds.
+        """Return the host that these variables describe, with the given token or that of a variable.
 
         Raises:
             UserError: that one holds what cannot be sent.

@@ -35,7 +35,7 @@ _RESOLVED: Final = "fixed"
 
 
 class _Answer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Base of all answers; what is not named is ignored."""
+    """Base of all answers; other keys are ignored."""
 
 
 class _Identity(_Answer, frozen=True, kw_only=True):
@@ -143,7 +143,7 @@ class AzureRepository:
         return Target(found.pull_request_id, head.commit_id if head else "", branch)
 
     def merge_base(self, one: str, other: str) -> str | None:
-        """Return where two states, branches or commits, parted; ``None`` where Azure DevOps does not know them.
+        """Return where two branches or commits diverged; ``None`` if Azure DevOps does not know them.
 
         Raises:
             RestError: it could not be asked.

@@ -31,7 +31,7 @@ _REASONS: Final = frozenset({"individualCI", "batchedCI", "schedule", "manual", 
 
 
 class _Answer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Base of all answers; what is not named is ignored."""
+    """Base of all answers; other keys are ignored."""
 
 
 class _Build(_Answer, frozen=True, kw_only=True):

@@ -42,7 +42,7 @@ _SEVERITIES: Final[Mapping[Level, str]] = {"error": "HIGH", "warning": "MEDIUM",
 
 
 class _Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all answers; what is not named is ignored."""
+    """Base of all answers; other keys are ignored."""
 
 
 class _User(_Answer, frozen=True, kw_only=True):
@@ -144,7 +144,7 @@ class BitbucketRepository:
         return PullRequestComments(self.client, f"{self._path}/pullrequests/{number}/comments")
 
     def merge_base(self, one: str, other: str) -> str | None:
-        """Return where two states parted; ``None`` where Bitbucket does not know them.
+        """Return where two commits diverged; ``None`` if Bitbucket does not know them.
 
         Raises:
             RestError: it could not be asked.

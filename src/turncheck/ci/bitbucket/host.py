@@ -32,7 +32,7 @@ _PROXY: Final = "http://localhost:29418"
 """Of a pipeline's step: it signs requests for Code Insights, which go to it as plain http."""
 _PATIENCE: Final = 300.0
 _PATIENCE_WITH_PROXY: Final = 10.0
-"""It is beside the step; where nobody answers, there is none."""
+"""It runs beside the step; if nothing answers, there is none."""
 _HOW: Final = "set the secured variable `BITBUCKET_TOKEN` to an access token with the scope `pullrequest:write`"
 
 
@@ -144,7 +144,8 @@ class Bitbucket(JobHost):
         return StickyComment(self._asked().comments(target.number), marker)
 
     def check(self, check: Check) -> Checked:
-        """Put a Code Insights report beside the commit, with its annotations: by a token, else by the step's proxy."""
+        """Publish a Code Insights report on the commit, with its annotations: with a token, else through the step's
+        proxy."""
         repository, name = self._repository, self.variables.text("BITBUCKET_REPO_FULL_NAME")
         if check.commit is None or not name:
             return Checked(False, "no Code Insights report: its commit is not known")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _LITERAL: Final = (
     r"(?P<literal>^ *(?P<fence>`{3,})\n(?s:.*?)\n *(?P=fence)$|(?<!`)(?P<ticks>`+)(?!`)[^\n]*?(?<!`)(?P=ticks)(?!`))"
 )
-"""Blocks and spans of code: what stands in there is shown letter by letter."""
+"""Code blocks and spans, whose content is shown literally."""
 _COMMENT: Final = re.compile(r"<!-- (.*?) -->")
 _HIDDEN: Final = re.compile(r"\[//\]: # \((.*?)\)")
 _SUMMARY: Final = re.compile(r"<details(?: open)?>\s*<summary>(?P<summary>(?s:.*?))</summary>")
@@ -40,7 +40,7 @@ def to_bitbucket(body: str) -> str:
 
 
 def _outside_code(pattern: re.Pattern[str], shown: Callable[[re.Match[str]], str], text: str) -> str:
-    """Put something in the place of what a pattern finds, where it is no code."""
+    """Replace the matches of a pattern outside code."""
     either = re.compile(f"{_LITERAL}|{pattern.pattern}", re.MULTILINE)
     return either.sub(lambda match: match["literal"] or shown(match), text)
 
@@ -56,5 +56,5 @@ def from_bitbucket(body: str) -> str:
 
 
 def _plain(summary: str) -> str:
-    shown = _TAG.sub("", _BOLD.sub("", summary)).strip().strip("*")  # what is escaped in code is no tag
+    shown = _TAG.sub("", _BOLD.sub("", summary)).strip().strip("*")  # escaped text in code is not a tag
     return _CODE.sub(lambda match: code(html.unescape(match[1])), shown)

@@ -1,4 +1,4 @@
-"""What of GitHub's answers is used, typed: an answer of another shape is an error in words, not a fault of ours.
+"""The parts of GitHub's responses that are used, typed: a response of another shape is a readable error, not a crash.
 
 Names and types are those of GitHub's API description; what is not named here is skipped.
 """
@@ -13,7 +13,7 @@ class _Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class User(_Answer, frozen=True, kw_only=True):
-    """Somebody, or an app."""
+    """A user, or an app."""
 
     login: str
 
@@ -25,7 +25,7 @@ class Repository(_Answer, frozen=True, kw_only=True):
 
     @property
     def owner(self) -> str:
-        """Whose it is."""
+        """Its owner."""
         return self.full_name.partition("/")[0]
 
 
@@ -91,7 +91,7 @@ class Artifact(_Answer, frozen=True, kw_only=True):
 
     @property
     def foreign(self) -> bool:
-        """Whether a fork's code made it, or nobody knows whose."""
+        """Whether a fork's code made it, or the origin is unknown."""
         run = self.workflow_run
         return run is None or run.repository_id is None or run.repository_id != run.head_repository_id
 
@@ -103,7 +103,7 @@ class Commit(_Answer, frozen=True, kw_only=True):
 
 
 class Difference(_Answer, frozen=True, kw_only=True):
-    """Two commits compared with each other."""
+    """The comparison of two commits."""
 
     status: str
     merge_base_commit: Commit

@@ -1,6 +1,7 @@
 """Check runs: annotations without the limits of workflow commands, where the token may write checks.
 
-GitHub shows a check run under a workflow of its own choosing (there is no parameter for it), so the name has to tell.
+GitHub shows a check run under a workflow of its own choosing (there is no parameter for it), so its name must say which
+run it is.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 NEEDS: Final = "checks: write"
 BATCH: Final = 50
-"""GitHub takes this many annotations a request; each further one appends."""
+"""GitHub takes this many annotations per request; each further request appends."""
 MOST: Final = 1000
 _LONGEST_TEXT: Final = 65_000
 _LONGEST_MESSAGE: Final = 60_000
@@ -39,7 +40,8 @@ class CheckAnnotation:
 
 @dataclass(frozen=True, slots=True)
 class CheckRun:
-    """A check run to be made. ``summary`` is Markdown; ``identity`` tells it from others of its name on the commit."""
+    """A check run to be created. ``summary`` is Markdown; ``identity`` distinguishes it from others of its name on the
+    commit."""
 
     name: str
     commit: str
@@ -55,7 +57,7 @@ def post_check_run(client: GitHubClient, repository: str, check: CheckRun) -> st
     """Make a check run with its annotations, batch by batch, and return its page.
 
     Raises:
-        RestError: it could not be made, or not all annotations got there.
+        RestError: it could not be created, or not all annotations arrived.
     """
     kept = check.annotations[:MOST]
     batches = [kept[start : start + BATCH] for start in range(0, len(kept), BATCH)] or [()]

@@ -1,4 +1,4 @@
-"""The comments of a pull request on GitHub, which are those of an issue, and who the token speaks for."""
+"""The comments of a pull request on GitHub, which are those of an issue, and the account of the token."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class IssueComments:
     def author(self) -> str:
         """Who the token speaks for.
 
-        Tokens of GitHub Apps may not ask; nearly all of them are the workflow's own, which is GitHub's bot. Another
-        app's name is found out when it has posted.
+        Tokens of GitHub Apps may not ask; nearly all of them are the workflow's own, which is GitHub's bot. The name of
+        another app is known once it has posted.
         """
         token = self._client.token
         if token is not None and token.reveal().startswith(_INSTALLATION_TOKEN):

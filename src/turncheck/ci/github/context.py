@@ -1,4 +1,4 @@
-"""What GitHub says about this run: its event and variables, read once and turned into plain values.
+"""GitHub's description of this run: its event and variables, read once and converted to plain values.
 
 Sources: the list of ``GITHUB_*`` variables and the events' payloads in GitHub's documentation ("Variables reference",
 "Events that trigger workflows").
@@ -58,7 +58,7 @@ class GitHubContext:
     event: Mapping[str, Any] = field(default_factory=dict, repr=False)
     pull_request: PullRequest | None = None
     troubles: tuple[str, ...] = ()
-    """Variables that hold what they should not, and were skipped."""
+    """Variables with invalid values, which were skipped."""
     network: Network = field(default=Network(), repr=False)
 
     @property
@@ -78,7 +78,7 @@ class GitHubContext:
 
     @property
     def run_number(self) -> int | None:
-        """The run's id as a number: later runs have greater ones."""
+        """The run's id as a number: later runs have greater numbers."""
         return int(self.run_id) if self.run_id else None
 
     @property
@@ -95,8 +95,8 @@ class GitHubContext:
 def read_context(environment: Mapping[str, str]) -> GitHubContext | None:
     """Read the context of this run; ``None`` outside GitHub (no ``GITHUB_REPOSITORY``).
 
-    A payload that is missing or not a JSON object counts as empty: everything that needs it then says what it lacks.
-    A number that is none is skipped, and noted in ``troubles``.
+    A payload that is missing or not a JSON object counts as empty: whatever needs it then says what is missing. An
+    invalid number is skipped, and noted in ``troubles``.
 
     Raises:
         UserError: it is not known which server or repository this is, since the variable is not an address or a name.

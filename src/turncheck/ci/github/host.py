@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _ASKING: Final = 120.0
 _TELLING: Final = 300.0
-"""Seconds that looking for a base, and publishing, may wait in all, for limits and for a server in trouble."""
+"""Seconds that the search for a base, and publishing, may wait in total for rate limits and server errors."""
 _NO_TOKEN: Final = "there is no token to write it with"  # noqa: S105 - a reason
 
 
@@ -49,7 +49,7 @@ class GitHub(Runner):
 
     Args:
         context: the run or repository.
-        token: for the API; without one only what the runner itself takes is said.
+        token: for the API; without one only the runner is used.
     """
 
     context: GitHubContext
@@ -135,7 +135,7 @@ class GitHub(Runner):
         try:
             target = find_target(context, self._asking)
         except RestError as error:
-            # The default branch seldom has one; who publishes asks again, and says what is wrong.
+            # The default branch seldom has one; publishing asks again, and reports what is wrong.
             if isinstance(base, Base) and base.head is not None:
                 warn(f"the pull request of this branch, so '{base.branch}' is taken to be its base", error)
             return base
@@ -195,7 +195,7 @@ class GitHub(Runner):
         )
 
     def artifacts(self, write: Callable[[str], object]) -> _RunArtifacts | str:
-        """Return the artifacts of this run; what must not be seen in the log is masked there."""
+        """Return the artifacts of this run; secrets are masked in the log."""
         service = find_service(self.variables, lambda secret: write(command("add-mask", secret) + "\n"))
         return service.reason if isinstance(service, NoService) else _RunArtifacts(service, self.context.run_url)
 

@@ -1,4 +1,4 @@
-"""What another workflow run left, for a run that may write in its place.
+"""The results of another workflow run, for a run that may write in its place.
 
 Nothing in its artifacts says where to post: pull request and commit are the API's.
 """
@@ -42,7 +42,7 @@ def read_run(
     run = client.get(f"/repos/{repository}/actions/runs/{run_id}", WorkflowRun, needs="actions: read")
     owner = run.head_repository.full_name if run.head_repository else None
 
-    # A fork's run may call its workflow whatever it wants.
+    # A fork's run may give its workflow any name.
     workflow = run.path.partition("@")[0] if owner == repository else None
     trusted = WorkflowRuns(client, repository, workflow, artifact_name, own_run=run.id)
 

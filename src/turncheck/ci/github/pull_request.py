@@ -1,4 +1,4 @@
-"""Which pull request a run speaks on: from the event where it has one, else asked of the API; never from a report."""
+"""Which pull request a run comments on: from the event if it has one, else from the API; never from a report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BY_BRANCH: Final = frozenset({"push", "workflow_dispatch"})
 
 
 def find_target(context: GitHubContext, client: GitHubClient | None) -> Target | str:
-    """Return the pull request of this run, or the reason why there is none to speak on.
+    """Return the pull request of this run, or the reason why there is none to comment on.
 
     Raises:
         RestError: GitHub had to be asked and could not.

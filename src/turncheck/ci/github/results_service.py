@@ -43,7 +43,7 @@ _ATTEMPTS: Final = 5
 _FIRST_WAIT: Final = 3.0
 _GROWTH: Final = 1.5
 _SECONDS: Final = 120.0
-"""For a call, or for a block on its way."""
+"""Time limit of a call, or of the upload of a block."""
 _ANSWER_LIMIT: Final = 1024 * 1024
 _AZURE_VERSION: Final = "2021-12-02"
 _LAST_NUMBER: Final = 9
@@ -55,14 +55,14 @@ class NameTakenError(RestError):
 
 @dataclass(frozen=True, slots=True)
 class NoService:
-    """There is no results service here, and why."""
+    """There is no results service here; says why."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
-    """An artifact that is there now. ``id`` is its number, for links."""
+    """An uploaded artifact. ``id`` is its number, for links."""
 
     name: str
     id: str
@@ -70,7 +70,7 @@ class Uploaded:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What the service answered."""
+    """A response of the service."""
 
     status: int
     reason: str
@@ -99,7 +99,7 @@ class ResultsService:
     run_id: str
     job_id: str
     mask: Callable[[str], object]
-    """Called with each secret before it could be shown."""
+    """Called with each secret before it can appear in the log."""
     longest_retention: int | None = None
     patience: Patience = field(default_factory=lambda: Patience(120.0))
     network: Network = field(default=Network(), repr=False)
@@ -126,7 +126,7 @@ class ResultsService:
         return sent.kept
 
     def upload_page(self, name: str, content: bytes, days: int = 0) -> Uploaded:
-        """Make a page an artifact that is not zipped, so that a browser shows it.
+        """Upload a page as an artifact that is not zipped, so that a browser shows it.
 
         This is what the official client does for a single file with ``skipArchive`` (``upload-artifact.ts``): the
         artifact is called like the file, and its type is the file's own.
@@ -141,7 +141,7 @@ class ResultsService:
 
     @contextmanager
     def _sending(self, name: str, media_type: str, days: int) -> Iterator[_Sent]:
-        """Create an artifact, take what is written into its blocks, and finalize it."""
+        """Create an artifact, upload what is written in blocks, and finalize it."""
         wanted = {"name": name, **self._expiry(days), "version": 7, "mime_type": media_type}
         created = self._call("CreateArtifact", wanted)
         address = created.get("signed_upload_url")
@@ -175,7 +175,7 @@ class ResultsService:
         return self.upload(f"{name}-{secrets.token_hex(4)}", kept, days)
 
     def retention(self, days: int) -> tuple[int, str]:
-        """Cut the wished days down to what the repository allows; the text says so where that was needed."""
+        """Limit the requested days to what the repository allows; the text says so if that was needed."""
         if self.longest_retention and days > self.longest_retention:
             most = self.longest_retention
             return most, f"retention-days: {days} is more than the repository allows, {most} are asked for"
@@ -189,7 +189,7 @@ class ResultsService:
         return {"expires_at": expires.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
 
     def _call(self, method: str, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Call the service; every message says which run and job it is about."""
+        """Call the service; every request names the run and the job."""
         ids = {"workflow_run_backend_id": self.run_id, "workflow_job_run_backend_id": self.job_id}
         call = Call(
             "POST",
@@ -260,7 +260,7 @@ class ResultsService:
 
 
 def find_service(environment: Mapping[str, str], mask: Callable[[str], object]) -> ResultsService | NoService:
-    """Find the service in a job's variables; where there is none, say what to do instead."""
+    """Find the service in a job's variables; if there is none, say what to do instead."""
     url = environment.get("ACTIONS_RESULTS_URL", "")
     host = origin_of(environment.get("GITHUB_SERVER_URL") or "https://github.com").host
     if not (host == "github.com" or host.endswith((".ghe.com", ".localhost"))):
@@ -291,7 +291,7 @@ def find_service(environment: Mapping[str, str], mask: Callable[[str], object]) 
 
 
 def names_beside(name: str, distinction: str) -> Iterator[str]:
-    """Yield the names to try: the wished one, one with what tells this job's project from others, numbered ones."""
+    """Yield the names to try: the requested one, one that names this job's project, numbered ones."""
     yield name
     slug = "-".join("".join(c if (c.isascii() and c.isalnum()) or c in "._" else " " for c in distinction[:80]).split())
     if slug:
@@ -316,7 +316,7 @@ def _backend_ids(token: str) -> tuple[str, str] | None:
 
 
 def _block_id(number: int) -> str:
-    """All of one length, as Azure wants them."""
+    """All of the same length, as Azure requires."""
     return base64.b64encode(f"turncheck-{number:012d}".encode()).decode()
 
 
@@ -330,7 +330,7 @@ def _entry(path: str) -> zipfile.ZipInfo:
 
 @dataclass(slots=True)
 class _Sent:
-    """An artifact on its way: where its content is written, and, in the end, what it is called."""
+    """An artifact being uploaded: where its content is written, and finally its name."""
 
     blocks: _Blocks
     name: str = ""
@@ -366,7 +366,7 @@ class _Blocks(RawIOBase):
         return len(data)
 
     def finish(self) -> None:
-        """Send what is left; an empty archive is a block as well."""
+        """Send the rest; even an empty archive is one block."""
         if self._waiting or not self.count:
             self._send(bytes(self._waiting))
             self._waiting.clear()

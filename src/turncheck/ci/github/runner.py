@@ -1,4 +1,4 @@
-"""The runner of a job on GitHub: its log, the run's page and the outputs, which take what is said without any token."""
+"""The runner of a job on GitHub: its log, the run's page and the outputs, none of which needs a token."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _OF_THE_RUNNER: Final = ("GITHUB_ACTIONS", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY
 
 @dataclass(eq=False, kw_only=True)
 class Runner(Host):
-    """What GitHub's runner itself takes, whatever is known of the repository.
+    """GitHub's runner, which needs to know nothing of the repository.
 
     Args:
-        variables: the job's; empty where its runner is to hear nothing.
+        variables: the job's; empty if nothing is to be sent to its runner.
     """
 
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
     def detect(cls, environment: Mapping[str, str], token: Secret | None) -> Runner | None:  # noqa: ARG003
-        """Return the runner where this is a job of one, of which no more is known."""
+        """Return the runner if this is a job of one about which nothing more is known."""
         return cls(variables=environment) if any(environment.get(name) for name in _OF_THE_RUNNER) else None
 
     def log_line(self, level: Level, text: str) -> str:
         return command(level, text, title="turncheck")
 
     def annotations(self, found: Sequence[Annotation], said: Mapping[Level, int]) -> Iterable[str]:
-        """Return workflow commands, no more of a level than GitHub shows."""
+        """Return workflow commands, at most as many of a level as GitHub shows."""
         return workflow_commands(within_limit(found, said)[0])
 
     def summarize(self, summary: Rendered, notes: Sequence[str]) -> Iterable[str]:

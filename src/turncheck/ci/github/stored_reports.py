@@ -1,4 +1,4 @@
-"""Which state a run is to be compared with, and the reports that runs of this workflow left of it."""
+"""Which commit a run is to be compared with, and the reports of it that runs of this workflow left."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ and a fork's comes from anybody."""
 
 
 def base_of(context: GitHubContext) -> Base | str:
-    """Return the base that the event gives, or the reason why there is none.
+    """Return the base that the event names, or the reason why there is none.
 
     Of a branch that was pushed it is the default branch: its pull request, if it has one, is not in the event.
 
@@ -62,7 +62,7 @@ def _branch(ref: str) -> str:
 
 
 def merge_base(client: GitHubClient, repository: str, base: str, head: str) -> str | None:
-    """Ask GitHub where two states parted; ``None`` where it does not know them.
+    """Ask GitHub where two commits diverged; ``None`` if it does not know them.
 
     Raises:
         RestError: it could not be asked.
@@ -78,7 +78,7 @@ def is_between(client: GitHubClient, repository: str, start: str | None, commit:
     """Whether a commit is part of a branch's history, and no older than ``start``.
 
     The base of a pull request is where it left its base branch, or, for GitHub's test merge, a later state of that
-    branch; an older one would charge it with less than it does.
+    branch; an older one would attribute less to it than it changes.
 
     Raises:
         RestError: GitHub could not be asked.
@@ -105,7 +105,7 @@ class WorkflowRuns:
     client: GitHubClient
     repository: str
     workflow: str | None
-    """The workflow file, ``.github/workflows/ci.yml``; ``None`` for all, where nobody is trusted to name it."""
+    """The workflow file, ``.github/workflows/ci.yml``; ``None`` for all, if no name can be trusted."""
     artifact_name: str
     own_run: int | None = None
     """Only runs before this one count."""

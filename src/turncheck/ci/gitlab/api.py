@@ -26,7 +26,7 @@ _NEEDS: Final = "the scope `api` and the role Reporter or higher"
 
 
 class _Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all answers; what is not named is ignored."""
+    """Base of all answers; other keys are ignored."""
 
 
 class _User(_Answer, frozen=True, kw_only=True):
@@ -95,7 +95,7 @@ class GitLabProject:
         return Target(found.iid, found.sha or "", found.target_branch)
 
     def merge_base(self, one: str, other: str) -> str | None:
-        """Return where two states parted; ``None`` where GitLab does not know them.
+        """Return where two commits diverged; ``None`` if GitLab does not know them.
 
         Raises:
             RestError: it could not be asked.
@@ -125,7 +125,7 @@ class GitLabProject:
 
 
 class MergeRequestNotes:
-    """The notes of one merge request; those that GitLab writes about events do not count."""
+    """The notes of one merge request, without those that GitLab writes about events."""
 
     def __init__(self, client: GitLabClient, path: str, page: str) -> None:
         self._client = client

@@ -90,7 +90,7 @@ class GitLab(JobHost):
 
     @cached_property
     def _project(self) -> GitLabProject | None:
-        """The project that merge requests are opened in, which is another one than that of a fork's job."""
+        """The project that merge requests are opened in, which differs from that of a fork's job."""
         given = self.variables
         project = given.text("CI_MERGE_REQUEST_PROJECT_ID", "CI_PROJECT_ID", "CI_PROJECT_PATH")
         api = given.address("CI_API_V4_URL") or _API

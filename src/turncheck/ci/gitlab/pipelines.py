@@ -31,7 +31,7 @@ _ONE_OF_SEVERAL: Final = re.compile(r" \d+/\d+\Z|: \[.*\]\Z", re.DOTALL)
 
 
 class _Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all answers; what is not named is ignored."""
+    """Base of all answers; other keys are ignored."""
 
 
 class _Pipeline(_Answer, frozen=True, kw_only=True):
