@@ -1,6 +1,6 @@
-"""What is asked of a CI host, in values of its own: which state this is, what came before it, where it is said.
+"""What is asked of a CI host, in plain values: which commit this is, what came before it, where results are published.
 
-A host is a class that answers what :class:`Host` is asked, and a line in :mod:`turncheck.ci.hosts`. No caller refers to
+A host is a class that overrides :class:`Host`, and a line in :mod:`turncheck.ci.hosts`. No caller refers to
 one by name.
 """
 
@@ -31,9 +31,9 @@ PAGE_SUFFIX: Final = ".html"
 
 
 class HostError(UserError):
-    """The host could not be asked, or said no: no reason to lose a report or to change a verdict.
+    """The host could not be asked, or refused: no reason to lose a report or to change a verdict.
 
-    ``forbidden``: the token may not do it.
+    ``forbidden``: the token lacks the permission.
     """
 
     forbidden = False
@@ -88,10 +88,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The state to compare with, as a host names it.
+    """The commit to compare with, as a host names it.
 
-    ``commit`` where that is known; else it is where ``head`` left ``branch``; and where there is no ``head`` either, it
-    is whatever an earlier run on ``branch`` measured. ``tip``: the state that the branch was in for this run.
+    It is ``commit`` if known, else the point where ``head`` left ``branch``; without a ``head``, whatever an earlier
+    run on ``branch`` measured. ``tip``: the commit of the branch at the time of this run.
     """
 
     branch: str
@@ -279,9 +279,9 @@ class Host:
     # --- what is compared with ---------------------------------------------------------------------------------------
 
     def base(self, warn: Callable[[str, HostError], None]) -> Base | str | None:  # noqa: ARG002
-        """Return the state to compare with, or why there is none; ``None`` where git has to tell.
+        """Return the commit to compare with, or why there is none; ``None`` if git has to be asked.
 
-        ``warn`` hears what could not be found out.
+        ``warn`` is called with what could not be found out.
         """
         return None
 
@@ -322,9 +322,9 @@ class Host:
         raise HostError(f"there is no pull request {number} here")
 
     def comment(self, target: Target, marker: str, *, passed: bool) -> Comment:
-        """Return the comment on a pull request that begins with a marker; only asked of a host with pull requests.
+        """Return the comment on a pull request that begins with a marker; only called on a host with pull requests.
 
-        ``passed``: the verdict, where comments are open or resolved.
+        ``passed``: the verdict, for hosts whose comments are open or resolved.
         """
         raise NotImplementedError
 

@@ -1,6 +1,6 @@
-"""REST APIs of CI hosts: one session, paging to the end, bounded patience, and a token that goes nowhere else.
+"""REST APIs of CI hosts: one session, complete paging, limited waiting, and a token that is sent nowhere else.
 
-What is a host's own (how it names itself and its refusals, how it asks for patience) is a subclass's.
+Subclasses add what differs between hosts (names, refusals, rate limits).
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The commands: typed parameters in, files and words out, exit code back."""
+"""The commands: typed parameters in, files and messages out, an exit code back."""

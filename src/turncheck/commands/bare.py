@@ -1,4 +1,4 @@
-"""Bare ``turncheck test``: the stories, then the NLU data, one report of both."""
+"""Bare ``turncheck test``: the stories, then the NLU data, with one report of both."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def run_bare_test(
 ) -> int:
     """Judge test stories and NLU data, and write Rasa's files of both and the report, which ``nlu_output`` names.
 
-    Where the stories could not be judged to their end the NLU data are not judged any more; where the NLU data cannot
-    be judged, what was found of the stories is kept.
+    If the stories could not be finished, the NLU data are not judged; if the NLU data cannot be judged, the results of
+    the stories are kept.
 
     Raises:
-        UserError: what ended it, after all that was finished is written.
+        UserError: the cause, after everything that was finished is written.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
     report, stopped = evaluate_core(core, screen)
@@ -77,7 +77,7 @@ def _without_nlu(report: Report, stopped: CutShortError) -> Report:
 
 
 def _of_both(one: EngineInfo | None, other: EngineInfo | None) -> EngineInfo | None:
-    """Return the engine with all that stood in for something, and all notes, each once."""
+    """Return the engine with the substitutions and notes of both, each once."""
     if one is None or other is None:
         return one or other
     return structs.replace(

@@ -1,4 +1,4 @@
-"""``turncheck test batch``: run batch suites against the assistant and tell how they fared."""
+"""``turncheck test batch``: run batch suites against the assistant and report the results."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _exit_code(batch: Batch | None, screen: Screen) -> int:
 
 
 def named_as(root: Path, paths: Sequence[str]) -> dict[str, str]:
-    """Return by the names that findings have how files were named by whoever gave them."""
+    """Return, by the names that findings have, the names under which files were given."""
     folder = ProjectFolder(root)
     return {folder.name(Path(path)): path for path in paths if Path(path).is_file()}
 
@@ -141,7 +141,7 @@ def refuse_faulty(
     *,
     empty_is_fine: bool = False,
 ) -> None:
-    """Say what is wrong with suites; errors end it before anything runs.
+    """Report what is wrong with suites; errors stop the command before anything runs.
 
     Raises:
         UserError: all errors, or that there are no suites.
@@ -169,7 +169,7 @@ def _fault_line(finding: Finding, named: Mapping[str, str], folder: str) -> str:
 
 
 def write_batch(report: Report, options: BatchOptions, screen: Screen) -> None:
-    """Write what was asked for.
+    """Write the requested files.
 
     Raises:
         UserError: a file cannot be written.

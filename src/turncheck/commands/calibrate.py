@@ -41,7 +41,7 @@ _MOST_NAMED: Final = 10
 
 
 def run_calibrate(flags: Mapping[str, Any], results: Path | None, screen: Screen) -> int:
-    """Compare the two, write the file into the project, and say what is in it.
+    """Compare the two, write the file into the project, and summarize it.
 
     Args:
         flags: settings by name with dashes; ``None`` is unset.
@@ -49,8 +49,8 @@ def run_calibrate(flags: Mapping[str, Any], results: Path | None, screen: Screen
         screen: where progress is shown.
 
     Raises:
-        UserError: neither a model nor results were named; one of the two can judge nothing; they have nothing in
-            common.
+        UserError: neither a model nor results were named; one of the two cannot judge anything; they have nothing in
+        common.
     """
     inputs = prepare(from_flags(flags), os.environ).inputs
     settings = inputs.settings
@@ -76,7 +76,7 @@ def calibration_of(ours: Report, theirs: Report, pipeline: str) -> Calibration:
     """Compare two reports on the same tests; ``pipeline`` is the digest of what the stand-in stands in for.
 
     Raises:
-        UserError: they have neither a sentence nor a story in common.
+        UserError: they have no sentence and no story in common.
     """
     agreements, pairs = agreements_of(ours, theirs), compared_sentences(ours, theirs)
     if agreements.sentences is None and agreements.stories is None:
@@ -110,7 +110,7 @@ def _theirs(inputs: Inputs, screen: Screen) -> Report:
 
 
 def _of_engine(settings: Settings, engine: str) -> Settings:
-    """The same settings for an engine, without those that are for others."""
+    """The same settings for an engine, without those of other engines."""
     foreign = (name for name, option in options().items() if option.engine not in {None, engine})
     defaults: dict[str, Any] = {name.replace("-", "_"): default_of(name) for name in foreign}
     return replace(settings, **defaults, engine=engine, evaluations=("nlu", "core"), thresholds=(), max_regression=())
@@ -120,7 +120,7 @@ def _judged(inputs: Inputs, screen: Screen, who: str) -> Report:
     """Have an engine judge the project's test sentences and stories.
 
     Raises:
-        UserError: it could not to the end.
+        UserError: it could not finish.
     """
     report = evaluate_project(inputs, screen).report
     if report.stopped is not None:
@@ -135,7 +135,7 @@ def _read(results: Path, settings: Settings) -> Report:
     """Read what the team's model judged before.
 
     Raises:
-        UserError: there is nothing, or it does not list all sentences.
+        UserError: there are no results, or they do not list all sentences.
     """
     if results.is_dir() and not (results / "report.json").is_file():
         nlu, stories = [Path(settings.nlu)] if settings.nlu else [], [Path(path) for path in settings.stories]

@@ -42,7 +42,7 @@ def run_compare_nlu(
     runs: int = 3,
     percentages: Sequence[int] = (0, 25, 50, 75),
 ) -> int:
-    """Compare pipelines, write Rasa's tree of files, end with advice. Returns 0 whatever the scores.
+    """Compare pipelines, write Rasa's tree of files, print advice. Returns 0 whatever the scores are.
 
     Raises:
         UserError: no usable configuration or too little data, a bad number, the cluster cannot be used.
@@ -67,7 +67,7 @@ def run_compare_nlu(
         )
     major = major_of_files(project_info(project), output.rasa_files)
     _write_data(data, responses, plans, output.folder, major)
-    # Until Rasa 1 nothing was drawn but the curves.
+    # Until Rasa 1 only the curves were drawn.
     of_each = replace(output, rasa_files=major, plots=output.plots and major >= NAMED_AS_TODAY)
     vectors = chosen_vectors(settings.vectors, data)
     tasks = [
@@ -119,7 +119,7 @@ def _pipelines(options: NluTestOptions, configs: Sequence[Path], screen: Screen)
 def _write_data(
     data: NluData, responses: Mapping[str, Response], plans: Sequence[RunPlan], folder: Path, major: int
 ) -> None:
-    """Write what each run trains on and is tested on: YAML, until Rasa 1 Markdown."""
+    """Write the training and test data of each run: YAML, until Rasa 1 Markdown."""
     write_nlu, write_responses, suffix = write_nlu_yaml, write_responses_yaml, "yml"
     if major < NAMED_AS_TODAY:
         from turncheck.project.formats import markdown_writer  # most projects are newer

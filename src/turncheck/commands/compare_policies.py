@@ -1,4 +1,5 @@
-"""Comparing policies: models trained on ever fewer stories (``train core -c A B``), then judged (``test core``)."""
+"""Comparing policies: models trained on fewer and fewer stories (``train core -c A B``), then judged (``test
+core``)."""
 
 from __future__ import annotations
 
@@ -59,10 +60,10 @@ def run_train_comparison(
     """Train each configuration on what is left of the stories at each percentage, as often as there are runs.
 
     Writes Rasa's tree: ``run_1/CONFIG__percentage__25.tar.gz`` … and ``num_stories.json``. Which stories are left out
-    is drawn from the seed, the run and the percentage, the same for all configurations.
+    depends on the seed, the run and the percentage, and is the same for all configurations.
 
     Raises:
-        UserError: nothing to read or to learn from, a percentage out of range, two configurations of one name.
+        UserError: nothing to read or to train on, a percentage out of range, two configurations with one name.
     """
     if any(not 0 <= percentage < 100 for percentage in percentages):
         raise UserError("a percentage of --percentages is not between 0 and 99")
@@ -82,7 +83,7 @@ def run_train_comparison(
 def _train_all(
     options: TrainOptions, configs: Sequence[Path], screen: Screen, runs: int, percentages: Sequence[int]
 ) -> int:
-    """Return of how many steps the percentages are."""
+    """Return how many steps are 100 percent."""
     number = 0
     for config in configs:
         project = read_assistant(replace(options.settings, config=str(config)), data=options.data)
@@ -103,7 +104,7 @@ def _train_all(
 
 
 def _left(steps: Sequence[StoryStep], percentage: int, seed: str) -> list[StoryStep]:
-    """Leave out the share of the story and rule steps; what is left stays in order."""
+    """Leave out this share of the story and rule steps; the rest stays in order."""
     number = round(percentage / 100 * len(steps))
     dropped = set(random.Random(seed).sample(range(len(steps)), number))
     return [step for place, step in enumerate(steps) if place not in dropped]
@@ -122,7 +123,7 @@ def _train(project: Project, domain: DialogueDomain, steps: Sequence[StoryStep],
 
 @dataclass(frozen=True, slots=True)
 class _Correct:
-    """How many test stories a model gets right, of how many."""
+    """How many test stories a model gets right, out of how many."""
 
     right: int
     total: int

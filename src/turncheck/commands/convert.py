@@ -1,4 +1,4 @@
-"""``turncheck data convert nlu|core|domain|config``: files of an older Rasa written anew for Rasa 3."""
+"""``turncheck data convert nlu|core|domain|config``: rewrites files of an older Rasa for Rasa 3."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Conversion:
 
 
 def run_data_convert(conversion: Conversion, screen: Screen) -> int:
-    """Convert files, say what could not be carried over, and, if asked, hold the result against what it was made from.
+    """Convert files, say what could not be converted, and, if requested, compare the result with the original.
 
     Raises:
         UserError: a file is missing, or there is nothing of an older Rasa to convert.
@@ -93,7 +93,7 @@ def run_data_convert(conversion: Conversion, screen: Screen) -> int:
 
 
 def _usual(root: Path, kind: Kind) -> list[Path]:
-    """Return where a project keeps what is to be converted; Rasa 0 had its configuration under any name."""
+    """Return where a project has what is to be converted; in Rasa 0 the configuration may have any name."""
     path = root / _DEFAULTS[kind]
     return [path] if kind != "config" or path.exists() else files_apart(root)[:1] or [path]
 
@@ -107,7 +107,7 @@ class _Originals:
 
 
 def _converted(conversion: Conversion, paths: Sequence[Path], *, keep: bool = False) -> tuple[Converted, _Originals]:
-    """Convert the files; ``keep``: take over those, too, that Rasa 3 reads as they are."""
+    """Convert the files; ``keep``: also include those that Rasa 3 reads as they are."""
     converted = Converted()
     if conversion.kind in {"nlu", "core"}:
         return converted, _data(conversion, paths, converted, keep=keep)
@@ -150,7 +150,7 @@ def _data(conversion: Conversion, paths: Sequence[Path], converted: Converted, *
 
 
 def _diff(conversion: Conversion, name: str, content: str) -> Iterator[str]:
-    """Yield the difference to the file that is there under the name, or to none."""
+    """Yield the difference to the existing file of the name, or to an empty one."""
     path = conversion.out / name
     before = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     old, new = before.splitlines(keepends=True), content.splitlines(keepends=True)
@@ -178,7 +178,7 @@ def _print(conversion: Conversion, converted: Converted) -> None:
 
 
 def _differences(conversion: Conversion, converted: Converted, originals: _Originals) -> list[str]:
-    """Read the converted files, and say what is read otherwise than before."""
+    """Read the converted files, and say what is read differently than before."""
     with temporary_folder("converted") as name:
         folder = Path(name)
         for file, content in converted.files.items():
@@ -194,7 +194,7 @@ def _differences(conversion: Conversion, converted: Converted, originals: _Origi
 
 
 def _behaviour(conversion: Conversion, screen: Screen) -> Behaviour:
-    """Train the project as it is and with everything in it converted, and compare what the kind of file bears on."""
+    """Train the project as it is and fully converted, and compare what the kind of file affects."""
     from turncheck.commands.convert_behaviour import Behaviour, compare_stories, compare_understanding  # NumPy
 
     before = read_project(conversion.project)
@@ -214,7 +214,7 @@ def _behaviour(conversion: Conversion, screen: Screen) -> Behaviour:
 
 
 def _write_whole(conversion: Conversion, tests: Sequence[Path], folder: Path) -> None:
-    """Write the whole project anew, each kind of file from where the project keeps it."""
+    """Convert the whole project, each kind of file from where the project has it."""
     root = conversion.project
     wanted: list[tuple[Kind, list[Path], str]] = [
         ("domain", [root / _DEFAULTS["domain"]], "."),

@@ -33,7 +33,7 @@ _CAPITALS: Final = "EntitySynonymMapper writes a value with the capitals that it
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """What came of it: the differences, what was compared, what could not be, and what Rasa 3 changes by itself."""
+    """The result: the differences, what was compared, what could not be, and what Rasa 3 changes by itself."""
 
     differences: tuple[str, ...] = ()
     compared: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class Behaviour:
     changed: tuple[str, ...] = ()
 
     def __add__(self, other: Behaviour) -> Behaviour:
-        """Put two together."""
+        """Combine two results."""
         return Behaviour(
             self.differences + other.differences,
             self.compared + other.compared,
@@ -51,9 +51,9 @@ class Behaviour:
 
 
 def compare_understanding(before: Project, after: Project) -> Behaviour:
-    """Train both pipelines and read all sentences with both.
+    """Train both pipelines and parse all sentences with both.
 
-    The threshold of a fallback that was a policy's is left out: what is understood does not depend on it.
+    The threshold of a fallback policy is left out: parsing does not depend on it.
     """
     texts = list(dict.fromkeys(one.text for one in (*before.nlu.examples, *after.nlu.examples) if one.text.strip()))
     if not texts or before.config.pipeline is None:
@@ -89,7 +89,7 @@ def _understood(parse: Parse) -> str:
 
 
 def compare_stories(before: Project, after: Project, old_tests: Sequence[Path], new_tests: Sequence[Path]) -> Behaviour:
-    """Train the policies of both and hold the stories and test stories against them."""
+    """Train the policies of both and test the stories and test stories with them."""
     if not before.config.policies:
         return Behaviour(not_run=("stories: the project has no policies",))
     try:
@@ -114,7 +114,7 @@ def compare_stories(before: Project, after: Project, old_tests: Sequence[Path], 
 
 
 def _restarting(project: Project) -> list[Story]:
-    """Return the stories that go on otherwise by themselves: older Rasas listen after a restart."""
+    """Return the stories that continue differently anyway: older Rasas listen after a restart."""
     return [story for story in project.stories if any(_is_restart(step) for step in story.steps)]
 
 

@@ -1,4 +1,4 @@
-"""``turncheck test core``: typed parameters in, Rasa's files and words out, exit code back."""
+"""``turncheck test core``: typed parameters in, Rasa's files and messages out, an exit code back."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class CoreOutput:
 
 @dataclass(frozen=True, slots=True)
 class CoreTestOptions:
-    """What ``test core`` judges. ``endpoints`` is read with the project; nothing of it is called here."""
+    """What ``test core`` judges. ``endpoints`` is read with the project; nothing in it is called here."""
 
     settings: Settings
     models: Models
@@ -86,7 +86,7 @@ class CoreTestOptions:
 def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, source: Source | None = None) -> int:
     """Judge test stories with one model, and write Rasa's files.
 
-    Ends with 0 though stories fail, unless ``fail_on_prediction_errors``. Custom actions are never called.
+    Returns 0 even if stories fail, unless ``fail_on_prediction_errors``. Custom actions are never called.
 
     Raises:
         UserError: nothing to read or to judge, no model, a file that cannot be written. Where the engine gave up, all
@@ -104,14 +104,14 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, 
 
 
 def print_core(report: Report, project: Path) -> None:
-    """Print what was measured, or why nothing was; places are told from here."""
+    """Print what was measured, or why nothing was; paths are relative to the current folder."""
     core = report.core
     words = not_run_text(report) if core is None else story_text(core, report.engine, report.coverage, str(project))
     sys.stdout.write(words)
 
 
 def core_exit_code(report: Report, options: CoreTestOptions) -> int:
-    """Return 1 where a story failed and that is to fail the command, else 0."""
+    """Return 1 if a story failed and that is to fail the command, else 0."""
     stories = report.core.stories if report.core is not None else ()
     failed = any(not story.passed for story in stories if not story.duplicate)
     return EXIT_FAILED if failed and options.fail_on_prediction_errors else EXIT_OK
@@ -166,7 +166,7 @@ def evaluate_core(
 
 
 def _run(stories: Sequence[Story], core: Core) -> list[Story]:
-    """Return the stories that were run, wholly or as a part of others: some step of theirs was judged."""
+    """Return the stories that were run, completely or as a part of others: at least one of their steps was judged."""
     judged = {step.location for story in core.stories for step in story.steps}
     return [story for story in stories if any(step.location in judged for step in story.steps)]
 
@@ -176,9 +176,9 @@ def _number(stories: Sequence[Story], limit: int | None) -> int:
 
 
 def write_core_files(report: Report, output: CoreOutput, screen: Screen) -> None:
-    """Write the report where one is wanted, the files of ``rasa test core``, and the pictures where nobody waits."""
+    """Write the report if requested, the files of ``rasa test core``, and the plots unless it was interrupted."""
     if output.json is not None:
-        from turncheck.report.codec import encode  # where a report is wanted
+        from turncheck.report.codec import encode  # only if a report is requested
 
         write_file(output.json, encode(report))
     core = report.core
@@ -209,10 +209,10 @@ def story_files_of(major: int, core: Core, output: CoreOutput) -> list[Rendered]
 
 
 def read_test_stories(options: CoreTestOptions, *, of_project: Project | None = None) -> list[Story]:
-    """Read the test stories: from the URL, from the paths, or where a project keeps them.
+    """Read the test stories: from the URL, the paths, or the usual place in a project.
 
-    End to end, only files named ``test_*`` count below a path, as in Rasa. ``of_project``: where it is of Rasa 0 or 1,
-    its training stories are judged, as there.
+    End to end, only files named ``test_*`` count below a path, as in Rasa. ``of_project``: in a project of Rasa 0 or 1,
+    its training stories are judged, as these do.
 
     Raises:
         UserError: a path is missing, a file cannot be read, or there are none.
@@ -239,7 +239,7 @@ def read_test_stories(options: CoreTestOptions, *, of_project: Project | None = 
 
 
 def _suffix_of(content: bytes) -> str:
-    """Return how a file of stories is named: Markdown has a header line, which is a comment in YAML, and steps."""
+    """Return the suffix for a file of stories: Markdown has a header line, which is a comment in YAML, and steps."""
     lines = [line.strip() for line in content.splitlines() if line.strip()]
     return MARKDOWN if any(line.startswith(b"* ") for line in lines) and lines[0][:1] in b"#<" else ".yml"
 
@@ -282,9 +282,9 @@ def _ensure_texts(story: Story) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PartsUnderTest:
-    """What is asked: the engine, what understands messages (end to end), and what finds the words of annotated ones.
+    """What judges: the engine, what understands messages (end to end), and what tokenizes annotated ones.
 
-    Without ``tokenize`` nobody knows the words: the model holds policies alone.
+    Without ``tokenize`` there are no tokens: the model only holds policies.
     """
 
     engines: Engines
@@ -293,7 +293,7 @@ class PartsUnderTest:
 
     @classmethod
     def of(cls, engines: Engines, options: CoreTestOptions, screen: Screen, *, annotated: bool) -> PartsUnderTest:
-        """A model's NLU is needed end to end alone; one of policies alone understands only ``/intent``, as in Rasa."""
+        """A model's NLU is only needed end to end; one with only policies understands only ``/intent``, as in Rasa."""
         nlu = engines.nlu if options.end_to_end else None
         model = engines.info().model
         if options.end_to_end and nlu is None and model is not None:
@@ -308,10 +308,10 @@ class PartsUnderTest:
 
 
 def ready(engines: Engines, options: CoreTestOptions, project: Project, screen: Screen) -> None:
-    """Have ready what is judged; only end to end is language understanding a part of it.
+    """Prepare what is judged; language understanding is only a part of it end to end.
 
     Raises:
-        UserError: the engine cannot judge stories, a model cannot be read, or there is nothing to learn from.
+        UserError: the engine cannot judge stories, a model cannot be read, or there is nothing to train on.
     """
 
     def ensure() -> None:

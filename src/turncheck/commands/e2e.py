@@ -1,4 +1,4 @@
-"""``turncheck test e2e``: run end-to-end cases against the assistant and tell how they fared, in pytest's manner."""
+"""``turncheck test e2e``: run end-to-end cases against the assistant and report the results in pytest's style."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _exit_code(result: EndToEnd, screen: Screen) -> int:
 
 
 def _refuse_faulty(read: E2ECases, checked: Sequence[Finding], folder: str, screen: Screen) -> None:
-    """Say what is wrong with the files; errors end it before anything runs."""
+    """Report what is wrong with the files; errors stop the command before anything runs."""
     findings = sorted((*read.findings, *checked), key=lambda finding: finding.location.sort_key)
     errors = [finding for finding in findings if finding.severity == "error"]
     for finding in findings:
@@ -145,7 +145,7 @@ def _fault_text(finding: Finding, folder: str) -> str:
 
 
 class Progress:
-    """One sign a case, each file on a line of its own."""
+    """One sign per case, one line per file."""
 
     def __init__(self, output: TextIO, total: int, folder: str = "") -> None:
         self._output = output

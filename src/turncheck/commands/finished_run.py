@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from turncheck.run.prepare import Prepared
 
 PUBLISHING: Final = ("comment", "check-run", "annotations", "artifact-name", "retention-days", "token")
-"""Settings that say what a host gets."""
+"""Settings of what is published on a host."""
 
 
 def finish_run(
     prepared: Prepared, outcome: Outcome, given: Mapping[str, Any], screen: Screen, *, json: str | None, plots: bool
 ) -> int:
-    """Write and publish what a run ended with, and return the exit code; arguments as :func:`run_from_flags` has."""
+    """Write and publish the outcome of a run, and return the exit code; the arguments are those of
+    :func:`run_from_flags`."""
     folder = Path(prepared.settings.out)
     on_host = bool(prepared.host.name)
     written = write_results(folder, outcome.files if on_host else outcome.renderings)
@@ -49,7 +50,7 @@ def finish_run(
 
 
 def say_unpublished(given: Mapping[str, Any], screen: Screen) -> None:
-    """Say which flags have no effect where nothing is published."""
+    """Say which flags have no effect if nothing is published."""
     asked = [f"--{name}" for name in PUBLISHING if given.get(name.replace("-", "_")) is not None]
     if asked:
         screen.note(f"{NOWHERE}: nothing is published ({', '.join(asked)}).")

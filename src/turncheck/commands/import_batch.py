@@ -1,4 +1,5 @@
-"""``turncheck report import --kore-csv``: the platform's CSV reports become a Report, to be compared and judged."""
+"""``turncheck report import --kore-csv``: converts the platform's CSV reports to a Report, to be compared and
+judged."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def run_import_batch(
 
     Args:
         files: the reports.
-        project: where there is an export of the assistant, it says of which kind an intent is.
+        project: the folder of an export of the assistant, which has the kinds of the intents.
         out: where to write.
         source: the state of the repository that was tested.
         root: the project's path in its repository.

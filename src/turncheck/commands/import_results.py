@@ -1,4 +1,4 @@
-"""``turncheck report import``: the files that ``rasa test`` wrote become a Report, to be compared and judged."""
+"""``turncheck report import``: converts the files that ``rasa test`` wrote to a Report, to be compared and judged."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _REPORT: Final = "_report.json"
 _INTENTS: Final = "intent"
 _STORY_FILES: Final = ("failed_test_stories.yml", "successful_test_stories.yml", "stories_with_warnings.yml")
 _POLICY_ENTITIES: Final = "TEDPolicy"
-"""Rasa writes its files whether or not the policy is there; what it found is not an understanding of a pipeline's."""
+"""Rasa writes its files whether or not the policy exists; its entities are not those of a pipeline."""
 
 
 def run_import(
@@ -89,7 +89,7 @@ def import_results(
     source: Source | None = None,
     root: str = "",
 ) -> Report:
-    """Make a report of the files in a folder; see :func:`run_import`.
+    """Create a report from the files in a folder; see :func:`run_import`.
 
     Raises:
         UserError: there are none, or one cannot be read.
@@ -188,7 +188,7 @@ class _Files:
         self.folder = folder
 
     def named_reports(self) -> list[str]:
-        """Return what there are ``…_report.json`` of, sorted."""
+        """Return what the ``…_report.json`` files are about, sorted."""
         return sorted(path.name.removesuffix(_REPORT) for path in self.folder.glob(f"*{_REPORT}"))
 
     def named_entries(self) -> list[str]:

@@ -36,12 +36,12 @@ MAX_EXPORT: Final = 512 << 20
 _MAX_CONFIG: Final = 16 << 20
 _CONFIG: Final = "config.json"
 _VALUES: Final = frozenset({"value", "values", "defaultvalue"})
-"""Keys of ``config.json`` that hold what variables are set to: tokens, very often."""
+"""Keys of ``config.json`` with the values of variables, which are often tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What a command has to say: to people and, the same, as JSON; and how it ends."""
+    """The output of a command, for people and as JSON, and its exit code."""
 
     lines: tuple[str, ...]
     json: Any
@@ -51,7 +51,7 @@ class Answered:
 def run_kore(  # noqa: PLR0917 - what a command is given
     task: Task, settings: Settings, environment: Mapping[str, str], screen: Screen, to: str | None, output: TextIO
 ) -> int:
-    """Do one thing on the platform and say what came of it; ``to``: where JSON goes, ``-`` is ``output``.
+    """Run one task on the platform and print its result; ``to``: where JSON goes, ``-`` is ``output``.
 
     Raises:
         UserError: it could not be done.
@@ -94,10 +94,10 @@ def _suite_json(suite: StoredSuite) -> dict[str, Any]:
 
 
 def run_suite(platform: Platform, screen: Screen, name: str, *, wait: bool, csv: Path | None) -> Answered:
-    """Run a suite there, and wait until it has ended.
+    """Run a suite on the platform, and wait until it has ended.
 
     Raises:
-        KoreError: it did not come to its end.
+        KoreError: it did not finish.
     """
     run = platform.run(name)
     written = {"suite": name, "run": run, "version": platform.version}
@@ -113,7 +113,7 @@ def run_suite(platform: Platform, screen: Screen, name: str, *, wait: bool, csv:
 
 
 def print_status(platform: Platform, screen: Screen, name: str, run: str, *, csv: Path | None) -> Answered:
-    """Say the state of a run."""
+    """Print the state of a run."""
     state = platform.status(name, run)
     written = {"suite": name, "run": run, "status": state.status}
     if state.is_completed:
@@ -178,7 +178,7 @@ def _version(word: str) -> str:
 
 
 def import_suite(platform: Platform, screen: Screen, file: Path, name: str | None, description: str) -> Answered:
-    """Put a suite there, after it was read as the platform would.
+    """Upload a suite, after reading it as the platform would.
 
     Raises:
         UserError: the suite has faults for which the platform would refuse it.
@@ -194,7 +194,7 @@ def import_suite(platform: Platform, screen: Screen, file: Path, name: str | Non
 
 
 def export_suite(platform: Platform, screen: Screen, name: str, out: Path) -> Answered:  # noqa: ARG001 - as all of them
-    """Fetch a suite into a file."""
+    """Download a suite into a file."""
     content = platform.export(name)
     write_file(out, content)
     return Answered(
@@ -203,7 +203,7 @@ def export_suite(platform: Platform, screen: Screen, name: str, out: Path) -> An
 
 
 def delete_suite(platform: Platform, screen: Screen, name: str, run: str | None) -> Answered:  # noqa: ARG001 - as above
-    """Delete a suite there, or one run of it."""
+    """Delete a suite on the platform, or one run of it."""
     message = platform.delete(name, run)
     return Answered((text(message) or "Deleted.",), {"suite": name, "run": run, "message": message})
 
@@ -212,7 +212,7 @@ def delete_suite(platform: Platform, screen: Screen, name: str, run: str | None)
 
 
 def pull_bot(platform: Platform, screen: Screen, out: Path) -> Answered:
-    """Fetch the assistant's export, and write what a repository needs of it, without the values of variables.
+    """Download the assistant's export, and write what a repository needs of it, without the values of variables.
 
     Raises:
         UserError: what the platform gives is not an export.

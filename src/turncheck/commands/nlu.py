@@ -1,4 +1,5 @@
-"""``turncheck test nlu`` and ``turncheck data split nlu``: typed parameters in, files and words out, exit code back."""
+"""``turncheck test nlu`` and ``turncheck data split nlu``: typed parameters in, files and messages out, an exit code
+back."""
 
 from __future__ import annotations
 
@@ -89,7 +90,7 @@ def config_files(paths: Sequence[Path]) -> list[Path]:
 
 
 def print_nlu(report: Report, project: Path) -> None:
-    """Print what was measured, or why nothing was; places are told from here."""
+    """Print what was measured, or why nothing was; paths are relative to the current folder."""
     nlu, folder = report.nlu, str(project)
     if nlu is None:
         sys.stdout.write(not_run_text(report))
@@ -102,7 +103,7 @@ def print_nlu(report: Report, project: Path) -> None:
 def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Screen, source: Source | None = None) -> int:
     """Judge NLU data, held-out or by cross-validation, and write Rasa's files. Wrong predictions do not fail.
 
-    Without ``nlu`` the project's own data are judged, as Rasa does: by an engine that was trained on them, unless by
+    Without ``nlu`` the project's own data are judged, as in Rasa: by an engine that was trained on them, unless by
     cross-validation.
 
     Raises:
@@ -197,7 +198,7 @@ def _counted(screen: Screen) -> Callable[[int, int], None]:
 
 
 def _estimated(screen: Screen) -> Callable[[int, int], None]:
-    """Folds of real Rasa take minutes each: say how long the rest takes."""
+    """Folds of a real Rasa take minutes each: print the remaining time."""
     begin = screen.clock()
 
     def tell(done: int, total: int) -> None:
@@ -209,7 +210,7 @@ def _estimated(screen: Screen) -> Callable[[int, int], None]:
 
 
 def _source(folder: Path) -> Source:
-    """The commit that is checked out: the pictures say it."""
+    """The commit that is checked out, for the plots."""
     checkout = find_checkout(folder)
     return Source(commit=checkout.commit() if checkout else None)
 
@@ -229,7 +230,7 @@ def read_judged(options: NluTestOptions, project: Project, needed: AbstractSet[s
     if path is None:
         needed = needed | {"nlu"}  # judged and, unless by a model that is there, trained on
     elif options.cross_validation:
-        needed = needed - {"nlu"}  # the folds are trained on what is judged alone
+        needed = needed - {"nlu"}  # the folds are trained only on what is judged
     ensure_readable(project, needed)
     if "config" in needed and not project.config.keys:
         raise UserError(
@@ -253,7 +254,7 @@ def read_judged(options: NluTestOptions, project: Project, needed: AbstractSet[s
 
 
 def write_test_files(report: Report, output: NluOutput, screen: Screen) -> None:
-    """Write the report where one is wanted, the files of ``rasa test nlu``, and the pictures where nobody waits."""
+    """Write the report if requested, the files of ``rasa test nlu``, and the plots unless it was interrupted."""
     if output.json is not None:
         write_file(output.json, encode(report))
     nlu = report.nlu
@@ -297,7 +298,7 @@ def run_data_split_nlu(
     """Split NLU data into ``training_data.yml`` and ``test_data.yml`` as ``rasa data split nlu`` does.
 
     The responses of retrieval intents go to ``nlg_training_data.yml`` and ``nlg_test_data.yml``, which are written even
-    when empty. Without a seed one is drawn, and named so that the split can be made again.
+    when empty. Without a seed a random one is used, and printed so that the split can be repeated.
 
     Raises:
         UserError: the fraction is outside (0, 1), nothing can be read, a file cannot be written.
@@ -314,7 +315,7 @@ def run_data_split_nlu(
     data, findings = read_nlu([path], project)
     faults = [finding for finding in findings if finding.severity == "error"]
     if faults:
-        # A half-read file would be split without a word about the half that is lost.
+        # A half-read file would be split without mentioning the lost half.
         raise UserError(
             f"the NLU data cannot be read: {faults[0].message}",
             location=faults[0].location,

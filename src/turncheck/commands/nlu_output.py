@@ -1,4 +1,4 @@
-"""What ``test nlu`` writes, and where older flags want it a second time."""
+"""What ``test nlu`` writes, and the additional files of older flags."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class NluOutput:
 
 
 def write_under_names(files: Sequence[Rendered], nlu: Nlu, output: NluOutput) -> None:
-    """Write reports, successes and errors a second time where a flag of an older Rasa names a place for them."""
+    """Write reports, successes and errors again to the places that flags of older Rasas name."""
     if output.report_folder is not None:
         write_all(output.report_folder, [file for file in files if file.name.endswith("_report.json")])
     if output.successes_file is not None:

@@ -50,8 +50,8 @@ def write_older_nlu_files(major: int, report: Report, output: NluOutput, screen:
 
 
 def _write_as_rasa_0(nlu: Nlu, folder: Path, output: NluOutput) -> None:
-    """Write reports and successes where they are asked for, and errors if there are some."""
-    from turncheck.evaluation.older_reports import as_rasa_0_counts  # projects of 0.x alone
+    """Write reports and successes if requested, and errors if there are any."""
+    from turncheck.evaluation.older_reports import as_rasa_0_counts  # only projects of 0.x
 
     if output.report_folder is not None:
         reports = nlu_files(as_rasa_0_counts(nlu), errors=False, major=1)

@@ -44,7 +44,7 @@ RANKED = 3
 
 @dataclass(frozen=True, slots=True)
 class ParseOptions:
-    """Where the engine comes from: a model, or the project's files. Paths count from the current folder."""
+    """Where the engine comes from: a model, or the project's files. Paths are relative to the current folder."""
 
     settings: Settings
     models: Models
@@ -140,7 +140,7 @@ def _ask_another(  # noqa: PLR0917 - as above
 
 
 def _answers(engines: Engines, texts: list[str], screen: Screen) -> Sequence[UtteranceAnswer | Parse]:
-    """Ask an engine of suites as it is asked by these, which tells more than the winner."""
+    """Ask an engine as batch suites do, which gives more than the best intent."""
     if not engines.capabilities.answers_suites:
         engines.show_progress(screen)
         return [] if engines.nlu is None else engines.nlu.parse(texts)
@@ -196,13 +196,13 @@ def _batches(sentences: Iterable[str]) -> Iterator[list[str]]:
 def _shown(parse: Parse) -> str:
     lines = [text(parse.text, 400)]
     ranking = parse.ranking[:RANKED]
-    if not ranking or ranking[0].name != parse.intent.name:  # a component may have set the intent alone
+    if not ranking or ranking[0].name != parse.intent.name:  # a component may have set only the intent
         ranking = (parse.intent, *ranking)[:RANKED]
     lines += [f"  {text(one.name)} {one.confidence:.2f}" if one.name else "  no intent" for one in ranking]
     lines += [f"  trait: {text(str(trait.name))} {trait.confidence:.2f}" for trait in parse.traits]
     lines += [f"  {_entity(parse.text, entity)}" for entity in parse.entities]
     for selected in parse.responses.values():
-        key = selected.intent_response_key  # selectors choose for every sentence; only that of its intent speaks
+        key = selected.intent_response_key  # selectors choose for every sentence; only that of its intent counts
         if key is not None and key.partition("/")[0] == parse.intent.name:
             lines.append(f"  response: {text(key)} {selected.confidence:.2f}")
     return "\n".join(lines) + "\n"

@@ -1,7 +1,7 @@
-"""The fits of a comparison of pipelines: what each is, and how they run, here or elsewhere.
+"""The fits of a comparison of pipelines: what each one is, and how they run, here or elsewhere.
 
-Each fit is written as soon as it is done, with a key of all that it depends on; what is there under the same key is
-not done again. The results do not depend on where the fits ran: here, in other processes, or on a Dask cluster.
+Each fit is written as soon as it is done, with a key of everything that it depends on; a fit with the same key is not
+repeated. The results do not depend on where the fits ran: here, in other processes, or on a Dask cluster.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a fit gave: its score, and the files to write."""
+    """The result of a fit: its score, and the files to write."""
 
     score: Score
     files: tuple[Rendered, ...]
@@ -107,7 +107,7 @@ def new_task(
 
 
 def run_tasks(tasks: Sequence[Task], folder: Path, screen: Screen, work: Workplace) -> list[Score]:
-    """Run what is not done yet; the scores come back in the order of the tasks."""
+    """Run the missing fits; return the scores in the order of the tasks."""
     done = {task.key: score for task in tasks if (score := _finished(task, folder)) is not None}
     if done:
         screen.note(f"{len(done)} of {count(len(tasks), 'fit')} already done.")
@@ -128,7 +128,7 @@ def run_tasks(tasks: Sequence[Task], folder: Path, screen: Screen, work: Workpla
 
 
 def _finished(task: Task, folder: Path) -> Score | None:
-    """Return the score of a fit that was finished earlier; anything else that is there is done again."""
+    """Return the score of a fit that was finished earlier; any other is repeated."""
     path = folder / task.folder / _DONE
     try:
         state = json.loads(path.read_bytes())
@@ -172,7 +172,7 @@ def fit_and_judge(task: Task) -> Outcome:
 
 
 def _model(engine: EmbeddedNluEngine, task: Task) -> tuple[Rendered, ...]:
-    """Return the model file; none where the project's own code takes part, which a model cannot hold."""
+    """Return the model file; none if the project's own code is used, which a model cannot hold."""
     if task.allow_custom_code and has_custom_components(task.project):
         return ()
     from turncheck.engines.embedded.nlu.persistence import write_nlu

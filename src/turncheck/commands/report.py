@@ -46,7 +46,7 @@ def read_report(path: Path) -> Report:
     """Read a report from a file, or from the folder that a run wrote.
 
     Raises:
-        UserError: it is not there, or is not a report.
+        UserError: it does not exist, or is not a report.
     """
     if path.is_dir():
         path = path / REPORT_NAME
@@ -63,7 +63,8 @@ def read_report(path: Path) -> Report:
 def compare_reports(
     base: Path, head: Path, *, gates: Mapping[str, Any], out: Path, write: Callable[[str], object], screen: Screen
 ) -> int:
-    """Compare two reports, judge the second by its own gates or those given, and write what a pull request would see.
+    """Compare two reports, judge the second by its own gates or the given ones, and write what a pull request would
+    show.
 
     Returns:
         0 where all gates passed, else 1.
@@ -72,7 +73,7 @@ def compare_reports(
         UserError: a report that cannot be read, or a gate that cannot be.
     """
     report = _with_gates(read_report(head), gates)
-    # Gates that are given from outside hold for both: neither report has changed them.
+    # Gates that are set from outside apply to both: neither report has changed them.
     outcome = _outcome(report, Present(_with_gates(read_report(base), gates), "file"))
     chosen = [rendering for rendering in outcome.renderings if rendering.name in COMPARISON_FILES]
     written = write_all(out, chosen)
@@ -101,7 +102,7 @@ def render_report(path: Path, baseline: str | None, out: Path, screen: Screen, s
 
 
 def render_pages(paths: Sequence[Path], baseline: str | None, out: Path, screen: Screen) -> int:
-    """Render one page of all these reports: with an overview, where they are several.
+    """Render one page of all these reports, with an overview if there are several.
 
     A comparison and a verdict that are beside a report are shown as they are, unless a ``baseline`` is named.
 
@@ -133,7 +134,7 @@ _Document = TypeVar("_Document", Comparison, Verdict)
 
 
 def _read_document(path: Path, kind: type[_Document]) -> _Document:
-    """Read what a run wrote beside its report."""
+    """Read a document that a run wrote beside its report."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except OSError as error:
@@ -147,7 +148,7 @@ def _read_document(path: Path, kind: type[_Document]) -> _Document:
 
 @dataclass(frozen=True, slots=True)
 class PublishRequest:
-    """What is to be published where: a report on a pull request, or whatever a workflow run left.
+    """What is to be published, and where: a report on a pull request, or the results of a workflow run.
 
     ``host`` is a name of :data:`turncheck.ci.hosts.OF_CODE`; "" for the host of this job, else GitHub.
     """
@@ -163,10 +164,9 @@ class PublishRequest:
 
 
 def publish_report(request: PublishRequest, environment: Mapping[str, str], screen: Screen) -> int:
-    """Post the comment (and the check run) of a report, from a laptop or another CI.
+    """Post the comment (and the check run) of a report, from a laptop or another CI host.
 
-    Returns:
-        0 where it was posted, 2 where something of it could not be.
+    Returns: 0 if it was posted, 2 if a part of it could not be.
 
     Raises:
         UserError: nothing could be posted, and why.
@@ -199,7 +199,7 @@ def publish_report(request: PublishRequest, environment: Mapping[str, str], scre
 
 
 def _host_of(request: PublishRequest, environment: Mapping[str, str]) -> Host:
-    """Return the host to publish on: that of this job where nothing else is named, and it has pull requests."""
+    """Return the host to publish on: the named one, else that of this job if it has pull requests."""
     job = find_host(environment, request.token)
     here = request.host in {"", name_of(job)} and name_of(job) is not None
     named = OF_CODE[request.host or name_of(job) or next(iter(OF_CODE))]
@@ -251,7 +251,7 @@ def _given(request: PublishRequest, host: Host, network: Network) -> FoundRun:
         baseline = read_baseline(request.baseline, network) if request.baseline else _baseline_beside(path)
         links = Links(pages=host.pages, commit=measured)
         outcomes[path] = conclude(report, baseline, links, flavour=request.settings.junit_flavour)
-    # Hosts number their runs each in its own way: what is published by hand has no number.
+    # Each host numbers runs in its own way: what is published by hand has no number.
     if len(outcomes) == 1:
         (result,) = outcomes.values()
         return FoundRun(NO_RUN, target, (FoundResult(result, ""),))
@@ -263,14 +263,14 @@ def _given(request: PublishRequest, host: Host, network: Network) -> FoundRun:
 
 
 def _reports_of(given: Path) -> tuple[Path, ...]:
-    """The report that is named, or the folders of the assistants below one that a run over several of them wrote."""
+    """The named report, or the folders of the assistants in the output folder of a run over several of them."""
     if not given.is_dir() or (given / REPORT_NAME).exists():
         return (given,)
     return tuple(sorted(path.parent for path in given.rglob(REPORT_NAME))) or (given,)
 
 
 def _baseline_beside(path: Path) -> Baseline:
-    """What the run compared with that wrote this folder; a file alone tells nothing of it."""
+    """The baseline of the run that wrote this folder; a single file does not have it."""
     compared, beside = path / "comparison.json", path / BASELINE_NAME
     if not compared.is_file():
         return Missing("none was given")

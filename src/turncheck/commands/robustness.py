@@ -38,7 +38,7 @@ class RobustnessOptions:
 
 
 def run_test_robustness(options: RobustnessOptions, screen: Screen) -> int:
-    """Vary the test sentences, and tell which are not understood any more: 1 above the largest rate, else 0.
+    """Vary the test sentences, and report which are no longer understood: 1 above the largest rate, else 0.
 
     Raises:
         UserError: nothing to vary, a project that cannot be trained, word lists that cannot be read,

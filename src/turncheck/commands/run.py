@@ -1,4 +1,4 @@
-"""``turncheck run``: the run as people start it."""
+"""``turncheck run``: the run as started from the command line."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, q
     Args:
         flags: settings by name with dashes; ``None`` is unset.
         json: a further file for the report.
-        plots: draw the pictures too.
-        quiet: print nothing but the result.
+        plots: x
         verbose: print more.
 
     Raises:
@@ -57,7 +56,7 @@ def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, q
     for trouble in prepared.host.run.troubles:
         screen.alarm(f"turncheck: warning: {trouble}")
     if prepared.settings.shard is not None:
-        from turncheck.commands.shards import run_shard  # most runs are of one piece
+        from turncheck.commands.shards import run_shard  # most runs have no shards
 
         return run_shard(prepared.settings.shard, prepared, given, screen, told_apart=bool(json or plots))
     outcome = run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
@@ -67,7 +66,7 @@ def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, q
 def _run_several(
     chosen: Chosen, given: Mapping[str, Any], *, json: str | None, plots: bool, quiet: bool, verbose: bool
 ) -> int:
-    """Measure several assistants: files for each, files of all, and what is published once."""
+    """Measure several assistants: files for each, files for all, and one publication."""
     if json:
         raise UserError(
             "--json writes one report, but several assistants are measured",

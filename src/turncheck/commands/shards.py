@@ -49,7 +49,7 @@ def run_shard(shard: Shard, prepared: Prepared, given: Mapping[str, Any], screen
 def merge_from_flags(
     folders: Sequence[Path], flags: Mapping[str, Any], *, json: str | None, plots: bool, screen: Screen
 ) -> int:
-    """Put the shards of a run together, judge and publish as ``turncheck run`` does, and return the exit code.
+    """Merge the shards of a run, judge and publish as ``turncheck run`` does, and return the exit code.
 
     Raises:
         UserError: the shards do not make up one run.

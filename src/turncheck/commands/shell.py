@@ -43,7 +43,7 @@ class ShellOptions:
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Both ends of the talk. ``interactive``: somebody sits at a terminal, is prompted and may give commands."""
+    """Input and output of the talk. ``interactive``: a person at a terminal, who is prompted and may enter commands."""
 
     lines: Iterable[str]
     output: TextIO
@@ -63,7 +63,7 @@ def run_shell(
         UserError: a fixture or a path that cannot be read, nothing to learn from, an action server that does not start.
     """
     project = read_dialogue_assistant(options.settings, endpoints=options.endpoints)
-    if options.models.named is None:  # what is wrong shows before anything is trained
+    if options.models.named is None:  # errors show up before anything is trained
         read_fixtures(shell.fixtures, DialogueDomain.of(project).slots)
     with running_assistant(options, project, environment, screen) as (engines, engine):
         fixtures = read_fixtures(shell.fixtures, engines.ensemble.domain.slots)
@@ -71,7 +71,7 @@ def run_shell(
 
 
 def talk(conversation: Conversation, shell: ShellOptions, ends: Terminal) -> int:
-    """Hold the conversation: every line is a message, and from somebody at a terminal perhaps a command."""
+    """Hold the conversation: every line is a message, or, from a person at a terminal, perhaps a command."""
     if shell.output_format == "jsonl":
         return _talk(conversation, ends, _write_json_and_troubles)
     if not ends.interactive:
@@ -123,14 +123,14 @@ def write_json(turn: Turn, output: TextIO) -> None:
 
 
 def _write_json_and_troubles(turn: Turn, output: TextIO) -> None:
-    """Write the turn, and where nobody but a person reads it what went wrong in it."""
+    """Write the turn, and for a person also what went wrong in it."""
     write_json(turn, output)
     for trouble in _troubles(turn):
         sys.stderr.write(f"turncheck: {trouble}\n")
 
 
 def write_text(turn: Turn, output: TextIO) -> None:
-    """Write what was said on both sides, and what went wrong."""
+    """Write the messages of both sides, and what went wrong."""
     if turn.user is not None:
         output.write(f"{PROMPT}{terminal.text(turn.user)}\n")
     _write_answers(turn, output)
@@ -188,7 +188,7 @@ def _talk_interactively(conversation: Conversation, lines: Iterable[str], output
 
 
 def typed_lines() -> Iterator[str]:
-    """Yield what somebody types after the prompt, until the end of the input; lines can be edited."""
+    """Yield what is typed after the prompt, until the end of the input; lines can be edited."""
     import readline  # noqa: F401 - its import alone makes `input` editable
 
     while True:
@@ -219,7 +219,7 @@ def _reasons(turn: Turn) -> Iterator[str]:
     for event in turn.events:
         if event["event"] == "user":
             parsed = event["parse_data"]
-            intent = parsed["intent"]  # a message that an action made has as much of it as the action gives
+            intent = parsed["intent"]  # a message of a custom action has only what the action sets
             yield terminal.text(f"understood: {intent.get('name')} ({intent.get('confidence') or 0:.2f})")
             for entity in parsed["entities"]:
                 yield terminal.text(f"  entity {entity['entity']}: {json.dumps(entity['value'], ensure_ascii=False)}")

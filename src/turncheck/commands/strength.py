@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 _TOLD: Final = 10
-"""How often it is said how far it is."""
+"""How often progress is printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,11 @@ class StrengthOptions:
 
 
 def run_test_strength(options: StrengthOptions, screen: Screen) -> int:
-    """Try the tests, and tell the score and what no test notices: 1 if the score is below the floor, else 0.
+    """Try the tests, and report the score and what no test notices: 1 if the score is below the floor, else 0.
 
     Raises:
-        UserError: there is nothing to test with, the project cannot be trained, which lines changed is not known,
-            there is a floor and no score.
+        UserError: there are no tests, the project cannot be trained, the changed lines are unknown, there is a floor
+        but no score.
     """
     settings = options.settings
     project = read_dialogue_assistant(settings)
@@ -84,13 +84,13 @@ def run_test_strength(options: StrengthOptions, screen: Screen) -> int:
 
 
 def _tell(screen: Screen, done: int, of: int) -> None:
-    """Say now and then how far it is."""
+    """Print the progress from time to time."""
     if done * _TOLD // of > (done - 1) * _TOLD // of:
         screen.progress(f"{done} of {of} mutants")
 
 
 def read_project_tests(settings: Settings, project: Project) -> ProjectTests:
-    """Return the tests of a project, of which there may be none."""
+    """Return the tests of a project; there may be none."""
     tests = read_tests(settings)
     cases = read_cases(project.root, tests.e2e).cases
     return ProjectTests(tests.stories, tests.nlu.examples if tests.nlu else (), cases)
@@ -112,10 +112,10 @@ def project_tests(settings: Settings, project: Project) -> ProjectTests:
 
 
 def lines_of(changed: bool, settings: Settings) -> ChangedLines | None:
-    """Return the lines that a change touches, where these alone are meant.
+    """Return the lines that a change touches, if only these are requested.
 
     Raises:
-        UserError: nobody knows them.
+        UserError: they cannot be determined.
     """
     if not changed:
         return None

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SuggestOptions:
-    """Where to look. ``most``: this many mutants are tried (0: all); ``write``: write files, else only show them."""
+    """Where to look. ``most``: the maximum number of mutants (0: all); ``write``: write files, else only show them."""
 
     settings: Settings
     most: int = 0
@@ -69,7 +69,7 @@ class _Found:
 
     @property
     def keys(self) -> list[Key]:
-        """What tells each suggestion from the others."""
+        """What distinguishes each suggestion from the others."""
         return [
             *map(key_of_test, self.strength.suggested),
             *map(key_of_task, self.tasks),
@@ -77,7 +77,7 @@ class _Found:
         ]
 
     def without(self, known: Collection[Key]) -> _Found:
-        """Return what is not known yet."""
+        """Return the suggestions that are new."""
         suggested = tuple(one for one in self.strength.suggested if key_of_test(one) not in known)
         return _Found(
             msgspec.structs.replace(self.strength, suggested=suggested),
@@ -154,7 +154,7 @@ def _lines(found: _Found) -> Iterator[str]:
 
 
 def _known(found: _Found, before: Mapping[Key, Path]) -> Iterator[str]:
-    """Say which of the suggestions files have already."""
+    """Say which of the suggestions are already in files."""
     there = Counter(before[key] for key in found.keys if key in before)
     for path, number in there.items():
         yield f"Already in {text(str(path))}, to be reviewed: {count(number, 'suggestion')}."
@@ -163,7 +163,7 @@ def _known(found: _Found, before: Mapping[Key, Path]) -> Iterator[str]:
 
 
 def _files(found: _Found, root: Path) -> dict[Path, str]:
-    """Return files that are not there yet, with what to write to them."""
+    """Return the files that do not exist yet, with their content."""
     files = {}
     if cases := found.tests("case"):
         first = root / E2E_CASES_FILE

@@ -40,7 +40,7 @@ def run_convert(files: Sequence[Path], out: Path, screen: Screen) -> int:
     ``out``: a file, whose ending says the format, or a folder: into it JSON becomes CSV and all else JSON.
 
     Raises:
-        UserError: a file that cannot be read or written, or what the format cannot hold.
+        UserError: a file cannot be read or written, or the format cannot hold something.
     """
     is_file = out.suffix.lower() in {*SUFFIXES, *YAML_SUFFIXES}
     if is_file and len(files) > 1:
@@ -74,7 +74,7 @@ def _cases_of(path: Path, screen: Screen) -> list[SuiteCase]:
 
 
 def write_cases(cases: Sequence[SuiteCase], target: Path, screen: Screen) -> None:
-    """Write cases as the target's ending says, and say what was left out.
+    """Write cases in the format of the target's suffix, and say what was left out.
 
     Raises:
         UserError: there are none, or one cannot be written.
@@ -117,7 +117,7 @@ def _read(folder: Path, data: Sequence[Path] | None, language: str | None) -> Pr
 
 
 def run_from_data(folder: Path, data: Sequence[Path] | None, language: str | None, out: Path, screen: Screen) -> int:
-    """Write the suite of all training utterances, in their order, with what is annotated in them.
+    """Write the suite of all training utterances, in their order, with their annotations.
 
     Raises:
         UserError: there are none, or they cannot be read or written.
@@ -135,7 +135,7 @@ def run_from_data(folder: Path, data: Sequence[Path] | None, language: str | Non
 
 
 def _writable(case: SuiteCase, suffix: str) -> SuiteCase:
-    """Return a case, without its entities where a name or value of them cannot be written."""
+    """Return a case, without its entities if a name or value cannot be written."""
     try:
         if case.entities:
             write_suite([case], suffix)
@@ -145,7 +145,7 @@ def _writable(case: SuiteCase, suffix: str) -> SuiteCase:
 
 
 def _distinct(cases: Sequence[SuiteCase]) -> list[SuiteCase]:
-    """Leave out an utterance that repeats the one before with other annotations: CSV would make one case of both."""
+    """Leave out an utterance that repeats the previous one with other annotations: CSV would merge the two cases."""
     return [
         case
         for place, case in enumerate(cases)
@@ -156,10 +156,10 @@ def _distinct(cases: Sequence[SuiteCase]) -> list[SuiteCase]:
 
 
 def run_from_conversations(log: Path, out: Path, screen: Screen) -> int:
-    """Write the suite of the utterances whose task ran to its end.
+    """Write the suite of the utterances whose task was completed.
 
     Raises:
-        UserError: the log cannot be read, does not tell completion, or has no such utterance.
+        UserError: the log cannot be read, lacks the completion, or has no such utterance.
     """
     from turncheck.project.batch.conversations import successful_utterances
     from turncheck.project.batch.reader import decode

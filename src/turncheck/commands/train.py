@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """How the project is validated before it is trained."""
+    """How the project is validated before training."""
 
     max_history: int | None = None
     fail_on_warnings: bool = False
@@ -45,7 +45,7 @@ class Validation:
 class TrainOptions:
     """What is trained from what, and where the model goes.
 
-    ``validation``: ``None`` looks at what training refuses, alone.
+    ``validation``: ``None`` checks only what training refuses.
     """
 
     settings: Settings
@@ -62,7 +62,7 @@ class TrainOptions:
 
 
 def run_train(options: TrainOptions, parts: Sequence[Part], screen: Screen) -> int:
-    """Train and save a model. With both parts asked for, one that the project has no data for is left out, and said.
+    """Train and save a model. If both parts are requested, one without data is left out with a note.
 
     Ends with 1 where Rasa refuses to train (rules that contradict each other …).
 
@@ -98,7 +98,7 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Screen) -> i
 
 
 def _possible(project: Project, parts: Sequence[Part], screen: Screen) -> list[Part]:
-    """Return the parts that can be trained; a part that was asked for by itself must be possible."""
+    """Return the parts that can be trained; a part that was requested by itself must be possible."""
     if (refusal := project.kind.no_model) is not None:
         raise UserError(refusal.what, remedy=refusal.remedy)
     missing: dict[Part, str] = {}
@@ -116,7 +116,7 @@ def _possible(project: Project, parts: Sequence[Part], screen: Screen) -> list[P
 
 
 def _ensure_whole(project: Project, parts: Sequence[Part]) -> None:
-    """Refuse what Rasa would train on, and of which a part was lost in reading."""
+    """Refuse training data of which a part could not be read, although Rasa would train on the rest."""
     if "core" in parts:
         ensure_trainable(project)
     if "nlu" in parts:

@@ -1,4 +1,4 @@
-"""``turncheck data validate [stories]``: read a project, check it, show what was found, end as Rasa would."""
+"""``turncheck data validate [stories]``: read a project, check it, show the findings, exit as Rasa would."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def run_data_validate(
 
 
 def check_project(request: Request) -> Checked:
-    """Read and check a project, and leave out what it suppresses. A wrong ``turncheck.yml`` is the only finding.
+    """Read and check a project, and leave out what it suppresses. An invalid ``turncheck.yml`` is the only finding.
 
     Raises:
         UserError: there is no such folder, or the export in it cannot be read.
@@ -170,7 +170,7 @@ def check_project(request: Request) -> Checked:
 def _tests(project: Project) -> tuple[ProjectTests, Sequence[Finding]]:
     """The tests in their usual places, but for files that were read as training data, and what is wrong with them.
 
-    Rasa does not read them here: whatever it is, it changes no exit code.
+    Rasa does not read them here: no finding in them changes the exit code.
     """
     trained_on = {file.path for file in project.files}
     root = project.root
@@ -235,7 +235,7 @@ def _ignored(folder: Path) -> tuple[tuple[str, Location], ...]:
 
 
 _ALL_OF_IT: Final = 1_000_000_000
-"""No story is longer."""
+"""Longer than any story."""
 
 
 def _history(given: str | int | None) -> str | int | None:
@@ -259,7 +259,7 @@ def _text(checked: Checked, notes: Notes, folder: str, *, coloured: bool) -> str
 
 
 def _version(project: Project | None, folder: str) -> str:
-    """Say which Rasa a project is written for, where it is an older one or a mixture."""
+    """Say which Rasa a project is written for, if it is an older one or a mixture."""
     if project is None or project.rasa is None or not (project.rasa.is_older or project.rasa.others):
         return ""
     from turncheck.render.version_text import version_line

@@ -53,7 +53,7 @@ def learnt(states: Sequence[State]) -> list[State]:
 
 
 def learner_states(tracker: Tracker, rule_only: RuleOnly, *, text: bool = False) -> list[State]:
-    """Return what a policy sees that learns from stories: without the turns, slots and loops that only rules know.
+    """Return what a policy that learns from stories sees: no turns, slots and loops that only rules have.
 
     Neither does it see ``action_unlikely_intent``. ``text``: the newest message by its text.
     """

@@ -59,7 +59,7 @@ class RuleTable(Generic[Outcome]):
 class _Candidates:
     """Rules with the same newest action and intent, each filed under its rarest feature.
 
-    So a dialogue is held only against rules of which it has that feature, and against those that ask for none.
+    So a dialogue is only compared with rules of which it has that feature, and with those that require none.
     """
 
     def __init__(self, rules: Mapping[str, Sequence[State]]) -> None:

@@ -1,7 +1,7 @@
 """Rules learnt from rule dialogues, and what they predict: Rasa's RulePolicy, which trains no model.
 
-Rules are matched backwards from now; of several that fit, the longest wins. Beside them are what holds without a
-rule: the default actions, a loop that goes on, and the way back from a detour out of a loop.
+Rules are matched backwards from now; of several that fit, the longest wins. Some predictions need no rule: the default
+actions, a loop that continues, and the way back from a detour out of a loop.
 """
 
 from __future__ import annotations

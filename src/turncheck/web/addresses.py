@@ -36,9 +36,9 @@ def origin_of(url: str) -> Origin:
 
 
 def is_http(url: str) -> bool:
-    """Whether a server can be called at the address: ``http`` or ``https``, a host and a port that can exist.
+    """Whether a server can be called at the address: ``http`` or ``https``, a valid host and port.
 
-    Nobody is asked.
+    No lookup is made.
     """
     scheme, host, port = origin_of(url)
     return scheme in _PORTS and bool(host) and bool(port) and _NEVER_IN_ADDRESSES.search(url) is None

@@ -66,9 +66,9 @@ def anywhere(hop: Hop) -> str | None:  # noqa: ARG001 - one of several
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What is sent. ``credentials`` are headers that the first address's own server alone gets; ``login`` likewise.
+    """What is sent. ``credentials`` are headers that only the server of the first address gets; ``login`` likewise.
 
-    ``query`` belongs to the first address alone, too.
+    ``query`` also belongs only to the first address.
     """
 
     method: str

@@ -14,9 +14,9 @@ _CA_VARIABLES: Final = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """How servers are reached. The proxy sees a server's name and nothing else; ``no_proxy`` lists the exceptions.
+    """How servers are reached. The proxy only sees a server's name; ``no_proxy`` lists the exceptions.
 
-    ``ca_file``: the certificates that servers are trusted by, where they are not the usual ones.
+    ``ca_file``: the trusted certificates, if not the usual ones.
     """
 
     ca_file: str | None = None

@@ -1,4 +1,5 @@
-"""The commands' arguments: one module a family. Each turns a namespace into typed parameters and calls what does it."""
+"""The commands' arguments: one module per family. Each turns a namespace into typed parameters and calls the
+command."""
 
 from __future__ import annotations
 
@@ -15,13 +16,13 @@ COMMANDS = (
 
 
 def add_parsers(subparsers: argparse._SubParsersAction[Any], command: str | None = None) -> None:
-    """Add the parser of one command; of all, where none is named or nobody knows the name.
+    """Add the parser of one command, or of all if none is named or the name is unknown.
 
-    Making all of them takes longer than some commands take.
+    Creating all of them takes longer than some commands take.
     """
     wanted = (command,) if command in COMMANDS else COMMANDS
     if "run" in wanted or "action" in wanted:
-        from turncheck.commands.flags import run  # each family is imported where it is wanted
+        from turncheck.commands.flags import run  # each family is imported on demand
 
         run.add_parsers(subparsers)
     if "data" in wanted:

@@ -1,4 +1,4 @@
-"""The flags that say which assistant is talked to."""
+"""The flags that say which assistant to talk to."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def add_assistant(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
 
 
 def assistant_of(namespace: argparse.Namespace, *, workers: int = 0) -> AssistantOptions:
-    """Return what the flags of :func:`add_assistant` say."""
+    """Return the options from the flags of :func:`add_assistant`."""
     from turncheck.run.assistant import AssistantOptions  # the job's imports are not for --help
 
     return AssistantOptions(

@@ -113,7 +113,7 @@ def _train_nlu(namespace: argparse.Namespace) -> int:
 
 
 def _test_both(namespace: argparse.Namespace) -> int:
-    """Judge the stories end to end, then the NLU data; what the project has not is left out, and said."""
+    """Judge the stories end to end, then the NLU data; what the project lacks is left out with a note."""
     from turncheck.commands.bare import run_bare_test  # not for --help
     from turncheck.commands.core import CoreOutput, run_test_core
     from turncheck.commands.flags import nlu

@@ -1,4 +1,4 @@
-"""The flags that say which engine a command asks, and the settings that a command's flags are."""
+"""The flags of the engine, and the settings made from a command's flags."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _AS_THEY_ARE: Final = (
 
 
 def add_engine_flags(parser: argparse.ArgumentParser, *names: str) -> None:
-    """Add them, or those that are named, as a group of their own."""
+    """Add them, or the named ones, as a group."""
     from turncheck.settings.options import options  # not for the commands beside this one
 
     group = parser.add_argument_group("engine")
@@ -51,10 +51,10 @@ def add_engine_flags(parser: argparse.ArgumentParser, *names: str) -> None:
 
 
 def settings_of(namespace: argparse.Namespace, *, workers: int = 0) -> Settings:
-    """Return what a command's flags say in the words of the settings of ``run``.
+    """Return a command's flags as settings of ``run``.
 
     Raises:
-        UserError: a flag that is not understood, or that is for another engine.
+        UserError: a flag is invalid, or is for another engine.
     """
     from turncheck.engines.choice import refuse_settings_of_others  # not for --help
     from turncheck.settings.engines import ENGINES
@@ -81,7 +81,7 @@ def settings_of(namespace: argparse.Namespace, *, workers: int = 0) -> Settings:
 
 
 def models_of(namespace: argparse.Namespace) -> Models:
-    """Return where a command may take a trained model from."""
+    """Return where a command may find a trained model."""
     from turncheck.engines.base import Models  # not for --help
     from turncheck.engines.embedded.models import DEFAULT_MODELS
 

@@ -34,7 +34,7 @@ _CROSS_VALIDATION: Final = "crossvalidation"
 _FOLDS: Final = 5
 _FOLDS_OF_RASA_0: Final = 10
 _DATA_SUFFIXES: Final = frozenset({".md", ".json"})
-"""What ``-d`` may name for Rasa NLU 0.x, for which it is the data; a domain is never one of them."""
+"""Suffixes of ``-d`` in Rasa NLU 0.x, where it is the data; a domain never has one of them."""
 
 
 def add_test_nlu(subparsers: argparse._SubParsersAction[Any]) -> None:

@@ -1,4 +1,4 @@
-"""The argument parser of all commands: argparse, with sentences of one's own."""
+"""The argument parser of all commands: argparse, with messages of our own."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _SENTENCES: Final = (
     (re.compile(r"expected at least one argument$"), "expected a value, or several"),
     (re.compile(r"ignored explicit argument (.*)$"), r"takes no value, not \1"),
 )
-"""What argparse says, and how it is said here."""
+"""argparse's messages, and ours."""
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that takes no abbreviations, says what was meant, and shows coloured help on a terminal.
+    """An argument parser without abbreviations that suggests what was meant, and shows coloured help on a terminal.
 
     A command's own words may be after a flag that takes several values (see
     :mod:`turncheck.commands.flags.word_order`).
@@ -38,13 +38,13 @@ class Parser(argparse.ArgumentParser):
         self._recognise: dict[str, Recognise] = {}
 
     def recognise(self, positional: str, is_one: Recognise) -> None:
-        """Say how a word is known to be this positional argument; otherwise every path that exists may be."""
+        """Set how to recognise a word as this positional argument; otherwise any existing path may be."""
         self._recognise[positional] = is_one
 
     def format_help(self) -> str:
-        """Colour the help on a terminal; Rich is imported for that alone."""
+        """Colour the help on a terminal; Rich is imported only for that."""
         if sys.stdout.isatty():
-            from rich_argparse import RawDescriptionRichHelpFormatter  # only for people who look
+            from rich_argparse import RawDescriptionRichHelpFormatter  # only for the help
 
             self.formatter_class = RawDescriptionRichHelpFormatter
         return super().format_help()
@@ -52,7 +52,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]  # argparse's overloads differ in the namespace alone
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse as argparse does; what it knows nothing of is an error right here, in the command's own name."""
+        """Parse as argparse does; unknown arguments are an error here, with the command's own name."""
         try:
             ordered = own_words_first(self, sys.argv[1:] if args is None else args, self._recognise)
         except AmbiguousWordError as error:
@@ -63,7 +63,7 @@ class Parser(argparse.ArgumentParser):
         return parsed, []
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong and how to get help, without the whole usage."""
+        """Say what is wrong and how to get help, without the full usage."""
         for pattern, sentence in _SENTENCES:
             message = pattern.sub(sentence, message)
         if message.startswith(_MISSING):

@@ -26,7 +26,7 @@ OF_MERGING = (
     *("base", "baseline", "comment", "check-run", "annotations", "artifact-name", "retention-days", "token"),
     *("junit-flavour", "output-format"),
 )
-"""What the job that merges says for itself: with what is compared, and where it is published."""
+"""Settings of the merging job itself: what is compared with, and where it is published."""
 
 
 def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:

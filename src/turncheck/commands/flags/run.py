@@ -1,4 +1,4 @@
-"""``turncheck run``: the main job. Its flags are made from the settings, one each."""
+"""``turncheck run``: the main job. Its flags are made from the settings, one for each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from turncheck.settings.option import Option
 
 SHORT_FORMS = {"config": "-c", "domain": "-d", "nlu": "-u", "stories": "-s", "model": "-m"}
-"""As Rasa has them."""
+"""As in Rasa."""
 
 GROUPS = {
     "input": ("config", "domain", "data", "nlu", "stories", "e2e", "batch", "language", "evaluations"),
@@ -103,7 +103,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 
 def add_setting(group: argparse._ArgumentGroup | argparse.ArgumentParser, name: str, option: Option) -> None:
-    """Add the flag of one setting. Unset is ``None``: defaults are the settings' own affair."""
+    """Add the flag of one setting. Unset is ``None``: the settings have the defaults."""
     from turncheck.settings.options import default_of
 
     names = [*([SHORT_FORMS[name]] if name in SHORT_FORMS else []), f"--{name}"]

@@ -1,4 +1,4 @@
-"""The flags that several commands have: one shape for each, and how their values are read."""
+"""The flags that several commands share: each defined once, and how their values are read."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Screen
 
 _MOST_SHOWN = 80
-"""This many characters of a wrong value are shown."""
+"""Maximum number of characters of a wrong value in a message."""
 
 Group = argparse._ArgumentGroup | argparse.ArgumentParser  # noqa: SLF001 - argparse names its groups nowhere else
 
 
 def existing_folder(text: str) -> Path:
-    """Read the path of a folder that is there."""
+    """Read the path of an existing folder."""
     if not Path(text).is_dir():
         raise argparse.ArgumentTypeError(f"no such folder: {text}")
     return Path(text)
@@ -48,7 +48,7 @@ class ProjectAction(argparse.Action):
 
 
 def _ensure_export(path: Path) -> None:
-    """Refuse a file that is named as a project, and is not one.
+    """Refuse a file that is named as a project but is not one.
 
     Raises:
         UserError: says so.
@@ -79,7 +79,7 @@ def repetitions(text: str) -> int:
 
 
 def folds(text: str) -> int:
-    """Read how many folds there are to be."""
+    """Read the number of folds."""
     return _whole(text, 2, MOST_FOLDS)
 
 
@@ -89,12 +89,12 @@ def seed(text: str) -> int:
 
 
 def workers(text: str) -> int:
-    """Read how many workers are wished."""
+    """Read the number of workers."""
     return _whole(text, 0, MOST_WORKERS)
 
 
 def share(text: str) -> float:
-    """Read a number between 0 and 1, neither of them."""
+    """Read a number between 0 and 1, exclusive."""
     try:
         value = float(text)
     except ValueError:
@@ -117,7 +117,7 @@ def _is_within(number: int, least: int | None, most: int | None) -> bool:
 
 
 def add_project(group: Group) -> None:
-    """Add where the assistant is."""
+    """Add the assistant's folder."""
     group.add_argument(
         "--project",
         action=ProjectAction,
@@ -136,7 +136,7 @@ def add_domain(group: Group) -> None:
 
 
 def add_config(group: Group, *, several: str | None = None) -> None:
-    """Add the configuration; ``several`` says what more than one is good for."""
+    """Add the configuration; ``several`` says what several are for."""
     words = "the configuration (default: config.yml)"
     if several is None:
         group.add_argument("-c", "--config", type=Path, metavar="PATH", help=words)
@@ -160,26 +160,26 @@ def add_seed(group: Group, of_what: str) -> None:
 
 
 def add_training_files(group: Group) -> None:
-    """Add what an assistant is trained from."""
+    """Add the files that an assistant is trained on."""
     add_domain(group)
     add_config(group)
     add_paths(group, "--data", words="training data, files or folders (default: data)")
 
 
 def add_workers(group: Group) -> None:
-    """Add how many processes there are."""
+    """Add the number of processes."""
     words = "number of parallel processes (default: 0, one per processor)"
     group.add_argument("--workers", type=workers, default=0, metavar="N", help=words)
 
 
 def add_augmentation(group: Group) -> None:
-    """Add how many stories are glued together."""
+    """Add the augmentation factor."""
     words = "augmentation factor: how many stories are glued together (default: 50)"
     group.add_argument("--augmentation", type=not_negative, default=50, metavar="N", help=words)
 
 
 def add_model_output(group: Group) -> None:
-    """Add where ``train`` puts its models."""
+    """Add the output folder of models."""
     group.add_argument(
         "--out", type=Path, default=Path("models"), metavar="DIR", help="output folder (default: models)"
     )
@@ -188,18 +188,18 @@ def add_model_output(group: Group) -> None:
 
 
 def add_json(group: Group) -> None:
-    """Add where the report goes."""
+    """Add the file for the report."""
     group.add_argument("--json", type=Path, metavar="FILE", help="also write the report to this file")
 
 
 def add_out(group: Group, *files: str) -> None:
-    """Add the folder that these files go to where one is named."""
+    """Add the output folder of these files, which are only written if it is named."""
     words = f"write {' and '.join((', '.join(files[:-1]), files[-1]))} here"
     group.add_argument("--out", type=Path, metavar="DIR", help=words)
 
 
 def add_rasa_files(group: Group) -> None:
-    """Add whose files are written."""
+    """Add the Rasa version whose files are written."""
     group.add_argument(
         "--rasa-files",
         type=int,
@@ -216,7 +216,7 @@ def add_channel(group: Group) -> None:
 
 
 def add_verbosity(group: Group) -> None:
-    """Add what every command takes to say more or less; ``-vv`` and ``--debug`` as Rasa has them."""
+    """Add the verbosity flags of every command; ``-vv`` and ``--debug`` as in Rasa."""
     group.add_argument("-q", "--quiet", action="store_true", help="print only results and errors")
     group.add_argument("-v", "--verbose", action="count", default=0, help="print more")
     group.add_argument(

@@ -1,4 +1,4 @@
-"""``turncheck shell``: the assistant is talked to."""
+"""``turncheck shell``: talk to the assistant."""
 
 from __future__ import annotations
 

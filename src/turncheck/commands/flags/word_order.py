@@ -2,7 +2,7 @@
 
 Rasa's flags take several values in one go (``--config a b``), so argparse gives such a flag every word up to the next
 flag: of ``run --fail-on errors bots/x`` the project, too. Here the last of these words are distinguished by what they
-can be. Where a word can be both, nothing is guessed.
+can be. If a word can be both, nothing is guessed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Recognise = Callable[[str], bool]
 
 PROJECT: Final = "PROJECT"
-"""How the help calls a project that is named without a flag."""
+"""The help's name of a project without a flag."""
 _HOST: Final = re.compile(r"[A-Za-z0-9*][A-Za-z0-9.:*-]*")
 _RULE_SIGNS: Final = ("<", ">", "=", ":")
 _PROJECT_FILES: Final = (
@@ -50,13 +50,13 @@ class _Run:
 
     @property
     def spare(self) -> int:
-        """How many words it can do without."""
+        """How many words it does not need."""
         return len(self.words) if self.flag.nargs == "?" else len(self.words) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class _Walked:
-    """Arguments by what they are: the places of words that are nobody's, runs of words after a flag, flags named."""
+    """Arguments by their kind: the indices of words that belong to no flag, runs of words after a flag, named flags."""
 
     loose: list[int]
     runs: list[_Run]
@@ -68,7 +68,7 @@ def own_words_first(
 ) -> list[str]:
     """Return the arguments with the command's own words before its flags, where a flag would have taken them.
 
-    The kind of a command (``nlu`` of ``test nlu``) goes before all flags, which are its own then.
+    The kind of a command (``nlu`` of ``test nlu``) goes before all flags, which then belong to it.
 
     Args:
         parser: the command's parser.
@@ -158,7 +158,7 @@ def _own_words(positionals: list[argparse.Action], walked: _Walked, recognise: M
         wanted = [positionals[-1]] * sum(run.spare for run in walked.runs)
     if "project" in walked.named and wanted and wanted[0].metavar == PROJECT:
         wanted = []
-    # After a flag nobody looks for a further project where one is named already, but for a word the flag cannot take.
+    # If a project is named already, words after a flag are not one, unless the flag cannot take them.
     settled = bool(walked.loose) and positionals[-1].metavar == PROJECT
     moved: set[int] = set()
     for run in walked.runs:
@@ -196,7 +196,7 @@ def _can_be_value(flag: argparse.Action, word: str) -> bool:
     """Return whether a flag could take this word."""
     if flag.dest == "vectors":  # a folder that is read
         return Path(word).is_dir()
-    if flag.nargs == "?":  # the name of something to write, which is not there yet
+    if flag.nargs == "?":  # the name of a file to write, which does not exist yet
         return flag.dest != "json" or word.lower().endswith(".json")
     if flag.type is Path or flag.metavar == "PATH":
         return Path(word.partition("::")[0]).exists()

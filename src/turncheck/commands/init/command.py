@@ -1,4 +1,4 @@
-"""Shows the files that it proposes, and writes them where that is asked for; never over one that is there."""
+"""Shows the files that it proposes, and writes them if requested; never overwrites an existing one."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def run_init(folder: Path, host: str | None, *, write: bool, say: Callable[[str]
 
 
 def files_of(repository: Repository, place: str) -> Iterator[Proposed]:
-    """Yield every file that is proposed, whether it is there or not; ``place``: where the host has its own."""
+    """Yield every file that is proposed, whether it exists or not; ``place``: where the host has its own."""
     yield Proposed(place, workflow(repository.host, repository.projects, repository.branch))
     for project in repository.projects:
         below = f"{project}/" if project != "." else ""

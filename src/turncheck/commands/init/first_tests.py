@@ -1,4 +1,4 @@
-"""First tests of an assistant, made from its own rules and stories: each is to be read by a person before it counts."""
+"""First tests of an assistant, made from its own rules and stories: a person must read each before it is used."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """A dialogue of sentences and responses alone, and the rule or story that it is."""
+    """A dialogue of only sentences and responses, and the rule or story it comes from."""
 
     name: str
     kind: str
@@ -95,7 +95,7 @@ def _told_in(sentences: Mapping[str, str], project: Project) -> list[Dialogue]:
 def _turns(story: Story, sentences: Mapping[str, str], responses: set[str]) -> Iterator[Turn]:
     """Yield the turns of a story, none where a step is anything but a plain intent or a response.
 
-    None either of a rule that does not wait for the user: what follows is other rules' business.
+    A rule that does not wait for the user yields none either: other rules say what follows.
     """
     if not story.wait_for_user_input:
         return

@@ -1,4 +1,4 @@
-"""What a repository has: its assistants, its CI host, the tests that are there."""
+"""What a repository has: its assistants, its CI host, its tests."""
 
 from __future__ import annotations
 

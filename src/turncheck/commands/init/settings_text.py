@@ -1,4 +1,4 @@
-"""A ``turncheck.yml`` with every key explained; what is not said has its default."""
+"""A ``turncheck.yml`` with every key explained; keys that are commented out have their default."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _TOKENS: Final[Mapping[str, str]] = {
 
 
 def place_of(host: str, top: Path) -> tuple[str, str]:
-    """Return where the file goes, the first place that is free, and what else is to be done there ("" for nothing)."""
+    """Return where the file goes, the first free place, and what else is to be done there ("" for nothing)."""
     places = _PLACES[host]
     path = next((one for one in places if not (top / one).exists()), places[-1])
     joined = _JOINED.get(path, "") if path != places[0] or (top / path).exists() else ""
@@ -48,7 +48,7 @@ def token_of(host: str) -> str:
 
 
 def workflow(host: str, projects: Sequence[str], branch: str = "main") -> str:
-    """Return the file's text. On GitHub each assistant has a job of its own, elsewhere one run measures them all.
+    """Return the file's text. On GitHub each assistant has its own job, elsewhere one run measures them all.
 
     Args:
         host: one that there is a place for.
@@ -64,7 +64,7 @@ def _quoted(text: str) -> str:
 
 
 def _scalar(name: str) -> str:
-    """Return a name as YAML has it, without quotes where it needs none."""
+    """Return a name as YAML, with quotes only if it needs them."""
     return name if _PLAIN.fullmatch(name) else _quoted(name)
 
 
