@@ -39,7 +39,8 @@ def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, q
     Args:
         flags: settings by name with dashes; ``None`` is unset.
         json: a further file for the report.
-        plots: x
+        plots: also draw the plots.
+        quiet: print only the result.
         verbose: print more.
 
     Raises:
