@@ -1,6 +1,8 @@
 """Shards, a cluster and the cache: what they cost and spare, in CPU seconds, and that the results are the same.
 
-python benchmarks/scale.py [shards] [shards-of-clinic] [cluster] [cache]
+python benchmarks/scale.py [shards] [shards-of-clinic] [cluster] [cache] [1 2 4 8]
+
+Numbers are numbers of shards, where not all four rows are wanted.
 
 CPU seconds of each process with all that it starts, since the wall clock of a shared machine says little. How long a
 run of N shards takes on machines of their own is then the longest shard and the merging one after the other
@@ -21,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 ROOT = Path(__file__).parents[1]
 PIZZERIA, CLINIC = ROOT / "examples" / "pizzeria", ROOT / "examples" / "clinic"
@@ -59,7 +61,12 @@ EDITS: tuple[tuple[str, str, str, str], ...] = (
     ("the README", "README.md", "\n", "\n\n"),
     ("a story's last word", "data/stories.yml", "action: utter_take_your_time", "action: utter_welcome"),
     ("which was wrong", "data/stories.yml", "action: utter_welcome", "action: utter_take_your_time"),
-    ("a test sentence moved", "tests/test_nlu.yml", "      - good evening all\n", ""),
+    (
+        "a synonym added",
+        "data/nlu.yml",
+        "  - synonym: funghi\n    examples: |\n",
+        "  - synonym: funghi\n    examples: |\n      - toadstools\n",
+    ),
     ("a response with a second text", "domain.yml", "You're welcome!", "You're very welcome!"),
     ("credentials", "credentials.yml", "rest:", "rest: "),
     ("an intent's sentence removed", "data/nlu.yml", "      - yo\n", ""),
@@ -69,18 +76,19 @@ EDITS: tuple[tuple[str, str, str, str], ...] = (
 
 
 def main() -> None:
+    numbers = [int(word) for word in sys.argv[1:] if word.isdigit()] or [1, 2, 4, 8]
     parts: dict[str, Callable[[Path], None]] = {
-        "shards": shards,
-        "shards-of-clinic": lambda folder: shards(folder, CLINIC),
+        "shards": lambda folder: shards(folder, PIZZERIA, numbers),
+        "shards-of-clinic": lambda folder: shards(folder, CLINIC, numbers),
         "cluster": cluster,
         "cache": cache,
     }
-    for name in sys.argv[1:] or parts:
+    for name in [word for word in sys.argv[1:] if not word.isdigit()] or parts:
         with tempfile.TemporaryDirectory() as folder:
             parts[name](Path(folder))
 
 
-def shards(folder: Path, example: Path = PIZZERIA) -> None:
+def shards(folder: Path, example: Path, numbers: Sequence[int]) -> None:
     """One run against one, two, four and eight shards with their merging, as many at a time as there are cores."""
     project = copied(folder, example)
     begin = time.perf_counter()
@@ -90,7 +98,7 @@ def shards(folder: Path, example: Path = PIZZERIA) -> None:
     head = ("shards", "CPU s of all", "longest", "merging", "of one run's", "wall-clock s", "efficiency", "speed-up")
     print(f"| {' | '.join((*head, 'equal'))} |\n{'|---' * (len(head) + 1)}|")
     print(f"| (one run) | {one:.1f} | {one:.1f} | | 100 % | {alone:.1f} | | 1.0 | |", flush=True)
-    for number in (1, 2, 4, 8):
+    for number in numbers:
         places = [folder / f"{number}-{place}" for place in range(1, number + 1)]
         begin = time.perf_counter()
         with ThreadPoolExecutor(CORES) as pool:

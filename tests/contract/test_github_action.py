@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import subprocess
 import zipfile
 from dataclasses import dataclass, field
@@ -851,3 +852,36 @@ def test_a_picture_that_cannot_be_drawn_changes_nothing(job: Job, monkeypatch: p
     assert job.pull_request() == 1
 
     assert job.text.count(WARNING) == 1
+
+
+def shards_of(job: Job, count: int) -> list[str]:
+    """Measure a pull request in a matrix of jobs; returns the folders of their artifacts."""
+    folders = [f"shards/shard-{number}" for number in range(1, count + 1)]
+    for number, folder in enumerate(folders, 1):
+        assert job.pull_request(shard=f"{number}/{count}", out=folder, evaluations="") == 0
+        assert "Nothing is judged here" in job.text
+    return folders
+
+
+def test_a_matrix_of_jobs_is_judged_and_published_once_by_the_job_that_merges(job: Job) -> None:
+    assert job.pull_request(evaluations="", out="whole") == 1
+    (alone,) = job.github.bodies(7)
+    job.github.comments.clear()
+    job.results.reset()
+    folders = shards_of(job, 3)
+    assert job.github.bodies(7) == []
+    assert not job.results.artifacts
+    assert job.summary == ""
+
+    assert job.pull_request(shards="shards", evaluations="", out="merged") == 1
+
+    (body,) = job.github.bodies(7)
+    assert body == alone
+    assert set(job.artifact) >= {"report.json", "junit.xml", "baseline.json"}
+    assert job.text.count("::error file=bot/data/rules.yml,line=7") == 1
+    assert job.outputs["verdict"] == "failed"
+
+    shutil.rmtree(folders[1])
+    assert job.pull_request(shards="shards", evaluations="", out="again") == 2
+    assert "shard 2/3 is missing" in job.text
+    assert job.github.bodies(7) == [alone]
