@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
 import shutil
 import subprocess
@@ -146,7 +148,16 @@ def test_what_each_edit_trains_anew(project: Path, tmp_path: Path, trained: list
     assert wrong == {}
 
 
-@pytest.mark.parametrize("damage", [lambda _: b"", lambda content: content[:-7], lambda content: content + b"x"])
+def other_content(content: bytes) -> bytes:
+    """An entry that is complete, but not of what it should be."""
+    forged = gzip.compress(b'{"()":[1]}')
+    key = content.split()[3].decode()
+    return f"turncheck cache v1 {key} {hashlib.sha256(forged).hexdigest()}\n".encode() + forged
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda _: b"", lambda content: content[:-7], lambda content: content + b"x", other_content]
+)
 def test_a_damaged_entry_is_ignored_and_said(
     damage: Callable[[bytes], bytes], project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -158,7 +169,9 @@ def test_a_damaged_entry_is_ignored_and_said(
     capsys.readouterr()
 
     assert run(project, tmp_path / "2", "--cache-folder", tmp_path / "cache") == first
-    assert capsys.readouterr().err.count("is damaged: it is ignored.") == 13
+    said = capsys.readouterr().err
+    assert f"13 cache entries in {tmp_path / 'cache'} are damaged: they are ignored." in said
+    assert "taken from the cache" not in said
 
 
 def test_an_entry_under_another_name_is_not_believed(tmp_path: Path) -> None:
@@ -217,3 +230,12 @@ def test_a_folder_that_cannot_be_written_to_is_said_once_and_fails_nothing(
 
     assert capsys.readouterr().err.count("The cache keeps nothing more: cannot write ") == 1
     assert cached == run(project, tmp_path / "2", "--no-cache")
+
+
+def test_kinds_of_entries_are_counted_in_words() -> None:
+    cache = Cache(Path(), found={"set of trained policies": 2, "fold": 1, "trained pipeline": 0}, damaged=[Path("a")])
+
+    assert cache.notes() == [
+        "The cache entry a is damaged: it is ignored.",
+        "Unchanged, and taken from the cache: 1 fold, 2 sets of trained policies.",
+    ]

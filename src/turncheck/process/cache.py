@@ -26,6 +26,10 @@ _HEAD: Final = "turncheck cache v1"
 _SUFFIX: Final = ".entry"
 MOST_BYTES: Final = 1 << 30
 """Above this size, the least recently used entries are removed."""
+_SEVERAL: Final = {"set of trained policies": "sets of trained policies"}
+"""Kinds of entries whose plural has no s at its end."""
+_MOST_NAMED: Final = 3
+"""Damaged entries, so many of which are named one by one."""
 _LIBRARIES: Final = ("numpy", "scipy", "scikit-learn", "python-crfsuite", "skops", "regex", "msgspec")
 
 
@@ -50,12 +54,12 @@ class Cache:
         except OSError:
             return None
         head, _, content = whole.partition(b"\n")
+        self.found[kind] = self.found.get(kind, 0) + 1
         if head != _head(key, content):
-            self.mark_damaged(key)
+            self.mark_damaged(key, kind)
             return None
         with suppress(OSError):
             path.touch()  # mark it as used: unused entries are removed first
-        self.found[kind] = self.found.get(kind, 0) + 1
         return content
 
     def put(self, key: str, kind: str, content: bytes) -> None:
@@ -70,8 +74,9 @@ class Cache:
         else:
             self.kept[kind] = self.kept.get(kind, 0) + 1
 
-    def mark_damaged(self, key: str) -> None:
-        """Ignore an entry from now on: its content has changed."""
+    def mark_damaged(self, key: str, kind: str) -> None:
+        """Ignore from now on an entry that was found: its content has changed."""
+        self.found[kind] -= 1
         self.damaged.append(self._path(key))
         with suppress(OSError):
             self._path(key).unlink()
@@ -94,10 +99,12 @@ class Cache:
     def notes(self) -> list[str]:
         """Return notes on what was taken from the cache, and what could not be used."""
         said = [f"The cache entry {path} is damaged: it is ignored." for path in self.damaged]
+        if len(said) > _MOST_NAMED:
+            said = [f"{len(said):,} cache entries in {self.folder} are damaged: they are ignored."]
         if self.trouble is not None:
             said.append(f"The cache keeps nothing more: {self.trouble.what}.")
-        if self.found:
-            words = ", ".join(count(number, kind) for kind, number in sorted(self.found.items()))
+        if found := {kind: number for kind, number in self.found.items() if number}:
+            words = ", ".join(count(number, kind, _SEVERAL.get(kind)) for kind, number in sorted(found.items()))
             said.append(f"Unchanged, and taken from the cache: {words}.")
         return said
 

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 class KeptAnswers:
     """The answers of ``others``, and where they know none those of earlier runs.
 
-    ``key``: the digest of all that the answers depend on, beside the name of their unit.
+    ``expected``: what each is. ``key``: the digest of all that the answers depend on, beside the name of their unit.
     """
 
     others: Answers
+    expected: type
     cache: Cache
     key: str
 
@@ -31,13 +32,15 @@ class KeptAnswers:
         known = self.others.known(unit)
         if known is not None or not self.others.is_asked(unit):
             return known
-        key = self._key(unit)
-        if (content := self.cache.get(key, unit.partition(":")[0])) is None:
+        key, kind = self._key(unit), unit.partition(":")[0]
+        if (content := self.cache.get(key, kind)) is None:
             return None
         try:
             answer = read_answer(gzip.decompress(content))
         except (UnreadableError, OSError, EOFError, zlib.error):
-            self.cache.mark_damaged(key)
+            answer = None
+        if not isinstance(answer, self.expected):
+            self.cache.mark_damaged(key, kind)
             return None
         self.others.keep(unit, answer)
         return answer

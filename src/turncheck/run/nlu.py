@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from turncheck.evaluation.fold_runs import FoldRun
 from turncheck.evaluation.nlu import cross_validate, evaluate_held_out
 from turncheck.run.kept_answers import KeptAnswers
 from turncheck.work.workplace import HERE
@@ -47,5 +48,5 @@ def measure_by_folds(
         work=HERE if engines.capabilities.slow_training else work,
         unknown_entities=engines.capabilities.unknown_entities,
         team_confidences=engines.team_confidences,
-        answers=answers if cache is None or key is None else KeptAnswers(answers, cache, key),
+        answers=answers if cache is None or key is None else KeptAnswers(answers, FoldRun, cache, key),
     )

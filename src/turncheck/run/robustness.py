@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from turncheck.evaluation.answers import ASKED_HERE
+from turncheck.evaluation.fold_runs import FoldRun
 from turncheck.run.kept_answers import KeptAnswers
 from turncheck.work.workplace import HERE
 
@@ -61,7 +62,7 @@ def _kept(engines: Engines, settings: Settings, cache: Cache | None, variants: M
     if cache is None or key is None or outright:
         return ASKED_HERE
     asked = json.dumps([key, list(variants.items())])
-    return KeptAnswers(ASKED_HERE, cache, hashlib.sha256(asked.encode()).hexdigest())
+    return KeptAnswers(ASKED_HERE, FoldRun, cache, hashlib.sha256(asked.encode()).hexdigest())
 
 
 def measure_training_sentences(

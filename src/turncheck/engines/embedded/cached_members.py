@@ -24,7 +24,7 @@ def read_kept(cache: Cache, key: str | None, kind: str, read: Callable[[MemberRe
     try:
         return read(MemberReader(_members(content)))
     except (UserError, tarfile.TarError, ValueError, KeyError, TypeError, EOFError, OSError):
-        cache.mark_damaged(key)
+        cache.mark_damaged(key, kind)
         return None
 
 

@@ -113,7 +113,8 @@ def measure_shard(
 def shard_line(head: ShardHead) -> str:
     """Say in a line what a shard measured, and that nothing is judged by it."""
     kinds = [count(head.units[kind], *words) for kind, words in _KINDS.items() if head.units.get(kind)]
-    what = ", ".join(kinds) or "this part contains nothing of this run"
+    nothing = "this part contains nothing of this run" if head.stopped is None else "nothing was answered"
+    what = ", ".join(kinds) or nothing
     refused = "".join(f" {name} could not be trained: {one.what.rstrip('.')}." for name, one in head.refused.items())
     ended = "measured" if head.stopped is None else "not measured completely"
     return (
