@@ -405,7 +405,7 @@ def test_a_leak_need_not_be_letter_for_letter(tmp_path: Path) -> None:
     )
     nlu, _ = read_nlu([tmp_path / "nlu.yml"], tmp_path)
     found = validate(project, strict=True, tests=ProjectTests((), nlu.examples))
-    told = "is, but for case, punctuation and accents, the example 'hello there' of 'greet' (data/nlu.yml:5:7)"
+    told = "matches the example 'hello there' of 'greet' (data/nlu.yml:5:7) but for case, punctuation and accents"
     assert [finding.message for finding in found.findings] == [f"The test sentence 'Héllo, there!' {told}."]
 
 

@@ -23,7 +23,7 @@ CASES = {
     "a number for examples": (
         (N, "", "- intent: bye\n  examples: 5\n"),
         "the number 5 is neither a string nor a list (at /nlu/4/examples)",
-        "each entry behind '- '",
+        "with '- ' before each entry",
     ),
     "a list for an intent": (
         (N, "", "- intent: [1]\n  examples: |\n    - hi\n"),

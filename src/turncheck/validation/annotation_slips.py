@@ -121,7 +121,7 @@ def _user_steps(blocks: Sequence[Story]) -> Iterator[UserStep]:
 
 def _slip(slip: str, text: str, place: Location) -> Finding:
     return found(
-        "annotation-broken", f"'{shown(slip)}' in '{shown(text)}' looks like an annotation and is not one.", place
+        "annotation-broken", f"'{shown(slip)}' in '{shown(text)}' looks like an annotation but is not one.", place
     )
 
 

@@ -14,23 +14,23 @@ CASE_CHECKS: Final = (
     _check(
         "e2e-not-found",
         "There are no such end-to-end test cases",
-        "The path does not exist, or its file has no case of the name behind `::`. Correct it.",
+        "The path does not exist, or its file has no case with the name after `::`. Correct it.",
         "turncheck test e2e tests/e2e_test_cases.yml::order a piza",
         "turncheck test e2e tests/e2e_test_cases.yml::order a pizza",
     ),
     _check(
         "e2e-syntax",
         "An end-to-end test case cannot be read",
-        "An unknown key, a wrong type, a fixture or a case that is not there, a name that appears twice, an event of a"
-        " stub that no action server could send. Correct it.",
+        "An unknown key, a wrong type, a missing fixture or case, a name that appears twice, an event of a stub that"
+        " no action server could send. Correct it.",
         "test_cases:\n- test_case: greet\n  steps:\n  - user: hello\n  - bott: Hello!",
         "test_cases:\n- test_case: greet\n  steps:\n  - user: hello\n  - bot: Hello!",
     ),
     _check(
         "e2e-doubtful",
         "Something in an end-to-end test case has no effect",
-        "Nothing is expected of a message, a fixture is used by no case, steps are beside assertions, which win, a value"
-        " of a stub has no placeholder in the response. Complete it, or remove it.",
+        "Nothing is expected after a message, no case uses a fixture, a case has both steps and assertions (only the"
+        " assertions count), a value of a stub has no placeholder in the response. Complete it, or remove it.",
         "test_cases:\n- test_case: greet\n  steps:\n  - user: hello\n  - user: good bye\n  - utter: utter_goodbye",
         "test_cases:\n- test_case: greet\n  steps:\n  - user: hello\n  - utter: utter_greet\n  - user: good bye\n"
         "  - utter: utter_goodbye",
@@ -38,9 +38,9 @@ CASE_CHECKS: Final = (
     _check(
         "e2e-unknown-name",
         "An end-to-end test case names what the domain does not have",
-        "A slot that does not exist makes a test fail, or pass, whatever the assistant does. Correct the name. It is a"
-        " warning where the name can only make the test fail (a response, an action), and for an assistant with flows,"
-        " which has slots, actions and responses of Rasa Pro's own.",
+        "A slot that does not exist makes a test fail, or pass, whatever the assistant does. Correct the name. It is"
+        " a warning if the name can only make the test fail (a response, an action), and for an assistant with flows,"
+        " which also has Rasa Pro's own slots, actions and responses.",
         "test_cases:\n- test_case: order\n  steps:\n  - user: a large pizza\n  - slot_was_set:\n    - sise: large",
         "test_cases:\n- test_case: order\n  steps:\n  - user: a large pizza\n  - slot_was_set:\n    - size: large",
     ),

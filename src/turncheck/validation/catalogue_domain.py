@@ -19,13 +19,13 @@ DOMAIN_LOADING = (
     emptying_check("entity-duplicate", "An entity is listed twice in the domain", "Remove one of the two.", position=9),
     emptying_check(
         "intent-trailing-colon",
-        "An intent of the domain is followed by a colon and nothing",
+        "An intent of the domain is followed by a colon and nothing else",
         "Remove the colon, or write `use_entities` or `ignore_entities` below it.",
         position=4,
     ),
     emptying_check(
         "entity-trailing-colon",
-        "An entity of the domain is followed by a colon and nothing",
+        "An entity of the domain is followed by a colon and nothing else",
         "Remove the colon, or write `roles`, `groups` or `influence_conversation` below it.",
         position=3,
     ),
@@ -56,8 +56,8 @@ DOMAIN_LOADING = (
     ),
     emptying_check(
         "form-without-required-slots",
-        "A form has `ignored_intents` and no `required_slots`",
-        "Add `required_slots`, an empty list at least.",
+        "A form has `ignored_intents` but no `required_slots`",
+        "Add `required_slots`, at least as an empty list.",
         position=2,
     ),
     error_check(
@@ -98,7 +98,8 @@ DOMAIN_LOADING = (
         "intent-malformed",
         "load",
         "The properties of an intent are not written as a mapping, or its entities not as a list",
-        "Rasa 3.6 ends with a traceback here. Write `use_entities` or `ignore_entities` below the intent, or its name alone.",
+        "Rasa 3.6 ends with a traceback here. Write `use_entities` or `ignore_entities` below the intent, or only its"
+        " name.",
         then="stops",
         position=4,
     ),
@@ -129,7 +130,7 @@ DOMAIN_LOADING = (
     error_check(
         "slot-any-influences",
         "load",
-        "A slot of type `any` is to influence the conversation",
+        "A slot of type `any` is set to influence the conversation",
         "It cannot; Rasa refuses to load the domain. Remove `influence_conversation`, or use another type.",
         then="stops",
         position=1,
@@ -137,14 +138,14 @@ DOMAIN_LOADING = (
     warning_check(
         "slot-initial-value-outside",
         "load",
-        "The initial value of a float slot lies outside its range",
+        "The initial value of a float slot is outside its range",
         "Correct the value, or set `min_value` and `max_value`.",
     ),
     warning_check(
         "slot-value-null",
         "load",
         "A categorical slot lists `null` as a value",
-        'It is left out, since it stands for “not set”. Write `"null"` with quotes, or another word.',
+        'It is left out, since `null` means “not set”. Write `"null"` in quotes, or another word.',
     ),
     warning_check(
         "entity-used-and-ignored",

@@ -25,35 +25,35 @@ KORE_CHECKS: Final = (
         "kore-unresolved-task",
         "warning",
         "A sentence belongs to no task",
-        "Its `taskId` names no intent of the export, so it is left out. Remove the sentence on the platform, or export"
-        " its task too.",
+        "Its `taskId` names no intent of the export, so it is left out. Remove the sentence on the platform, or also"
+        " export its task.",
     ),
     _check(
         "kore-unresolved-entity",
         "warning",
         "An annotation names no entity",
-        "It has no `entityId`, or one that the export does not hold; the annotation is left out, the others of its"
-        " sentence stand. Annotate the entity anew on the platform, and export again.",
+        "It has no `entityId`, or one that is not in the export; the annotation is left out, the others of its"
+        " sentence are kept. Annotate the entity again on the platform, and export again.",
     ),
     _check(
         "kore-span-out-of-range",
         "error",
-        "An annotation lies outside of its sentence",
-        "`startIndex` and `endIndex` count from 0, the end exclusive; they must lie within the sentence, and mark more"
-        " than blanks. The annotation is left out, the others of its sentence are kept. Annotate the entity anew.",
-        "They count as JavaScript does: an emoji is two.",
+        "An annotation is outside its sentence",
+        "`startIndex` and `endIndex` count from 0, the end exclusive; they must be within the sentence, and mark more"
+        " than blanks. The annotation is left out, the others of its sentence are kept. Annotate the entity again.",
+        "They count as JavaScript does: an emoji counts as two.",
     ),
     _check(
         "kore-span-overlap",
         "warning",
         "Annotations of a sentence overlap",
-        "A word cannot be a part of two entities; none of the annotations is used. Annotate the sentence anew.",
+        "A word cannot be a part of two entities; none of the annotations is used. Annotate the sentence again.",
     ),
     _check(
         "kore-duplicate-sentence",
         "warning",
         "A sentence appears twice in an intent",
-        "It teaches nothing new. Remove one of the two. Case, and blanks around it, make no difference.",
+        "It teaches nothing new. Remove one of the two. Case and surrounding blanks make no difference.",
     ),
     _check(
         "kore-sentence-in-two-intents",
@@ -84,14 +84,14 @@ KORE_CHECKS: Final = (
         "kore-intent-without-utterances",
         "info",
         "A dialog has no utterances",
-        "Only its name and its patterns lead to it, which the embedded engine does not reproduce: what is expected to"
-        " reach it is not evaluated there. Add utterances, or test it on the platform.",
+        "Only its name and its patterns lead to it, which the embedded engine does not reproduce: utterances that"
+        " should reach it are not evaluated there. Add utterances, or test it on the platform.",
     ),
     _check(
         "kore-dialog-stub",
         "info",
         "A dialog has not been built",
-        "It has no nodes: whoever reaches it gets no answer. Build it, or remove it.",
+        "It has no nodes: users who reach it get no answer. Build it, or remove it.",
     ),
     _check(
         "kore-faq-disabled",
@@ -109,27 +109,28 @@ KORE_CHECKS: Final = (
         "kore-same-name",
         "warning",
         "Two intents have the same name",
-        "Names are compared without case, `_` as a blank: a suite that expects one cannot say which. Rename one of them.",
+        "Names are compared ignoring case, with `_` as a blank: a suite that expects one of them is ambiguous. Rename"
+        " one of them.",
     ),
     _check(
         "kore-unresolved-parent",
         "warning",
-        "Small talk follows up a node that is not there",
-        "Its `parentId` names no node of the export, so nothing leads to it. Build it anew on the platform.",
+        "Small talk follows up a node that does not exist",
+        "Its `parentId` names no node of the export, so nothing leads to it. Build it again on the platform.",
     ),
     _check(
         "kore-few-utterances",
         "warning",
         "A dialog has few utterances",
-        "From fewer than five nothing can be learnt that holds for what others say, and cross-validation in five folds"
-        " does not judge it. Add some, as different from each other as people are.",
+        "Fewer than five are not enough to understand what other users say, and cross-validation in five folds does"
+        " not judge the dialog. Add some that differ as much as users do.",
         _ONLY_STRICT,
     ),
     _check(
         "kore-nearly-the-same",
         "warning",
         "Sentences of two intents are nearly the same",
-        "The assistant will confuse them. Say the difference in the sentence, or merge the intents.",
+        "The assistant will confuse them. Make the difference visible in the sentences, or merge the intents.",
         _ONLY_STRICT,
     ),
     _check(

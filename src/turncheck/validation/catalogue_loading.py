@@ -64,7 +64,7 @@ READING = (
     error_check(
         "schema-violation",
         "load",
-        "A value is not what the file format wants",
+        "A value does not match the file format",
         "A wrong type, a missing key, or a key that the format does not know. The message names the path in the file.",
         then="stops",
         step="schema",
@@ -74,7 +74,7 @@ READING = (
         "load",
         "A value without quotes cannot be read",
         "Rasa takes `${NAME}` without quotes for an environment variable, which must be set, and `2024-02-31` for a date,"
-        " which must exist; otherwise it ends here. Put strings in quotes.",
+        " which must exist; otherwise Rasa stops here. Put strings in quotes.",
         then="stops",
         step="schema",
     ),
@@ -120,7 +120,7 @@ READING = (
         "version-too-high",
         "load",
         "A file has a newer format version and is skipped",
-        "Nothing of the file is used, unless it is one of several files of a domain, which Rasa reads all the same. Write"
+        "Nothing of the file is used, unless it is one of several files of a domain, which Rasa reads anyway. Write"
         ' `version: "3.1"`, or use a newer Rasa.',
         step="version",
     ),
@@ -198,7 +198,7 @@ STORY_LOADING = (
         "retrieval-intent-full-name",
         "load",
         "A story names a key of a retrieval intent",
-        "Stories know the intent alone: write `faq` for `faq/opening_hours`. Full names belong in test stories.",
+        "Stories only use the intent: write `faq` for `faq/opening_hours`. Full names belong in test stories.",
         with_stories=True,
     ),
     warning_check(
@@ -228,15 +228,15 @@ STORY_LOADING = (
         "step-unexpected",
         "load",
         "An entry of a story or rule is not a step",
-        "It has none of the keys that say what happens (`intent`, `user`, `action`, …), and is skipped; and so is an `or`"
-        " with an alternative that names neither intent nor slot.",
+        "It has none of the keys that say what happens (`intent`, `user`, `action`, …), and is skipped. The same"
+        " applies to an `or` with an alternative that names neither intent nor slot.",
         with_stories=True,
     ),
     warning_check(
         "intent-leading-slash",
         "load",
         "The intent of a user step begins with a slash",
-        "It is read without. Remove the slash.",
+        "The slash is ignored. Remove it.",
         with_stories=True,
     ),
     warning_check(
@@ -249,7 +249,7 @@ STORY_LOADING = (
     warning_check(
         "slot-without-value",
         "load",
-        "A slot is named without a value where its type needs one",
+        "A slot whose type needs a value is named without one",
         "Only text and list slots may be named without a value (“set to something”). Write the value.",
         with_stories=True,
     ),
@@ -257,7 +257,7 @@ STORY_LOADING = (
         "intent-name-invalid",
         "load",
         "The name of an intent has more than one slash, or begins with one",
-        "The one slash of a retrieval intent stands between intent and key: `faq/opening_hours`.",
+        "A retrieval intent has one slash, between intent and key: `faq/opening_hours`.",
         then="stops",
     ),
     error_check(

@@ -24,10 +24,10 @@ UNDEFINED = (
     _check(
         "component-order",
         "error",
-        "A component of the pipeline is before what it needs, or not for the language",
+        "A component of the pipeline is placed before what it needs, or does not support the language",
         "Featurizers need a tokenizer before them, classifiers and extractors that learn need features, a fallback needs"
-        " a classifier; JiebaTokenizer is for `zh` alone, WhitespaceTokenizer not for `zh`, `ja` and `th`. Rasa refuses to"
-        " train.",
+        " a classifier; JiebaTokenizer is only for `zh`, WhitespaceTokenizer not for `zh`, `ja` and `th`. Rasa"
+        " refuses to train.",
         "pipeline:\n- name: CountVectorsFeaturizer\n- name: WhitespaceTokenizer",
         "pipeline:\n- name: WhitespaceTokenizer\n- name: CountVectorsFeaturizer",
         matters_always=True,
@@ -74,7 +74,7 @@ UNDEFINED = (
         "entity-role-undefined",
         "warning",
         "A role or group of an entity is used that the domain does not list",
-        "Without it the dialogue cannot tell the roles apart. List it below the entity.",
+        "Without it the dialogue cannot distinguish the roles. List it below the entity.",
         '- to [Rome]{"entity": "city", "role": "destinaton"}',
         '- to [Rome]{"entity": "city", "role": "destination"}',
         matters_always=True,
@@ -84,8 +84,8 @@ UNDEFINED = (
         "action-undefined",
         "warning",
         "A story or rule uses an action or form that nothing defines",
-        "Rasa checks names that begin with `action_` or `utter_`; this one begins otherwise. Training ends with an error"
-        " or the step never runs. Define it, or correct its name.",
+        "Rasa checks names that begin with `action_` or `utter_`; this one begins differently. Training ends with an"
+        " error or the step never runs. Define it, or correct its name.",
         "- action: piza_form",
         "- action: pizza_form",
         matters_always=True,
@@ -254,7 +254,7 @@ UNUSED = (
     _check(
         "slot-unused",
         "warning",
-        "A slot is used by nothing",
+        "A slot is not used anywhere",
         "No form, story, rule, response or condition names it, and no mapping fills it so that policies see it. A custom action may use it; else remove it.",
         "slots:\n  left_over:\n    type: text\n    mappings:\n    - type: custom",
         "slots: {}",
@@ -282,7 +282,7 @@ UNUSED = (
         "action-overrides-default",
         "info",
         "An action of the domain has the name of a default action",
-        "Your action server answers for it from now on. If that is not meant, rename it.",
+        "Your action server runs instead of it. If this is unintended, rename it.",
         "actions:\n- action_restart   # by accident",
         "actions:\n- action_restart_order",
     ),
@@ -297,8 +297,8 @@ UNUSED = (
     _check(
         "endpoint-unknown",
         "warning",
-        "A key of endpoints.yml is close to one that is read, and is not read",
-        "Rasa silently skips it: the server is then not called, or without what the key says. Correct the spelling.",
+        "A key of endpoints.yml looks like a misspelt known one",
+        "Rasa silently skips it: the server is not called, or called without that setting. Correct the spelling.",
         "action_endpoints:\n  url: http://localhost:5055/webhook",
         "action_endpoint:\n  url: http://localhost:5055/webhook",
         matters_always=True,
@@ -307,7 +307,7 @@ UNUSED = (
         "endpoint-url-missing",
         "error",
         "The action server of endpoints.yml has no address",
-        "It is then as if there were none, and custom actions are not run. Write its `url`.",
+        "It counts as missing, and custom actions are not run. Write its `url`.",
         "action_endpoint:\n  ulr: http://localhost:5055/webhook",
         "action_endpoint:\n  url: http://localhost:5055/webhook",
         matters_always=True,
@@ -315,7 +315,7 @@ UNUSED = (
     _check(
         "type-unexpected",
         "warning",
-        "A value has a type that cannot be meant",
+        "A value has a type that makes no sense",
         "Rasa's schema lets it pass, and then it is ignored or fails later. Correct the value.",
         'session_config:\n  session_expiration_time: "60"',
         "session_config:\n  session_expiration_time: 60",
@@ -332,7 +332,7 @@ UNUSED = (
     _check(
         "test-file-not-looked-for",
         "info",
-        "A file below tests/ holds tests, and has a name by which nobody looks for it",
+        "A file below tests/ holds tests, but its name keeps it from being found",
         "Test stories are looked for in files whose names begin with `test_`, test sentences in those that have `nlu` in"
         " their names. Rename the file, or name it in the setting `stories` or `nlu`.",
         "tests/stories.yml",
@@ -342,7 +342,7 @@ UNUSED = (
         "data-key-unseen",
         "error",
         "Rasa does not see the key of a data file",
-        "It is misspelt, or the first thing behind a byte order mark. Rasa silently skips the whole file: its intents"
+        "It is misspelt, or directly follows a byte order mark. Rasa silently skips the whole file: its intents"
         " have no examples, its stories teach nothing. Correct the key, or save the file without the mark.",
         "storys:\n- story: greet",
         "stories:\n- story: greet",
@@ -360,7 +360,7 @@ UNUSED = (
         "file-outside-project",
         "error",
         "A symbolic link leads out of the project",
-        "It is not followed, since a pull request could point it anywhere, and nothing is checked of what lies there. Rasa"
+        "It is not followed, since a pull request could point it anywhere, and nothing there is checked. Rasa"
         " follows it, so `data validate` only warns. Put the files into the project, or name them by a flag:"
         " `--data ../shared`.",
         "data -> ../shared",
@@ -417,8 +417,8 @@ UNUSED = (
         "settings-invalid",
         "error",
         "The project's turncheck.yml is wrong",
-        "It is not YAML, or has an unknown key or a bad value. Nothing else is checked until it is fixed, since it may"
-        " say what to leave out.",
+        "It is not YAML, or has an unknown key or a bad value. Nothing else is checked until it is fixed, since it"
+        " may exclude findings.",
         "ignroe: [entity-unused]",
         "ignore: [entity-unused]",
         matters_always=True,
@@ -436,9 +436,9 @@ UNUSED = (
         "hidden-by-load-error",
         "info",
         "A fault that Rasa does not get to see",
-        "Rasa stops at the first file it cannot read and says nothing about the rest. turncheck goes on: what it finds"
-        " behind that point is listed under this code, so that `data validate` stays a drop-in; `--strict` and `run` show"
-        " it under its own code.",
+        "Rasa stops at the first file it cannot read and says nothing about the rest. turncheck continues: what it"
+        " finds after that point is listed under this code, so that `data validate` stays a drop-in; `--strict` and"
+        " `run` show it under its own code.",
         "- intent: greet\n  examples: |\n    - hello\n responses:   # wrong indentation hides all other faults",
         "- intent: greet\n  examples: |\n    - hello",
     ),

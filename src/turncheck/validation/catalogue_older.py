@@ -36,7 +36,7 @@ OLDER_CHECKS = (
         "lookup-file-missing",
         "error",
         "The file of a lookup table does not exist",
-        "Training ends with an error. The path counts from the folder in which Rasa is started.",
+        "Training ends with an error. The path is relative to the folder in which Rasa is started.",
         "## lookup:town\ndata/town.txt",
         "## lookup:town\ndata/towns.txt",
         matters_always=True,
@@ -54,8 +54,8 @@ OLDER_CHECKS = (
         "data-format-unknown",
         "error",
         "A JSON file of an older project is of no known format",
-        "Its keys are not those of Rasa, LUIS, Wit.ai or Dialogflow. Rasa 0 ends at it, Rasa 1 and 2 silently skip the whole"
-        " file in silence. Export it anew, correct its keys, or move it out of the data folder.",
+        "Its keys are not those of Rasa, LUIS, Wit.ai or Dialogflow. Rasa 0 ends at it, Rasa 1 and 2 silently skip"
+        " the whole file. Export it again, correct its keys, or move it out of the data folder.",
         '{"sentences": [{"text": "hello", "intent": "greet"}]}',
         '{"rasa_nlu_data": {"common_examples": [{"text": "hello", "intent": "greet"}]}}',
         matters_always=True,
@@ -72,8 +72,8 @@ OLDER_CHECKS = (
     _check(
         "entity-out-of-range",
         "warning",
-        "An entity lies outside of its sentence",
-        "Rasa looks at no offsets, and learns nothing from such an entity. Offsets count characters from 0, the end"
+        "An entity is outside its sentence",
+        "Rasa does not check offsets, and learns nothing from such an entity. Offsets count characters from 0, the end"
         " exclusive; other tools count bytes, or include the end.",
         '{"text": "to Rome", "entities": [{"start": 3, "end": 9, "entity": "city"}]}',
         '{"text": "to Rome", "entities": [{"start": 3, "end": 7, "entity": "city"}]}',

@@ -127,7 +127,7 @@ CROSS_REFERENCES = (
         "Write the response, or correct its name.",
         "on-warnings",
         details="A key of a retrieval intent (`utter_faq/hours`) is chosen by the response selector: stories name"
-        " `utter_faq`. Where a change renamed or removed the response, see the top of this page.",
+        " `utter_faq`. If a change renamed or removed the response, see the top of this page.",
         needs=("domain", "responses"),
         about_domain=True,
     ),
@@ -135,15 +135,16 @@ CROSS_REFERENCES = (
         "response-unused",
         "nlu",
         "A response is used in no story or rule",
-        "Questions of forms (`utter_ask_<slot>`) are not reported. An action of yours may still say it; else remove it.",
+        "Questions of forms (`utter_ask_<slot>`) are not reported. A custom action may still use it; otherwise remove"
+        " it.",
         needs=("domain", "stories"),
     ),
     warning_check(
         "story-conflict",
         "stories",
         "Stories disagree about what comes next",
-        "After the same turns, two stories go on with different actions; a policy cannot learn both. Make them agree, or"
-        " make what differs visible: a slot, an entity, a longer `max_history`.",
+        "After the same turns, two stories continue with different actions; a policy cannot learn both. Make them"
+        " agree, or make what differs visible: a slot, an entity, a longer `max_history`.",
         "on-warnings",
     ),
     warning_check(

@@ -9,17 +9,17 @@ EXAMPLES = (
         "Rasa 3 would refuse the project: it is written for an older version",
         "The project is judged by the rules of its own version. All that Rasa 3 would refuse or skip is this one"
         " finding, with the place of each: a note, and with `data validate --target 3` an error. `turncheck data"
-        " convert` writes the project anew for Rasa 3.",
+        " convert` converts the project to Rasa 3.",
         "templates:\n  utter_more:\n  - text: More?",
         "responses:\n  utter_more:\n  - text: More?",
-        details='A file that says it is of Rasa 3 (`version: "3.1"`, `recipe`) is believed.',
+        details='A file that declares itself as Rasa 3 (`version: "3.1"`, `recipe`) counts as such.',
     ),
     _check(
         "rasa-versions-mixed",
         "warning",
         "The project mixes versions of Rasa",
-        "Some of its files are written for one version of Rasa, others for another. The newest one that something is"
-        " written for counts; it skips or refuses what only an older one reads. Convert what is named, or remove it.",
+        "Some of its files are written for one version of Rasa, others for another. The newest of these versions"
+        " counts; it skips or refuses what only an older one reads. Convert the named parts, or remove them.",
         'version: "3.1"\ntemplates:\n  utter_more:\n  - text: More?',
         'version: "3.1"\nresponses:\n  utter_more:\n  - text: More?',
     ),
@@ -47,8 +47,8 @@ EXAMPLES = (
         "training-refused",
         "error",
         "The assistant cannot be trained, or its tests cannot be run",
-        "What is reported happened in `run`, when a part of the assistant was trained or a test was to begin; `data validate`"
-        " trains nothing. What needs that part is not judged, and the run fails.",
+        "The fault occurred in `run`, while a part of the assistant was trained or before a test began; `data"
+        " validate` trains nothing. Tests that need that part are not judged, and the run fails.",
         "pipeline:\n- name: WhitespaceTokenizer\n- name: LogisticRegressionClassifier",
         "pipeline:\n- name: WhitespaceTokenizer\n- name: CountVectorsFeaturizer\n- name: LogisticRegressionClassifier",
         matters_always=True,
@@ -62,17 +62,18 @@ EXAMPLES = (
         "- regex: number\n  examples: |\n    - ([0-9]+)*x",
         "- regex: number\n  examples: |\n    - [0-9]+x",
         details="A repetition within a repetition (`(a+)+x`) or of alternatives that overlap (`(a|aa)+$`), with something"
-        " behind it that can fail, tries every way to split a sentence, in exponential time; four or more repetitions in"
+        " after it that can fail, tries every way to split a sentence, in exponential time; four or more repetitions in"
         " a row that read the same (`(\\w+){1,5}x`) take the fourth power of its length; bounded ones"
-        " (`(\\w{1,10}){1,10}x`) can have millions of ways too. Whether case counts is taken from the pipeline:"
+        " (`(\\w{1,10}){1,10}x`) can have millions of ways too. Whether case matters is taken from the pipeline:"
         " `RegexEntityExtractor` ignores it unless it has `case_sensitive: true`.",
     ),
     _check(
         "regex-not-checked",
         "info",
-        "A regular expression is too large to be looked at",
-        "Compiling one of more than 200,000 characters, or with a hundred of the widest ranges, can take minutes, so it is"
-        " left alone: whether it compiles and how it backtracks is not known. A lookup table takes a list of any length.",
+        "A regular expression is too large to be checked",
+        "Compiling one of more than 200,000 characters, or with a hundred of the widest ranges, can take minutes, so"
+        " it is not checked: whether it compiles and how it backtracks is unknown. Use a lookup table, which takes a"
+        " list of any length.",
         "- regex: product\n  examples: |\n    - (lamp|desk|… thousands more)",
         "- lookup: product\n  examples: |\n    - lamp\n    - desk",
     ),
@@ -80,7 +81,8 @@ EXAMPLES = (
         "annotation-misaligned",
         "warning",
         "An annotation does not begin or end where a token does",
-        "Extractors label whole tokens; Rasa drops or widens this one while training. Move the brackets to word ends.",
+        "Extractors label whole tokens; Rasa drops or widens this one while training. Move the brackets to the ends"
+        " of words.",
         "- I want [pizza](dish)s",
         "- I want [pizzas](dish)",
         matters_always=True,
@@ -90,10 +92,10 @@ EXAMPLES = (
         "annotation-broken",
         "error",
         "Something that looks like an annotation is not one",
-        "A bracket is missing, is too much, or stands apart: Rasa reads all of it as plain text without a word, brackets"
-        ' included, and the entity is lost. Write `[text](entity)` or `[text]{"entity": "name"}` without a space between'
-        " the two. An end-to-end test case knows no annotations: its text is sent as it is. Brackets that are meant as such"
-        " are left alone, unless they look the same.",
+        "A bracket is missing, superfluous or separated by a space: Rasa silently reads all of it as plain text,"
+        ' including the brackets, and the entity is lost. Write `[text](entity)` or `[text]{"entity": "name"}` without a space between'
+        " the two. End-to-end test cases have no annotations: their text is sent as it is. Brackets in plain text are"
+        " not reported, unless they look like an annotation.",
         "- I want a [big](size pizza\n- I want a [big] (size) pizza",
         "- I want a [big](size) pizza",
         matters_always=True,
@@ -110,20 +112,20 @@ EXAMPLES = (
         "example-nearly-in-several-intents",
         "warning",
         "Nearly the same sentence appears under two intents",
-        "Apart from case, punctuation, accents, order or a word they are the same; a classifier can hardly tell them apart."
+        "They differ only in case, punctuation, accents, order or one word; a classifier can hardly distinguish them."
         " Keep one, or make the difference between the intents visible.",
         "- intent: affirm\n  examples: |\n    - yes, please!\n- intent: order\n  examples: |\n    - Yes please",
         "- intent: affirm\n  examples: |\n    - yes, please!\n- intent: order\n  examples: |\n    - I want to order",
-        details="Two sentences count as nearly the same from nine tenths of equal characters on (the ratio of Python's"
-        " `difflib`, of the words as they are or in the order of the alphabet; one word of ten may differ, and of five"
-        " only letters), unless they differ in words like `not` or `off` alone. Emoji make no difference: Rasa's"
+        details="Two sentences count as nearly the same if at least nine tenths of their characters are equal (the ratio"
+        " of Python's `difflib`, with the words as they are or in alphabetical order; one word of ten may differ, of"
+        " five words only letters), unless they differ only in words like `not` or `off`. Emoji make no difference: Rasa's"
         " WhitespaceTokenizer drops them.",
     ),
     _check(
         "example-differs-in-values-across-intents",
         "warning",
         "Two intents have sentences that differ only in entity values",
-        "The value would have to decide the intent, and no classifier generalises that. Merge the intents, or ask for the"
+        "Only the value could decide the intent, and no classifier generalises that. Merge the intents, or ask for the"
         " value later.",
         "- intent: order_pizza\n  examples: |\n    - I want [pizza](dish)\n- intent: order_pasta\n  examples: |\n"
         "    - I want [pasta](dish)",
@@ -133,16 +135,17 @@ EXAMPLES = (
         "example-differs-in-values-only",
         "info",
         "Examples of an intent differ only in entity values",
-        "A few help, many teach nothing new and outweigh the others. Use a lookup table for the values, and vary the"
-        " sentences.",
+        "A few help, but many teach nothing new and outweigh the others. Use a lookup table for the values, and vary"
+        " the sentences.",
         "- to [Rome](city)\n- to [Oslo](city)\n- to [Bern](city)\n- to [Bonn](city)\n- to [Nice](city)",
         "- to [Rome](city)\n- I travel to [Oslo](city) tomorrow\n- [Bern](city), please",
     ),
     _check(
         "intent-few-examples",
         "warning",
-        "An intent has few examples for how near its neighbours are",
-        "Its sentences share most of their words with those of a much larger intent, which will win. Write more.",
+        "An intent has few examples, and a similar intent has many",
+        "Its sentences share most of their words with those of a much larger intent, which will win. Write more"
+        " examples.",
         "- intent: order          # 60 examples\n- intent: cancel_order   # 3 examples, of the same words",
         "- intent: order          # 60 examples\n- intent: cancel_order   # 15 examples, varied",
         needs=("nlu",),
@@ -159,10 +162,10 @@ EXAMPLES = (
     _check(
         "value-not-annotated",
         "warning",
-        "A value that is annotated elsewhere is left bare here",
-        "The extractor learns from this sentence that it is not an entity. Annotate it, or leave it bare everywhere. Words that"
-        " are bare far more often than annotated are left out, and so are intents with ten examples or more and none that"
-        " holds the entity: there the word means something else.",
+        "A value that is annotated elsewhere is not annotated here",
+        "The extractor learns from this sentence that it is not an entity. Annotate it, or annotate it nowhere. Not"
+        " reported are words that are far more often plain than annotated, and intents with ten or more examples none"
+        " of which has the entity: there the word means something else.",
         "- a [large](size) pizza\n- make it large",
         "- a [large](size) pizza\n- make it [large](size)",
     ),
@@ -170,7 +173,7 @@ EXAMPLES = (
         "value-in-several-entities",
         "warning",
         "The same words are annotated as different entities",
-        "Only the words around it can tell them apart. Use one entity with roles, or write examples that show the difference.",
+        "Only the context can distinguish them. Use one entity with roles, or write examples that show the difference.",
         "- from [Rome](departure)\n- [Rome](destination)",
         '- from [Rome]{"entity": "city", "role": "departure"}',
     ),
@@ -178,8 +181,8 @@ EXAMPLES = (
         "synonym-unreached",
         "warning",
         "A synonym is never reached",
-        "Its text is annotated in no example, and no RegexEntityExtractor finds it by a lookup table or a regex, so nothing"
-        " extracts it; or there is no EntitySynonymMapper in the pipeline.",
+        "No example annotates its text, and no RegexEntityExtractor finds it by a lookup table or a regex, so nothing"
+        " extracts it; or the pipeline has no EntitySynonymMapper.",
         "- synonym: large\n  examples: |\n    - humongous",
         "- synonym: large\n  examples: |\n    - humongous\n- intent: order\n  examples: |\n    - a [humongous](size) pizza",
         needs=("nlu", "config"),
@@ -188,7 +191,7 @@ EXAMPLES = (
         "synonym-chain",
         "warning",
         "A synonym points at a value that is itself a synonym",
-        "Only one step is taken: the value is the middle one. Point both at the last value.",
+        "Only one step is followed: the result is the intermediate value. Point both at the final value.",
         "- synonym: big\n  examples: |\n    - huge\n- synonym: large\n  examples: |\n    - big",
         "- synonym: large\n  examples: |\n    - huge\n    - big",
     ),
@@ -196,7 +199,7 @@ EXAMPLES = (
         "lookup-entry-unseen",
         "info",
         "Entries of a lookup table occur in no example",
-        "What occurs in no example is never seen while training. Use some of the entries in annotated examples.",
+        "Entries that occur in no example are never seen in training. Use some of the entries in annotated examples.",
         "- lookup: city\n  examples: |\n    - Reykjavik",
         "- lookup: city\n  examples: |\n    - Reykjavik\n- intent: inform\n  examples: |\n    - I live in [Reykjavik](city)",
         needs=("nlu",),
@@ -205,7 +208,7 @@ EXAMPLES = (
         "slot-values-missing",
         "warning",
         "A categorical slot has no values",
-        "Whatever it is set to counts as the same “other” value. List its values.",
+        "All values count as the same “other” value. List its values.",
         "size:\n  type: categorical",
         "size:\n  type: categorical\n  values: [small, large]",
     ),
@@ -220,7 +223,7 @@ EXAMPLES = (
     _check(
         "response-name-invalid",
         "warning",
-        "The name of a response has odd characters or does not begin with `utter_`",
+        "The name of a response has invalid characters or does not begin with `utter_`",
         "Only `utter_…` names are treated as responses in stories. Use letters, digits, underscores, and a slash in"
         " retrieval responses.",
         'utter good-bye!:\n- text: "Bye!"',
@@ -254,7 +257,7 @@ DIALOGUE = (
     _check(
         "story-ways-too-many",
         "error",
-        "Stories make more dialogues than can be trained with",
+        "Stories make more dialogues than can be trained on",
         "Each `or` and each checkpoint multiplies the ways through a story: ten `or` steps of three intents make 59,049."
         " Rasa follows each until time or memory ends. Split the story.",
         "- story: survey\n  steps:   # ten times:\n  - or: [{intent: yes}, {intent: no}, {intent: perhaps}]\n"
@@ -286,7 +289,7 @@ DIALOGUE = (
         "story-unreachable",
         "warning",
         "A story can never begin",
-        "It starts with a checkpoint that only unreachable stories end with, or that asks for the value of a slot which no"
+        "It starts with a checkpoint that only unreachable stories end with, or that requires a slot value which no"
         " dialogue has there. Correct the checkpoint's name, or the value.",
         "- story: b\n  steps:\n  - checkpoint: after_b\n  - intent: thank\n  - checkpoint: after_b",
         "- story: b\n  steps:\n  - checkpoint: after_a\n  - intent: thank",
@@ -310,8 +313,9 @@ TESTS = (
         "test-sentence-in-training",
         "warning",
         "A test sentence is also a training sentence",
-        "Understanding it proves nothing. Word it differently. Case, punctuation and accents do not make it another. Answers"
-        " of one word in test stories and end-to-end cases are left out, since there is no other way to say them.",
+        "Understanding it proves nothing. Word it differently; different case, punctuation or accents are not enough."
+        " One-word answers in test stories and end-to-end cases are not reported, since there is no other way to say"
+        " them.",
         "- user: good morning to you   # also an example of greet",
         "- user: a very good morning",
     ),
@@ -319,8 +323,8 @@ TESTS = (
         "test-entity-not-extractable",
         "warning",
         "A test expects an entity that nothing in the pipeline can extract",
-        "The test can only fail. Add an extractor or annotated examples for it. `RegexEntityExtractor` looks only for entities"
-        " that are annotated in some example and have a regex or a lookup table.",
+        "The test can only fail. Add an extractor for it, or annotated examples. `RegexEntityExtractor` looks only"
+        " for entities that are annotated in some example and have a regex or a lookup table.",
         "- user: on [Monday](time)   # and no DucklingEntityExtractor in the pipeline",
         "pipeline:\n- name: DucklingEntityExtractor\n  dimensions: [time]",
         needs=("nlu", "config"),
@@ -328,8 +332,8 @@ TESTS = (
     _check(
         "test-action-undefined",
         "error",
-        "A test waits for a response or action that nothing defines",
-        "The test can never pass. Correct the name, or define it; where it was renamed, rename it here, too.",
+        "A test expects a response or action that nothing defines",
+        "The test can never pass. Correct the name, or define it; if it was renamed, rename it here, too.",
         "# tests/test_stories.yml\n- story: ask when it is open\n  steps: [{intent: hours}, {action: utter_hours}]",
         "# tests/test_stories.yml\n- story: ask when it is open\n  steps: [{intent: hours},"
         " {action: utter_opening_hours}]",
@@ -340,7 +344,7 @@ TESTS = (
         "test-intent-undefined",
         "error",
         "A test expects a sentence to be understood as an intent that does not exist",
-        "The test can never pass. Correct the name; where the intent was renamed, rename it here, too.",
+        "The test can never pass. Correct the name; if the intent was renamed, rename it here, too.",
         "# tests/test_stories.yml\n- user: when are you open\n  intent: hours",
         "# tests/test_stories.yml\n- user: when are you open\n  intent: opening_hours",
         matters_always=True,
@@ -350,7 +354,7 @@ TESTS = (
         "test-name-undefined",
         "warning",
         "A test story names an intent, form or slot that nothing defines",
-        "What the assistant does then has little to do with the name. Correct it.",
+        "The name has no effect on what the assistant does. Correct it.",
         "# tests/test_stories.yml\n- slot_was_set:\n  - sise: large",
         "# tests/test_stories.yml\n- slot_was_set:\n  - size: large",
         matters_always=True,

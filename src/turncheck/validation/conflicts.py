@@ -120,7 +120,7 @@ def _conflict(situation: _Situation) -> Finding:
     every = {place for places in situation.actions.values() for place in places.values()}
     return found(
         "story-conflict",
-        f"After the {situation.event} '{situation.name}' stories go on differently: {ways}.",
+        f"After the {situation.event} '{situation.name}' stories continue differently: {ways}.",
         max(parting, key=_by_place),
         others=sorted(every, key=_by_place),
     )

@@ -184,7 +184,7 @@ def _range(name: str, node: YamlMapping, place: Location) -> Iterator[Finding]:
         starts = "" if initial is None else f", and starts with {initial}"
         yield found("slot-range-invalid", f"The range of the slot '{name}' goes from {least} to {most}{starts}.", place)
     elif is_outside:
-        message = f"The initial value {initial} of the slot '{name}' lies outside its range from {least} to {most}."
+        message = f"The initial value {initial} of the slot '{name}' is outside its range from {least} to {most}."
         yield found("slot-initial-value-outside", message, node.key_location("initial_value"))
 
 
@@ -197,7 +197,7 @@ def _forms(root: YamlMapping) -> Iterator[Finding]:
             if "ignored_intents" in node.items and "required_slots" not in node.items:
                 yield found(
                     "form-without-required-slots",
-                    f"The form '{name}' has 'ignored_intents' and no 'required_slots'.",
+                    f"The form '{name}' has 'ignored_intents' but no 'required_slots'.",
                     place,
                 )
         elif not _is_nothing(node):

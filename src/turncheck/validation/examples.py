@@ -187,7 +187,8 @@ def check_values(facts: Facts) -> Iterator[Finding]:
                     continue
                 yield found(
                     "value-not-annotated",
-                    f"'{' '.join(words)}' is a '{entity_name}' elsewhere, and is left bare in '{shown(example.text)}'.",
+                    f"'{' '.join(words)}' is annotated as '{entity_name}' elsewhere, but not in"
+                    f" '{shown(example.text)}'.",
                     places.in_example(example, start),
                 )
 

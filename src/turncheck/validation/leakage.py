@@ -53,8 +53,8 @@ def check_test_sentences(facts: Facts) -> Iterator[Finding]:
             words = f"is also an example of '{twin.intent}' ({twin.location})"
         elif (twin := by_words.get(plain_words(text))) is not None:
             words = (
-                f"is, but for case, punctuation and accents, the example '{twin.text}' of '{twin.intent}'"
-                f" ({twin.location})"
+                f"matches the example '{twin.text}' of '{twin.intent}' ({twin.location}) but for case,"
+                " punctuation and accents"
             )
         else:
             continue

@@ -184,7 +184,7 @@ def check_story_loading(facts: Facts) -> Iterator[Finding]:
         if step.intent is not None and step.intent.count("/") == 1 and not _is_test_file(step.location.path)
     ):
         base = name.partition("/")[0]
-        yield found("retrieval-intent-full-name", f"'{path}' names '{name}'; stories know '{base}'.", place)
+        yield found("retrieval-intent-full-name", f"'{path}' names '{name}'; stories use '{base}'.", place)
     yield from _ignored_conditions(facts)
     for name, _, place in _once((step.slot, "", step.location) for _, step in facts.slot_steps() if step.named_only):
         slot = domain.slots.get(name)

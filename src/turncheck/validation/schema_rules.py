@@ -146,7 +146,7 @@ _ADVICE: Final = {
     _TEXT: "Write a string; quote numbers, dates and words such as yes, no and true that are meant as text.",
     _BOOL: "Write true or false, without quotes.",
     _NUMBER: "Write a number.",
-    _LIST: "Write a list, each entry behind '- '.",
+    _LIST: "Write a list, with '- ' before each entry.",
     _MAPPING: "Write a mapping ('key: value').",
 }
 
@@ -232,7 +232,7 @@ def _mapping_faults(node: YamlNode, rule: Keys, path: str) -> Iterator[Fault]:
             advice = f"Add the key '{key}'."
             yield Fault(f"the required key '{key}' is missing", path, node.location, advice=advice)
         elif isinstance(value := node.items[key], YamlScalar) and value.value is None:
-            advice = f"Write a value behind '{key}:'."
+            advice = f"Write a value after '{key}:'."
             yield Fault("a value is required", f"{path}/{key}", value.location, advice=advice)
     for key, value in node.items.items():
         key_rule = rule.keys.get(key) if isinstance(key, str) else None

@@ -237,14 +237,14 @@ def check_templates(facts: Facts) -> Iterator[Finding]:
             yield found(
                 "example-differs-in-values-across-intents",
                 f"The example '{example.text}' of '{intent}' differs from '{rival.text}' of '{rival.base_intent}'"
-                f" ({rival.location}) in entity values alone.",
+                f" ({rival.location}) only in entity values.",
                 example.location,
                 others=[rival.location],
             )
         if counts[key] == _MANY_OF_ONE_TEMPLATE:
             yield found(
                 "example-differs-in-values-only",
-                f"{_MANY_OF_ONE_TEMPLATE} or more examples of '{intent}' differ from this one in entity values alone.",
+                f"{_MANY_OF_ONE_TEMPLATE} or more examples of '{intent}' differ from this one only in entity values.",
                 example.location,
             )
 

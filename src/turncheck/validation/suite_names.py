@@ -59,7 +59,7 @@ def _named(case: SuiteCase, known: KnownNames) -> Iterator[tuple[str, str, Locat
 
 
 def _disabled(name: str, place: Location) -> Finding:
-    message = f"The FAQ '{name[:80]}' is disabled: nothing that is said can match it."
+    message = f"The FAQ '{name[:80]}' is disabled: no utterance can match it."
     hint = "Enable it on the platform, or remove the case."
     return Finding("suite-disabled-name", "warning", message, place, hint)
 

@@ -35,7 +35,7 @@ def check_unused(facts: Facts) -> Iterator[Finding]:
             yield found("action-unused", f"The action '{action.name}' is used in no story or rule.", action.location)
     for slot in slots:
         if slot.name not in code.quoted:
-            yield found("slot-unused", f"The slot '{slot.name}' is used by nothing.", slot.location)
+            yield found("slot-unused", f"The slot '{slot.name}' is not used anywhere.", slot.location)
     yield from _forms(facts)
     yield from _entities(facts)
     yield from _retrieval_responses(facts)
