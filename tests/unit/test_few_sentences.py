@@ -15,7 +15,9 @@ from turncheck.engines.embedded.nlu.few_sentences import (
     _pieces,
     in_words,
     machine,
+    regression,
     regression_of_varied,
+    seen_by_regressions,
     suits,
 )
 from turncheck.engines.embedded.nlu.intent_model import IntentModel
@@ -178,6 +180,32 @@ def test_it_is_for_few_sentences_and_several_of_each_intent(labels: list[str], f
 def test_only_few_sentences_are_shown_to_a_second_classifier(times: int, asked: bool) -> None:
     model = IntentModel.train(TEXTS * times, LABELS * times, seed=0)
     assert (model.second is not None) == asked
+
+
+def test_up_to_half_regressions_see_all_sentences_and_the_names() -> None:
+    assert seen_by_regressions(["a", "b"] * (MOST_SENTENCES // 4), 0).tolist() == list(range(MOST_SENTENCES // 2 + 2))
+
+
+@pytest.mark.parametrize("missing", [700, 300, 20])
+def test_then_as_many_as_are_missing_to_the_most_of_each_intent_as_far_as_it_has_them(missing: int) -> None:
+    labels = (["rare"] * 5 + ["often"] * MOST_SENTENCES)[: MOST_SENTENCES - missing]
+    seen = seen_by_regressions(labels, 0)
+    assert len(seen) == len(set(seen.tolist())) == missing + 2
+    chosen = [labels[row] for row in seen[:-2]]
+    assert chosen.count("rare") == 5
+    assert seen[-2:].tolist() == [len(labels), len(labels) + 1]
+    assert (seen == seen_by_regressions(labels, 0)).all()
+
+
+def test_a_view_learns_from_what_it_sees() -> None:
+    _, rows = SentenceFeatures.fit([*TEXTS, *NAMES], None, few=True)
+    truth = np.append(TRUTH, np.arange(len(NAMES)))
+    seen = np.array([0, 1, 2, 5, 6, 9, 10, 13, 14, 15])
+    _, alone = SentenceFeatures.fit([*TEXTS, *NAMES], None, few=True)
+    of_part = regression(alone.take(seen)).learnt(truth[seen], tuple(NAMES))
+    of_seen = regression(rows, seen=seen).learnt(truth, tuple(NAMES))
+    assert of_seen.weights == pytest.approx(of_part.weights, abs=1e-5)
+    assert of_seen.intercepts == pytest.approx(of_part.intercepts, abs=1e-5)
 
 
 def test_labels_that_are_combinations_are_not() -> None:

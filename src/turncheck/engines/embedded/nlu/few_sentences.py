@@ -10,6 +10,7 @@ fitted to the project's own sentences, judged by models that have not seen them;
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -64,17 +65,24 @@ class View:
     solve: Solver
     typical: float
     """The factor that its scores need for confidences, as a rule."""
+    seen: NDArray[np.int64] | None = None
+    """The rows that it learns from, names among them; ``None`` for all."""
 
     def learnt(self, truth: NDArray[np.int64], names: tuple[str, ...]) -> LinearModel:
-        """Learn from all of them."""
-        weights, intercepts = self.solve(self.rows.known_products, truth, len(names))
+        """Learn from all that it sees."""
+        kept = self._kept(len(truth))
+        weights = np.zeros((len(truth), len(names)))
+        weights[kept], intercepts = self.solve(self.rows.known_products[np.ix_(kept, kept)], truth[kept], len(names))
         return LinearModel(names, self.rows.weighted_sums(weights), intercepts.astype(np.float32))
+
+    def _kept(self, count: int) -> NDArray[np.int64]:
+        return np.arange(count) if self.seen is None else self.seen
 
     def judged(self, truth: NDArray[np.int64], labels: int, pieces: Sequence[NDArray[np.int64]]) -> Judged:
         """Judge each piece of the sentences by what is learnt from the others and the names."""
         scores = []
         for piece in pieces:
-            kept = np.setdiff1d(np.arange(len(truth)), piece)
+            kept = np.setdiff1d(self._kept(len(truth)), piece)
             weights, intercepts = self.solve(self.rows.known_products[np.ix_(kept, kept)], truth[kept], labels)
             scores.append(self.rows.known_products[np.ix_(piece, kept)] @ weights + intercepts)
         return Judged(np.concatenate(scores), truth[np.concatenate(pieces)])
@@ -87,8 +95,31 @@ def suits(labels: Sequence[str]) -> bool:
 
 
 def wants_second(labels: Sequence[str]) -> bool:
-    """Whether there are enough sentences of each intent for a second classifier."""
-    return len(labels) >= _FEWEST_FOR_SECOND * len(set(labels))
+    """Whether there are enough sentences of each intent for a second classifier, and it sees one of each or more."""
+    intents = len(set(labels))
+    return len(labels) >= _FEWEST_FOR_SECOND * intents and MOST_SENTENCES - len(labels) >= intents
+
+
+def seen_by_regressions(labels: Sequence[str], seed: int) -> NDArray[np.int64]:
+    """Choose the sentences that logistic regressions learn from, and all names: the more there are, the fewer.
+
+    Up to half of :data:`MOST_SENTENCES` it is all, then as many as are missing to these, so that training takes no
+    longer and ends in the machine alone: a regression costs the cube of its sentences. Of each intent as many are
+    chosen as of the others, as far as it has them.
+    """
+    count, intents = len(labels), len(set(labels))
+    names = np.arange(count, count + intents)
+    most = MOST_SENTENCES - count
+    if count <= most:
+        return np.append(np.arange(count), names)
+    shuffled = np.random.default_rng(seed).permutation(count).tolist()
+    turn: Counter[str] = Counter()
+    place = np.empty(count, dtype=np.int64)
+    for row in shuffled:
+        place[row] = turn[labels[row]]
+        turn[labels[row]] += 1
+    chosen = np.array(shuffled)[np.argsort(place[shuffled], kind="stable")[:most]]
+    return np.append(np.sort(chosen), names)
 
 
 def in_words(intent: str) -> str:
@@ -106,17 +137,17 @@ def machine(rows: FeatureRows) -> View:
     return View(rows.with_products(), solve, UNCALIBRATED)
 
 
-def regression(rows: FeatureRows, cost: float = 1.0) -> View:
-    """See rows as the logistic regression does: intents weigh the same, however many sentences they have.
+def regression(rows: FeatureRows, cost: float = 1.0, seen: NDArray[np.int64] | None = None) -> View:
+    """See rows, those that are ``seen``, as the logistic regression does: intents weigh the same.
 
-    ``cost`` is scikit-learn's C.
+    However many sentences they have. ``cost`` is scikit-learn's C.
     """
 
     def solve(products: Floats, truth: NDArray[np.int64], labels: int) -> tuple[Floats, Floats]:
         weights, intercepts = fit_small_logistic(cost * products, truth, labels)
         return cost * weights, intercepts.astype(np.float64)
 
-    return View(rows.with_products(), solve, 1.0)
+    return View(rows.with_products(), solve, 1.0, seen)
 
 
 def regression_of_varied(rows: FeatureRows) -> View:

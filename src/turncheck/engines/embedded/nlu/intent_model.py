@@ -28,6 +28,7 @@ from turncheck.engines.embedded.nlu.few_sentences import (
     machine,
     regression,
     regression_of_varied,
+    seen_by_regressions,
     suits,
     wants_second,
 )
@@ -113,7 +114,10 @@ class IntentModel:
             learnt = learn([machine(rows)], labels, seed)
             return cls(features, learnt.models[0], learnt.factors[0], shares, reliability=learnt.reliability)
         columns, counts = count(every)
-        learnt = learn([machine(rows), regression(rows, COST_OF_NGRAMS), regression(counts)], labels, seed)
+        rows = rows.with_products()  # once for both that see them
+        seen = seen_by_regressions(labels, seed)
+        views = machine(rows), regression(rows, COST_OF_NGRAMS, seen), regression(counts, seen=seen)
+        learnt = learn(views, labels, seed)
         first, other, of_counts = learnt.models
         second = SecondOpinion(columns, of_counts, learnt.factors[2])
         linear = first.added(other, learnt.factors[:2])
