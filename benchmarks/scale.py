@@ -1,6 +1,6 @@
 """Shards, a cluster and the cache: what they cost and spare, in CPU seconds, and that the results are the same.
 
-python benchmarks/scale.py [shards] [shards-of-clinic] [cluster] [cache] [1 2 4 8]
+python benchmarks/scale.py [shards] [shards-of-clinic] [shards-of-rasa] [cluster] [cache] [1 2 4 8]
 
 Numbers are numbers of shards, where not all four rows are wanted.
 
@@ -19,15 +19,19 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 ROOT = Path(__file__).parents[1]
 PIZZERIA, CLINIC = ROOT / "examples" / "pizzeria", ROOT / "examples" / "clinic"
 CORES = 2
+SENTENCES = 2000
+FIRST_PORT = 15505
 ALONE = ("--baseline", "none", "--quiet")
 
 EDITS: tuple[tuple[str, str, str, str], ...] = (
@@ -80,6 +84,7 @@ def main() -> None:
     parts: dict[str, Callable[[Path], None]] = {
         "shards": lambda folder: shards(folder, PIZZERIA, numbers),
         "shards-of-clinic": lambda folder: shards(folder, CLINIC, numbers),
+        "shards-of-rasa": lambda folder: shards_of_rasa(folder, numbers),
         "cluster": cluster,
         "cache": cache,
     }
@@ -101,12 +106,11 @@ def shards(folder: Path, example: Path, numbers: Sequence[int]) -> None:
     for number in numbers:
         places = [folder / f"{number}-{place}" for place in range(1, number + 1)]
         begin = time.perf_counter()
-        with ThreadPoolExecutor(CORES) as pool:
-            runs = [
-                ("run", project, "--shard", f"{place}/{number}", "--no-cache", "--quiet", "--out", out)
-                for place, out in enumerate(places, 1)
-            ]
-            each = list(pool.map(lambda run: turncheck(*run), runs))
+        runs = [
+            ("run", project, "--shard", f"{place}/{number}", "--no-cache", "--quiet", "--out", out)
+            for place, out in enumerate(places, 1)
+        ]
+        each = each_on_a_core(runs)
         merging = turncheck("report", "merge", *places, *ALONE, "--out", folder / f"m{number}")
         wall = time.perf_counter() - begin
         equal = report_of(folder / f"m{number}") == report_of(folder / "one")
@@ -122,6 +126,69 @@ def shards(folder: Path, example: Path, numbers: Sequence[int]) -> None:
             f"{one / elsewhere:.1f}",
         )
         print(f"| {' | '.join(map(str, row))} | {equal} |", flush=True)
+
+
+def shards_of_rasa(folder: Path, numbers: Sequence[int]) -> None:
+    """Sentences for a Rasa that takes 50 ms: several servers of one run, and as many shards, each with one of them."""
+    project = copied(folder)
+    lines = "".join(f"      - order_pizza number {number}\n" for number in range(SENTENCES))
+    (project / "tests" / "test_nlu.yml").write_text(
+        f'version: "3.1"\nnlu:\n  - intent: order_pizza\n    examples: |\n{lines}', encoding="utf-8"
+    )
+    run = ("run", project, "--engine", "rasa", "--evaluations", "nlu")
+    with slow_servers(max(numbers)) as servers:
+        alone = timed(lambda: turncheck(*run, *ALONE, "--rasa-url", servers[0], "--out", folder / "one"))
+        print(f"\n{SENTENCES:,} sentences, a Rasa of 50 ms; one run with one server: {alone:.1f} s")
+        print("\n| servers | one run, s | efficiency | shards and merging, s | efficiency | equal |")
+        print("|---|---|---|---|---|---|", flush=True)
+        for number in numbers:
+            places = [folder / f"{number}-{place}" for place in range(1, number + 1)]
+            pool = timed(lambda: turncheck(*run, *ALONE, "--rasa-url", *servers[:number], "--out", folder / "pool"))  # noqa: B023 - called at once
+            begin = time.perf_counter()
+            with ThreadPoolExecutor(number) as threads:
+                shards = [
+                    (*run, "--quiet", "--shard", f"{place}/{number}", "--rasa-url", server, "--out", out)
+                    for place, (out, server) in enumerate(zip(places, servers, strict=False), 1)
+                ]
+                list(threads.map(lambda shard: turncheck(*shard), shards))
+            turncheck("report", "merge", *places, *ALONE, "--out", folder / "merged")
+            wall = time.perf_counter() - begin
+            equal = report_of(folder / "pool") == report_of(folder / "one") == report_of(folder / "merged")
+            row = (number, f"{pool:.1f}", f"{alone / pool / number:.0%}", f"{wall:.1f}", f"{alone / wall / number:.0%}")
+            print(f"| {' | '.join(map(str, row))} | {equal} |", flush=True)
+
+
+@contextmanager
+def slow_servers(number: int) -> Iterator[list[str]]:
+    ports = range(FIRST_PORT, FIRST_PORT + number)
+    program = Path(__file__).with_name("slow_rasa.py")
+    children = [subprocess.Popen([sys.executable, str(program), str(port)]) for port in ports]
+    try:
+        time.sleep(2)
+        yield [f"http://127.0.0.1:{port}" for port in ports]
+    finally:
+        for child in children:
+            child.terminate()
+
+
+def each_on_a_core(runs: Sequence[Sequence[str | Path]]) -> list[float]:
+    """Run commands, as many at a time as there are cores, each on a core that it keeps; return their CPU seconds.
+
+    Left to itself a busy machine has several of them wait for one core.
+    """
+    cores: SimpleQueue[int] = SimpleQueue()
+    for core in sorted(os.sched_getaffinity(0))[:CORES]:
+        cores.put(core)
+
+    def on_a_core(run: Sequence[str | Path]) -> float:
+        core = cores.get()
+        try:
+            return turncheck(*run, core=core)
+        finally:
+            cores.put(core)
+
+    with ThreadPoolExecutor(CORES) as pool:
+        return list(pool.map(on_a_core, runs))
 
 
 def cluster(folder: Path) -> None:
@@ -175,12 +242,16 @@ def report_of(folder: Path) -> bytes:
     return json.dumps(report).encode()
 
 
-def turncheck(*arguments: str | Path, said: list[str] | None = None) -> float:
-    """Run a command in a process of its own; return its CPU seconds. ``said`` gets the lines of standard error."""
+def turncheck(*arguments: str | Path, said: list[str] | None = None, core: int | None = None) -> float:
+    """Run a command in a process of its own; return its CPU seconds.
+
+    ``said`` gets the lines of standard error. ``core``: the one that it keeps to.
+    """
+    words = [sys.executable, "-m", "turncheck", *map(str, arguments)]
+    if core is not None:
+        words = ["taskset", "-c", str(core), *words]
     with tempfile.TemporaryFile("w+") as file:
-        child = subprocess.Popen(
-            [sys.executable, "-m", "turncheck", *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=file
-        )
+        child = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=file)
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         file.seek(0)
