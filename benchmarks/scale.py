@@ -1,6 +1,7 @@
 """Shards, a cluster and the cache: what they cost and spare, in CPU seconds, and that the results are the same.
 
-python benchmarks/scale.py [shards] [shards-of-clinic] [shards-of-rasa] [cluster] [cache] [1 2 4 8]
+python benchmarks/scale.py [shards] [shards-of-clinic] [shards-of-rasa] [cluster] [cluster-of-clinic]
+    [cache] [1 2 4 8]
 
 Numbers are numbers of shards, where not all four rows are wanted.
 
@@ -85,7 +86,8 @@ def main() -> None:
         "shards": lambda folder: shards(folder, PIZZERIA, numbers),
         "shards-of-clinic": lambda folder: shards(folder, CLINIC, numbers),
         "shards-of-rasa": lambda folder: shards_of_rasa(folder, numbers),
-        "cluster": cluster,
+        "cluster": lambda folder: cluster(folder, PIZZERIA),
+        "cluster-of-clinic": lambda folder: cluster(folder, CLINIC),
         "cache": cache,
     }
     for name in [word for word in sys.argv[1:] if not word.isdigit()] or parts:
@@ -191,14 +193,16 @@ def each_on_a_core(runs: Sequence[Sequence[str | Path]]) -> list[float]:
         return list(pool.map(on_a_core, runs))
 
 
-def cluster(folder: Path) -> None:
+def cluster(folder: Path, example: Path) -> None:
     """Folds by processes of joblib and by as many workers of a cluster, both on this machine."""
     from distributed import LocalCluster
 
-    project = copied(folder)
-    (project / "tests" / "test_nlu.yml").unlink()
+    project = copied(folder, example)
+    (project / "tests" / "test_nlu.yml").unlink(
+        missing_ok=True
+    )  # where there are sentences to test, there are no folds
     run = ("run", project, "--no-cache", "--evaluations", "nlu", "core", *ALONE)
-    print("\n| where | wall-clock s | equal |\n|---|---|---|")
+    print(f"\n{example.name}\n| where | wall-clock s | equal |\n|---|---|---|")
     wall = timed(lambda: turncheck(*run, "--workers", "2", "--out", folder / "joblib"))
     print(f"| two processes (joblib) | {wall:.1f} | |", flush=True)
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as local:  # type: ignore[no-untyped-call]  # it has no types
