@@ -198,9 +198,7 @@ def cluster(folder: Path, example: Path) -> None:
     from distributed import LocalCluster
 
     project = copied(folder, example)
-    (project / "tests" / "test_nlu.yml").unlink(
-        missing_ok=True
-    )  # where there are sentences to test, there are no folds
+    (project / "tests" / "test_nlu.yml").unlink(missing_ok=True)  # with it there would be no folds
     run = ("run", project, "--no-cache", "--evaluations", "nlu", "core", *ALONE)
     print(f"\n{example.name}\n| where | wall-clock s | equal |\n|---|---|---|")
     wall = timed(lambda: turncheck(*run, "--workers", "2", "--out", folder / "joblib"))
