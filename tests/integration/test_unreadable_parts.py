@@ -293,6 +293,51 @@ def test_mutants_and_variants_of_a_pipeline_that_cannot_be_trained_are_skipped_w
     assert "the test sentences cannot be varied" in skipped["robustness"]["reason"]
 
 
+UNREADABLE_TESTS = [
+    ("tests/test_stories.yml", "- action: utter_hi", "- actoin: utter_hi", "tests/test_stories.yml:8"),
+    ("tests/e2e_test_cases.yml", "- utter: utter_hi", "- uter: utter_hi", "tests/e2e_test_cases.yml:6"),
+    ("tests/nlu.yml", "- intent: bye", "- intnet: bye", "tests/nlu.yml:7"),
+]
+
+
+@pytest.mark.parametrize("fault", UNREADABLE_TESTS)
+def test_mutants_are_not_tried_with_half_of_the_tests(
+    project: Path, capsys: pytest.CaptureFixture[str], fault: tuple[str, str, str, str]
+) -> None:
+    *edit, place = fault
+    change(project, *edit)
+    for command in (["test", "strength"], ["suggest"]):
+        assert run_command_line(command) == 2
+        told = capsys.readouterr().err
+        assert place in told
+        assert "cannot be read completely" in told
+    exit_code, skipped, _ = run("--strength", "all", "--evaluations", "strength")
+    assert exit_code == 1
+    assert place in skipped["strength"]["reason"]
+
+
+def test_sentences_are_not_varied_where_some_of_them_cannot_be_read(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change(project, *UNREADABLE_TESTS[2][:3])
+    assert run_command_line(["test", "robustness"]) == 2
+    assert "tests/nlu.yml:7:3: the test sentences cannot be read completely" in capsys.readouterr().err
+    exit_code, skipped, _ = run("--evaluations", "robustness")
+    assert exit_code == 1
+    assert "tests/nlu.yml:7:3" in skipped["robustness"]["reason"]
+
+
+def test_a_project_of_sentences_alone_has_mutants(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("data/stories.yml", "tests/test_stories.yml", "tests/e2e_test_cases.yml"):
+        (project / name).unlink()
+    assert run_command_line(["test", "strength", "--workers", "1"]) == 0
+    assert "Strength of the tests: " in capsys.readouterr().out
+    assert run_command_line(["suggest", "--workers", "1"]) == 0
+    (project / "data/nlu.yml").unlink()
+    assert run_command_line(["test", "strength"]) == 2
+    assert "neither sentences nor stories nor rules to learn from" in capsys.readouterr().err
+
+
 def test_word_lists_that_cannot_be_read_are_an_error_at_their_place(project: Path) -> None:
     (project / "tests" / "noise.yml").write_text("prefixes:\n  hi\n", encoding="utf-8")
     exit_code, skipped, _ = run("--robustness")

@@ -15,7 +15,7 @@ from turncheck.publishing.files import write_file
 from turncheck.render.robustness_text import robustness_text
 from turncheck.render.version_text import noted_version_line
 from turncheck.report.codec import encode
-from turncheck.run.reading import read_tests
+from turncheck.run.reading import ensure_tests_read, read_tests
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.robustness import measure_robustness
 from turncheck.run.trainable import ensure_possible, ensure_readable, read_assistant
@@ -41,13 +41,15 @@ def run_test_robustness(options: RobustnessOptions, screen: Screen) -> int:
     """Vary the test sentences, and report which are no longer understood: 1 above the largest rate, else 0.
 
     Raises:
-        UserError: nothing to vary, a project that cannot be trained, word lists that cannot be read,
+        UserError: nothing to vary, a project that cannot be trained, tests or word lists that cannot be read,
             a limit and no rate.
     """
     settings = options.settings
     project = read_assistant(settings)
     ensure_readable(project, NLU_PARTS)
-    tests = read_tests(settings).nlu
+    read = read_tests(settings)
+    ensure_tests_read("the test sentences", read.nlu_findings)
+    tests = read.nlu
     if reason := why_not_testable(project, tests, folds=settings.folds):
         raise UserError(reason)
     with chosen_engines(settings, project, os.environ) as engines:

@@ -16,7 +16,7 @@ from turncheck.render.version_text import noted_version_line
 from turncheck.report.codec import encode
 from turncheck.run.assistant import running_server
 from turncheck.run.changed_lines import ChangedLines, changed_lines
-from turncheck.run.reading import read_tests
+from turncheck.run.reading import ensure_tests_read, read_tests
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.strength import measure_strength
 from turncheck.run.trainable import ensure_possible, ensure_trainable, read_dialogue_assistant
@@ -55,7 +55,7 @@ def run_test_strength(options: StrengthOptions, screen: Screen) -> int:
     """
     settings = options.settings
     project = read_dialogue_assistant(settings)
-    ensure_trainable(project)
+    ensure_trainable(project, sentences_do=True)
     tests = project_tests(settings, project)
     lines = lines_of(options.changed, settings)
     with chosen_engines(settings, project, os.environ) as engines:
@@ -90,10 +90,17 @@ def _tell(screen: Screen, done: int, of: int) -> None:
 
 
 def read_project_tests(settings: Settings, project: Project) -> ProjectTests:
-    """Return the tests of a project; there may be none."""
+    """Return the tests of a project; there may be none.
+
+    Raises:
+        UserError: some cannot be read: without them, the others would seem to notice too little.
+    """
     tests = read_tests(settings)
-    cases = read_cases(project.root, tests.e2e).cases
-    return ProjectTests(tests.stories, tests.nlu.examples if tests.nlu else (), cases)
+    ensure_tests_read("the test sentences", tests.nlu_findings)
+    ensure_tests_read("the test stories", tests.story_findings)
+    read = read_cases(project.root, tests.e2e)
+    ensure_tests_read("the end-to-end cases", read.findings)
+    return ProjectTests(tests.stories, tests.nlu.examples if tests.nlu else (), read.cases)
 
 
 def project_tests(settings: Settings, project: Project) -> ProjectTests:

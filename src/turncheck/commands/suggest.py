@@ -94,7 +94,7 @@ def run_suggest(options: SuggestOptions, screen: Screen) -> int:
     """
     settings = options.settings
     project = read_dialogue_assistant(settings)
-    ensure_trainable(project)
+    ensure_trainable(project, sentences_do=True)
     tests = read_project_tests(settings, project)
     with chosen_engines(settings, project, os.environ) as engines:
         ensure_possible(engines, "strength")

@@ -205,6 +205,7 @@ class Evaluations(RunUnderWay):
         why_not = self.why_not("robustness", in_folds=tests is None)
         if why_not is None and reason:
             why_not = Skipped(evaluation="robustness", reason=reason, no_tests=True)
+        why_not = unreadable("robustness", self.tests.nlu_findings, of="nlu") or why_not
         if why_not is not None:
             self.skip(why_not)
             return None
@@ -226,7 +227,7 @@ class Evaluations(RunUnderWay):
         none = Skipped(evaluation="strength", reason="the project has no tests", no_tests=True)
         tests = self.project_tests
         why_not = None if self.stopped is None else self.not_now("strength")
-        why_not = why_not or self.not_possible("strength")
+        why_not = why_not or self.not_possible("strength") or self._unreadable_tests()
         if why_not is None and not (tests.stories or tests.examples or tests.cases):
             why_not = none
         # What is asked for by name is tried as a whole, unless it is said that only changed lines matter.
@@ -256,6 +257,15 @@ class Evaluations(RunUnderWay):
 
         with self.screen.step("strength", "Trying the tests on mutants"):
             return self.in_one_piece("strength", all_mutants)
+
+    def _unreadable_tests(self) -> Skipped | None:
+        """Without tests that cannot be read, the others would seem to notice too little."""
+        tests = self.tests
+        return (
+            unreadable("strength", tests.nlu_findings, of="nlu")
+            or unreadable("strength", tests.story_findings, of="core")
+            or unreadable("strength", self.cases.findings, of="e2e")
+        )
 
     def cases_again(self) -> JudgesAgain | None:
         """Return who holds the end-to-end cases once more, where the engine is given what to understand."""

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from turncheck.report.model import Evaluation
     from turncheck.settings.options import Settings
 
-_TESTS_OF: Final[Mapping[Evaluation, str]] = {"nlu": "the test sentences", "core": "the test stories"}
+_TESTS_OF: Final[Mapping[Evaluation, str]] = {
+    "nlu": "the test sentences",
+    "core": "the test stories",
+    "e2e": "the end-to-end cases",
+}
 _REFUSED: Final[Mapping[Evaluation, str]] = {
     "nlu": "the NLU pipeline cannot be trained",
     "core": "the policies cannot be trained",
@@ -74,12 +78,15 @@ def not_understood(
     return Skipped(evaluation=evaluation, reason=reason, fault=True)
 
 
-def unreadable(evaluation: Evaluation, findings: Iterable[Finding]) -> Skipped | None:
-    """Tests that are there and cannot be read are something else than no tests: nobody would miss them."""
+def unreadable(evaluation: Evaluation, findings: Iterable[Finding], *, of: Evaluation | None = None) -> Skipped | None:
+    """Tests that are there and cannot be read are something else than no tests: nobody would miss them.
+
+    ``of``: the evaluation whose tests they are, where that is another one.
+    """
     fault = next((finding for finding in findings if finding.severity == "error"), None)
     if fault is None:
         return None
-    reason = f"{_TESTS_OF[evaluation]} cannot be read completely: {fault.location}: {fault.message.rstrip('.')}"
+    reason = f"{_TESTS_OF[of or evaluation]} cannot be read completely: {fault.location}: {fault.message.rstrip('.')}"
     return Skipped(evaluation=evaluation, reason=reason, fault=True, location=fault.location)
 
 

@@ -179,6 +179,17 @@ def _not_looked_for(settings: Settings, root: Path, read: Sequence[Path]) -> Ite
             )
 
 
+def ensure_tests_read(what: str, findings: Iterable[Finding]) -> None:
+    """Refuse tests of which some cannot be read.
+
+    Raises:
+        UserError: says which fault is the first.
+    """
+    if fault := next((finding for finding in findings if finding.severity == "error"), None):
+        message = f"{what} cannot be read completely: {fault.message.rstrip('.')}"
+        raise UserError(message, location=fault.location, remedy=fault.hint or None)
+
+
 def ensure_there(name: str, paths: Iterable[Path | str]) -> None:
     """Make sure that what a flag or a setting names is there.
 

@@ -100,8 +100,10 @@ def _or_all(below: Iterable[Path]) -> str:
     return f", or all of them: turncheck run {' '.join(map(shlex.quote, patterns))}"
 
 
-def ensure_trainable(project: Project) -> None:
+def ensure_trainable(project: Project, *, sentences_do: bool = False) -> None:
     """Refuse a project of which a part cannot be read completely, or that has no dialogues to learn from.
+
+    ``sentences_do``: one that has only sentences to learn from is not refused.
 
     Raises:
         UserError: says which file is at fault.
@@ -109,10 +111,14 @@ def ensure_trainable(project: Project) -> None:
     if project.calm is not None:
         raise UserError(f"{project.calm}: the embedded engine does not run CALM assistants")
     ensure_readable(project, DIALOGUE_PARTS)
-    if not project.stories and not project.rules:
-        raise UserError(
-            "the project has neither stories nor rules to learn from", remedy="Write some, or name them with --stories."
-        )
+    if project.stories or project.rules or (sentences_do and project.nlu.examples):
+        return
+    if sentences_do:
+        what = "the project has neither sentences nor stories nor rules to learn from"
+        raise UserError(what, remedy="Write some, or name them with --data.")
+    raise UserError(
+        "the project has neither stories nor rules to learn from", remedy="Write some, or name them with --stories."
+    )
 
 
 def ensure_readable(project: Project, parts: AbstractSet[str]) -> None:
