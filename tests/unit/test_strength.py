@@ -262,6 +262,17 @@ def test_a_project_without_tests_is_refused(tmp_path: Path, capsys: pytest.Captu
     assert "the project has no tests" in capsys.readouterr().err
 
 
+def test_a_pipeline_that_rasa_would_not_train_is_noticed_by_validation(tmp_path: Path) -> None:
+    root = small_bot(tmp_path, test_stories=STORIES)
+    config = (root / "config.yml").read_text("utf-8")
+    assert "KeywordIntentClassifier" in config
+    featurizer = "- name: CountVectorsFeaturizer\n  - name: KeywordIntentClassifier"
+    (root / "config.yml").write_text(config.replace("- name: KeywordIntentClassifier", featurizer), encoding="utf-8")
+
+    lost = the(strength_of(root), "drop-component", "without WhitespaceTokenizer")
+    assert (lost.outcome, lost.by, lost.test) == ("killed", "validation", "component-order")
+
+
 def test_a_floor_without_a_score_is_not_a_pass(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

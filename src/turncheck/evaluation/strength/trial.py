@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from turncheck.evaluation.strength.bench import Kill, new_finding, sentence_kill
 from turncheck.messages.errors import UserError
+from turncheck.project.components import refused
 from turncheck.report.strength import MutantResult
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ def try_mutant(mutant: Mutant, bench: Bench, behaviour: Behaviour, candidates: C
     mutant behaves like the original), and else validation may still notice it. ``candidates`` are tried on what no test
     notices.
     """
+    # The stand-ins would train on a pipeline that Rasa refuses.
+    refusals = refused(mutant.project.config) if mutant.operator.kind == "config" else ()
+    for component, _ in refusals:
+        return Trial(_result(mutant, Kill("validation", "component-order", component.location)))
     try:
         trained = mutant.trained(behaviour.original)
     except UserError as error:
