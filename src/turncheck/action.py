@@ -102,9 +102,9 @@ def _measure(
     with said_what_is_missing():
         outcome = run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen, known)
     folder = Path(prepared.settings.out)
-    write_results(folder, outcome.files)
+    written = write_results(folder, outcome.files())
     write(terminal_summary(outcome, prepared.links))
-    publishing = publish(result_of(outcome, folder), folder, prepared.settings, prepared.host, write)
+    publishing = publish(result_of(outcome, folder, written), folder, prepared.settings, prepared.host, write)
     publishing.publish_plots(lambda: draw_plots(outcome, folder, screen))
     publishing.confirm()
     return outcome.exit_code
@@ -123,8 +123,7 @@ def _measure_several(
     runs = SeveralRuns(chosen, given, variables, screen, tell, in_action=True)
     several = runs.measure()
     folder = Path(chosen.settings.out)
-    result = result_of_several(several, folder)
-    write_results(folder, result.files)
+    result = result_of_several(several, folder, write_results(folder, several.files()))
     write(terminal_overview(several.assistants))
     publishing = publish(result, folder, chosen.settings, runs.host, write)
     publishing.publish_plots(
@@ -188,8 +187,7 @@ def _publish_run(
     published = []
     for number, result in enumerate(found.results):
         below = folder if len(found.results) == 1 else folder / str(number + 1)
-        words = result_of_any(result.outcome, below)
-        write_all(below, words.files)
+        words = result_of_any(result.outcome, below, write_all(below, result.outcome.files()))
         # Annotations by workflow command would be at this run's commit, which is the default branch's.
         place = replace(
             Place.of_this_run(host, write), target=lambda: found.target, stamp=found.stamp, annotate=lambda _: None

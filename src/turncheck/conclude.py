@@ -15,23 +15,29 @@ from turncheck.messages.engine_errors import INTERRUPTED
 from turncheck.messages.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK
 from turncheck.render.assistants import Assistants, Broken, Run, comment_key
 from turncheck.render.markdown import COMMENT_LIMIT
-from turncheck.render.outputs import render_documents, render_documents_of_all, render_rasa_folder, render_texts
+from turncheck.render.outputs import (
+    render_document,
+    render_documents,
+    render_documents_of_all,
+    render_rasa_folder,
+    render_texts,
+)
 from turncheck.render.overview import render_overview_comment, render_overview_summary
 from turncheck.render.page.addresses import distinct_names, slugs_of
 from turncheck.render.page.page import render_page
-from turncheck.render.rendered import Rendered
-from turncheck.report.codec import BASELINE_NAME, encode
+from turncheck.report.codec import BASELINE_NAME
 from turncheck.validation.registry import CHECKS
 from turncheck.validation.rule_texts import rule_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from turncheck.comparison.baseline import Baseline
     from turncheck.comparison.gate_rules import Places
     from turncheck.comparison.model import Comparison
     from turncheck.comparison.verdict import Verdict
     from turncheck.render.links import Links
+    from turncheck.render.rendered import Rendered
     from turncheck.report.model import Report
     from turncheck.settings.options import JunitFlavour, OutputFormat
 
@@ -41,8 +47,8 @@ class Outcome:
     """The result of a run. Nothing of it has been written or published yet.
 
     ``report`` is as it is reported beside the base, ``measured`` as it is kept: nothing in it depends on a base.
-    ``documents`` and ``beside`` (Rasa's files, the baseline) are rendered; the texts are rendered once their links are
-    known.
+    Its files are rendered one by one, when they are written, since all at once may not fit into memory; ``flavour`` is
+    JUnit's, ``formats`` are further ones.
     """
 
     report: Report
@@ -51,23 +57,47 @@ class Outcome:
     comparison: Comparison
     verdict: Verdict
     links: Links
-    documents: tuple[Rendered, ...]
-    beside: tuple[Rendered, ...]
+    flavour: JunitFlavour = "common"
+    formats: tuple[OutputFormat, ...] = ()
 
     @property
     def run(self) -> Run:
         """The documents, for renderers that show several."""
         return Run(self.report, self.comparison, self.verdict, self.links)
 
-    @property
-    def files(self) -> tuple[Rendered, ...]:
-        """Everything but the texts."""
-        return (*self.documents, *self.beside)
+    def documents(self) -> Iterator[Rendered]:
+        """Render the documents, what hosts read, and the page."""
+        yield from render_documents(
+            self.report,
+            self.comparison,
+            self.verdict,
+            self.links,
+            self.flavour,
+            formats=self.formats,
+            rules=rule_texts,
+            measured=self.measured,
+        )
+        yield page_of([self.run])
 
-    @property
-    def renderings(self) -> tuple[Rendered, ...]:
-        """Everything, if it is only kept in a folder."""
-        return (*self.documents, *self.texts(), *self.beside)
+    def beside(self) -> Iterator[Rendered]:
+        """Render Rasa's files and the baseline.
+
+        With it, whoever publishes later, with a token that may write, can compare the same two again.
+        """
+        yield from render_rasa_folder(self.report)
+        if isinstance(self.baseline, Present):
+            yield render_document(BASELINE_NAME, self.baseline.report)
+
+    def files(self) -> Iterator[Rendered]:
+        """Render all but the texts, which link to what is made of these."""
+        yield from self.documents()
+        yield from self.beside()
+
+    def renderings(self) -> Iterator[Rendered]:
+        """Render everything, for those who keep it in a folder alone."""
+        yield from self.documents()
+        yield from self.texts()
+        yield from self.beside()
 
     def texts(
         self, artifact_url: str = "", page_url: str = "", comment_limit: int = COMMENT_LIMIT
@@ -99,22 +129,12 @@ def conclude(
     flavour: JunitFlavour = "common",
     formats: Collection[OutputFormat] = (),
 ) -> Outcome:
-    """Compare, judge and render: everything that follows from reports alone; ``places`` as in :func:`judge`."""
+    """Compare and judge: everything that follows from reports alone; ``places`` as in :func:`judge`."""
     measured, report = report, as_reported(report, baseline)
     comparison = compare(report, baseline)
     verdict = judge(report, comparison, report.settings, places)
     links = replace(links, base_commit=_commit_found(baseline))
-    documents = (
-        *render_documents(
-            report, comparison, verdict, links, flavour, formats=formats, rules=rule_texts, measured=measured
-        ),
-        page_of([Run(report, comparison, verdict, links)]),
-    )
-    beside = render_rasa_folder(report)
-    if isinstance(baseline, Present):
-        # So that a later run, with a token that may write, can compare the same two again.
-        beside += (Rendered(BASELINE_NAME, "application/json", encode(baseline.report)),)
-    return Outcome(report, measured, baseline, comparison, verdict, links, documents, beside)
+    return Outcome(report, measured, baseline, comparison, verdict, links, flavour, tuple(formats))
 
 
 def as_reported(report: Report, baseline: Baseline) -> Report:
@@ -159,21 +179,18 @@ class Several:
         broken = tuple(Broken(comment_key(one.report), one.report.stopped or "") for one in self.unmeasured)
         return Assistants(self.key, tuple(one.outcome.run for one in self.members), broken)
 
-    def documents(self) -> tuple[Rendered, ...]:
-        """Render the files of all: JUnit, what the host reads, the page."""
-        assistants = self.assistants
-        return (
-            *render_documents_of_all(assistants, self.links, self.flavour, self.formats, rule_texts),
-            page_of(assistants.runs, assistants.broken),
-        )
+    def files(self) -> Iterator[Rendered]:
+        """Render the files of all: JUnit, what the host reads, the page; and those of each, in its folder.
 
-    def beside(self) -> tuple[Rendered, ...]:
-        """Return the files of each, in its folder; of one that could not be measured a report that says so."""
-        measured = [(one.folder, rendered) for one in self.members for rendered in one.outcome.renderings]
-        others = [
-            (one.folder, Rendered("report.json", "application/json", encode(one.report))) for one in self.unmeasured
-        ]
-        return tuple(replace(rendered, name=f"{folder}/{rendered.name}") for folder, rendered in (*measured, *others))
+        Of one that could not be measured that is a report that says so.
+        """
+        assistants = self.assistants
+        yield from render_documents_of_all(assistants, self.links, self.flavour, self.formats, rule_texts)
+        yield page_of(assistants.runs, assistants.broken)
+        for one in self.members:
+            yield from _in_folder(one.folder, one.outcome.renderings())
+        for broken in self.unmeasured:
+            yield from _in_folder(broken.folder, [render_document("report.json", broken.report)])
 
     def texts(
         self, artifact_url: str = "", page_url: str = "", comment_limit: int = COMMENT_LIMIT
@@ -199,6 +216,10 @@ class Several:
         """The worst exit code of all."""
         codes = [one.outcome.exit_code for one in self.members]
         return max([*codes, EXIT_NOT_DONE] if self.unmeasured else codes)
+
+
+def _in_folder(folder: str, renderings: Iterable[Rendered]) -> Iterator[Rendered]:
+    return (replace(rendered, name=f"{folder}/{rendered.name}") for rendered in renderings)
 
 
 def page_of(runs: Sequence[Run], broken: Sequence[Broken] = ()) -> Rendered:

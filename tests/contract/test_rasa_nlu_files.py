@@ -74,7 +74,7 @@ def test_every_file_is_the_one_that_rasa_wrote(case: Path) -> None:
     data, _ = read_nlu([case / "test_data.yml"], case)
     engine = Recorded(recorded["predictions"])
     nlu = evaluate_held_out(Project(case, "bot"), engine, NluData(data.examples)).section
-    ours = {file.name: file.content for file in nlu_files(nlu, successes=True) if not file.name.startswith("response")}
+    ours = {file.name: file.encoded for file in nlu_files(nlu, successes=True) if not file.name.startswith("response")}
     theirs = {path.name: path.read_text(encoding="utf-8") for path in (case / "expected" / "results").iterdir()}
     theirs = {name: text for name, text in theirs.items() if not name.startswith("response")}
     assert ours.keys() == theirs.keys()

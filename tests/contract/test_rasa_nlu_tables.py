@@ -44,7 +44,7 @@ def written(examples: Sequence[Example], parses: Sequence[Parse], extractors: tu
     """Return name and content of every file written, errors and successes among them."""
     project = Project(Path("bot"), "bot")
     nlu = evaluate_held_out(project, Scripted(parses, extractors), NluData(tuple(examples))).section
-    return {file.name: json.loads(file.content) for file in nlu_files(nlu, successes=True)}
+    return {file.name: json.loads(file.encoded) for file in nlu_files(nlu, successes=True)}
 
 
 def assert_same(ours: Any, theirs: Any, where: str = "") -> None:

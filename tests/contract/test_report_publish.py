@@ -63,7 +63,7 @@ def test_the_folder_of_a_run_brings_what_it_was_compared_with(
     github: FakeGitHub, publish: Publish, tmp_path: Path
 ) -> None:
     outcome = conclude(report("bot"), Present(report("bot", commit="1" * 40), "git", "1" * 40), Links())
-    write_all(tmp_path / "measured", outcome.renderings)
+    write_all(tmp_path / "measured", outcome.renderings())
 
     assert publish("measured", "--pull-request", "7") == 0
 
@@ -73,7 +73,7 @@ def test_the_folder_of_a_run_brings_what_it_was_compared_with(
 
 
 def test_a_run_that_was_compared_with_nothing_says_so(github: FakeGitHub, publish: Publish, tmp_path: Path) -> None:
-    write_all(tmp_path / "measured", conclude(report("bot"), Missing("it is the base itself"), Links()).renderings)
+    write_all(tmp_path / "measured", conclude(report("bot"), Missing("it is the base itself"), Links()).renderings())
     (tmp_path / "measured" / "baseline.json").write_bytes(encode(report("bot", commit="1" * 40)))  # of a run before
 
     assert publish("measured", "--pull-request", "7") == 0

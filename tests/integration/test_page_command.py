@@ -22,7 +22,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What a run of the pull request wrote."""
     monkeypatch.chdir(tmp_path)
     outcome = conclude(head_report(), Present(base_report(), "artifact"), Links())
-    write_all(tmp_path / "results", outcome.renderings)
+    write_all(tmp_path / "results", outcome.renderings())
     return tmp_path / "results"
 
 
@@ -54,7 +54,7 @@ def test_a_report_alone_is_shown_without_a_base_or_beside_a_named_one(results: P
 
 def test_several_reports_are_one_page_with_an_overview(results: Path) -> None:
     calm = with_changes(report(examples=[example("hello", "greet")]), project=ProjectInfo(name="calm"))
-    write_all(Path("other"), conclude(calm, Missing("first run"), Links()).renderings)
+    write_all(Path("other"), conclude(calm, Missing("first run"), Links()).renderings())
 
     assert run_command_line(["report", "render", "--html", "other", "results", "--out", "all.html"]) == 0
 

@@ -278,7 +278,7 @@ def test_another_run_publishes_them_together() -> None:
 
     found = RunReader(host=Fork(), artifact_name="turncheck", gates={}, say=print).read("1")
     (together,) = found.results
-    result = result_of_any(together.outcome, Path("out"))
+    result = result_of_any(together.outcome, Path("out"), [])
     _, comment = result.texts("", "", 60_000)
     assert str(comment.content).splitlines()[0] == Path("results/comment.md").read_text().splitlines()[0]
     assert result.summary == "1 of 3 assistants could not be measured"

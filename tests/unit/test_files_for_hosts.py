@@ -143,7 +143,7 @@ def test_the_job_links_to_the_results() -> None:
 def files(formats: tuple[Any, ...]) -> dict[str, Rendered]:
     given, comparison, _ = pull_request()
     del comparison
-    return {one.name: one for one in conclude(given, Missing("none"), LINKS, formats=formats).documents}
+    return {one.name: one for one in conclude(given, Missing("none"), LINKS, formats=formats).documents()}
 
 
 def test_each_format_is_written_where_it_is_asked_for() -> None:

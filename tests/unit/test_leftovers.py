@@ -94,7 +94,7 @@ def test_a_renamed_response_that_rules_and_tests_still_name_is_one_error(
     gates = {gate.name: gate for gate in outcome.verdict.gates}
     assert gates["errors"].reason == "1 error in the data"
     assert gates["new-failures"].outcome == "failed"
-    comment = next(str(one.content) for one in outcome.renderings if one.name == "comment.md").replace("\\", "")
+    comment = next(str(one.content) for one in outcome.renderings() if one.name == "comment.md").replace("\\", "")
     assert comment.count("`response-undefined`") == 1
     assert "tests/test_stories.yml:10" in comment
 
@@ -173,7 +173,7 @@ def test_the_report_that_is_kept_does_not_depend_on_the_base(base: tuple[Path, R
 
     outcome = beside(report, before)
 
-    kept = next(one.content for one in outcome.renderings if one.name == "report.json")
+    kept = next(one.encoded for one in outcome.renderings() if one.name == "report.json")
     assert json.loads(kept) == json.loads(encode(report))
     assert outcome.measured is report
 
@@ -212,7 +212,7 @@ def test_tests_that_fail_because_of_a_rename_are_told_below_it(base: tuple[Path,
     renamed = ("domain.yml", "utter_goodbye", "utter_farewell")
     outcome = beside(changed(project, tmp_path / "copy", renamed), before)
 
-    comment = next(one.content for one in outcome.renderings if one.name == "comment.md")
+    comment = next(one.content for one in outcome.renderings() if one.name == "comment.md")
 
     assert "fails because of it: story `bye`" in str(comment)
     assert "Newly failing tests" not in str(comment), "there are no others"

@@ -60,7 +60,7 @@ def test_every_picture_of_rasa_is_drawn_whatever_the_labels_are() -> None:
     ]
     for plot in pictures.values():
         assert plot.media_type == "image/png"
-        assert size_of(plot.content)[0] > 300
+        assert size_of(plot.encoded)[0] > 300
 
 
 def test_the_same_report_gives_the_same_bytes() -> None:
@@ -72,7 +72,7 @@ def test_with_150_intents_each_has_a_row_high_enough_for_its_name() -> None:
     labels = [f"intent_{place:03}" for place in range(150)]
     picture = next(iter(nlu_plots(report_of(labels, wrong=labels[0]))))
     # 8 points at 110 dots an inch are 12 dots; a row needs some air on top.
-    assert size_of(picture.content)[1] / 150 > 18
+    assert size_of(picture.encoded)[1] / 150 > 18
 
 
 def test_no_picture_without_an_evaluation() -> None:

@@ -461,11 +461,11 @@ def test_the_comment_of_several_leads_to_each_ones_part_of_the_page() -> None:
     calm = report(examples=[example("hello", "greet")], stories=[story("s", "a!b")], name="calm")
     compared = compare(calm, Missing("first run"))
     outcomes = [
-        Outcome(one, one, Missing("none"), against, judge(one, against, one.settings), LINKS, (), ())
+        Outcome(one, one, Missing("none"), against, judge(one, against, one.settings), LINKS)
         for one, against in ((head, comparison), (calm, compared))
     ]
     several = Several(tuple(Member(one.report.project.name or "", one) for one in outcomes), (), "key", LINKS)
-    (page,) = (one for one in several.documents() if one.name == "report.html")
+    (page,) = (one for one in several.files() if one.name == "report.html")
     rows = re.findall(r'<th scope="row"><a href="#([^"]*)">([^<]*)</a>', str(page.content))
     slugs = {name: slug for slug, name in rows}
 

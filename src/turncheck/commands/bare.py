@@ -12,10 +12,9 @@ from turncheck.commands.core import core_exit_code, evaluate_core, print_core, w
 from turncheck.commands.nlu import evaluate_nlu, print_nlu, write_test_files
 from turncheck.messages.engine_errors import CutShortError
 from turncheck.messages.errors import UserError
-from turncheck.publishing.files import write_file
+from turncheck.publishing.files import write_report
 from turncheck.render.not_run import not_run_text
 from turncheck.render.version_text import noted_version_line
-from turncheck.report.codec import encode
 from turncheck.report.model import EngineInfo, Report, Skipped
 from turncheck.run.cut_short import cause, end_with
 
@@ -48,7 +47,7 @@ def run_bare_test(
         report = _without_nlu(report, stopped)
         sys.stdout.write(not_run_text(structs.replace(report, skipped=report.skipped[-1:])))
     if nlu_output.json is not None:
-        write_file(nlu_output.json, encode(report))
+        write_report(nlu_output.json, report)
     if stopped is not None:
         end_with(stopped)
     return core_exit_code(report, core)

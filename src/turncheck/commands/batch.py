@@ -15,7 +15,7 @@ from turncheck.messages.plurals import count
 from turncheck.project.batch.known import known_names, setting_of
 from turncheck.project.batch.reader import HowToRead, find_suites, read_suites
 from turncheck.project.folder import ProjectFolder
-from turncheck.publishing.files import write_file, write_results
+from turncheck.publishing.files import write_file, write_report, write_results
 from turncheck.render.batch_csv import render_batch_csv
 from turncheck.render.batch_text import batch_text
 from turncheck.render.engine_text import engine_lines
@@ -184,7 +184,7 @@ def write_batch(report: Report, options: BatchOptions, screen: Screen) -> None:
             write_file(path, rendered.encoded)
             screen.note(f"The results of '{text(suite.name)}' are in {path}")
     if options.json is not None:
-        write_file(options.json, encode(report))
+        write_report(options.json, report)
     if options.out is not None:
         from turncheck.comparison.gates import judge
         from turncheck.render.junit import render_junit

@@ -18,7 +18,7 @@ from turncheck.project.model import UserStep
 from turncheck.project.python_code import code_of_actions
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.project.testfiles import MARKDOWN, TEST_STORY_PREFIX, find_test_stories
-from turncheck.publishing.files import write_all, write_file
+from turncheck.publishing.files import write_all, write_report
 from turncheck.render.not_run import not_run_text
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files
 from turncheck.render.story_files import story_files
@@ -178,9 +178,8 @@ def _number(stories: Sequence[Story], limit: int | None) -> int:
 def write_core_files(report: Report, output: CoreOutput, screen: Screen) -> None:
     """Write the report if requested, the files of ``rasa test core``, and the plots unless it was interrupted."""
     if output.json is not None:
-        from turncheck.report.codec import encode  # only if a report is requested
 
-        write_file(output.json, encode(report))
+        write_report(output.json, report)
     core = report.core
     if core is None:
         return

@@ -16,10 +16,9 @@ from turncheck.messages.location import Location
 from turncheck.messages.plurals import count
 from turncheck.project.e2e.cases import DEFAULT_PATH, read_cases
 from turncheck.project.python_code import code_of_actions
-from turncheck.publishing.files import write_file
+from turncheck.publishing.files import write_file, write_report
 from turncheck.render.e2e_text import e2e_text, mark
 from turncheck.render.sinks.terminal import place, text
-from turncheck.report.codec import encode
 from turncheck.run.assistant import running_assistant
 from turncheck.run.cut_short import as_far_as_it_goes, cause, end_with, with_one_model
 from turncheck.run.report_of import project_info, report_of
@@ -105,7 +104,7 @@ def run_test_e2e(
     output.write(e2e_text(result, seconds, colour=output.isatty(), coverage=report.coverage, folder=folder))
     _write(options, read.cases, result, screen)
     if options.json is not None:
-        write_file(options.json, encode(report))
+        write_report(options.json, report)
     if stopped is not None:
         end_with(stopped)
     return _exit_code(result, screen)

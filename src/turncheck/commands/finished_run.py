@@ -7,10 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.ci.hosts import NOWHERE
-from turncheck.publishing.files import draw_plots, terminal_summary, write_file, write_results, written_line
+from turncheck.publishing.files import (
+    draw_plots,
+    terminal_summary,
+    warnings_of_size,
+    write_report,
+    write_results,
+    written_line,
+)
 from turncheck.publishing.publish import publish
 from turncheck.publishing.result import result_of
-from turncheck.report.codec import encode
+from turncheck.render.page.page import NAME as PAGE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,19 +37,24 @@ def finish_run(
     :func:`run_from_flags`."""
     folder = Path(prepared.settings.out)
     on_host = bool(prepared.host.name)
-    written = write_results(folder, outcome.files if on_host else outcome.renderings)
+    written = write_results(folder, outcome.files() if on_host else outcome.renderings())
+    files = tuple(written)
     if json:
-        write_file(Path(json), encode(outcome.measured))
+        write_report(Path(json), outcome.measured)
         written.append(Path(json))
     if plots:
         written += draw_plots(outcome, folder, screen)
     sys.stdout.write(terminal_summary(outcome, prepared.links))
     if on_host:  # summary and comment link to the artifact, so they come with it
-        result, beside = result_of(outcome, folder), len(outcome.documents)
-        publishing = publish(result, folder, prepared.settings, prepared.host, sys.stdout.write)
+        publishing = publish(
+            result_of(outcome, folder, files), folder, prepared.settings, prepared.host, sys.stdout.write
+        )
+        beside = files.index(folder / PAGE) + 1
         written[beside:beside] = publishing.written
     screen.note(written_line(folder, written))
     if not on_host:
+        for warning in warnings_of_size(files):
+            screen.alarm(f"turncheck: warning: {warning}")
         say_unpublished(given, screen)
     if outcome.report.stopped is not None:
         sys.stderr.write(f"turncheck: {outcome.report.stopped}\n")

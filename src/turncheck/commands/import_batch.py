@@ -14,9 +14,8 @@ from turncheck.project.batch.known import known_names
 from turncheck.project.batch.reader import decode
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.reader import read_project
-from turncheck.publishing.files import write_file
+from turncheck.publishing.files import write_report
 from turncheck.render.sinks.terminal import text
-from turncheck.report.codec import encode
 from turncheck.report.model import EngineInfo, ProjectInfo, Skipped
 from turncheck.run.report_of import report_of
 
@@ -71,7 +70,7 @@ def run_import_batch(
         batch=batch_of(suites, SuiteRun(known)),
         skipped=tuple(Skipped(evaluation=name, reason=reason, no_tests=True) for name in _OTHERS),
     )
-    write_file(out / "report.json", encode(report))
+    write_report(out / "report.json", report)
     cases = sum(len(suite.cases) for suite in suites)
     screen.note(f"Written to {out / 'report.json'}: {count(len(suites), 'suite')} with {count(cases, 'case')}")
     return EXIT_OK

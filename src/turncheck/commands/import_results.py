@@ -18,8 +18,8 @@ from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.location import shown_path
 from turncheck.project.reader import read_nlu, read_stories
 from turncheck.project.testfiles import find_test_nlu, find_test_stories
-from turncheck.publishing.files import write_file
-from turncheck.report.codec import MAX_BYTES, encode
+from turncheck.publishing.files import write_report
+from turncheck.report.codec import MAX_BYTES
 from turncheck.report.model import EngineInfo, ProjectInfo, Report, Skipped, Source
 from turncheck.run.reading import ensure_there, file_of_all
 from turncheck.run.report_of import report_of
@@ -74,7 +74,7 @@ def run_import(
     ensure_there("nlu", nlu)
     ensure_there("stories", stories)
     report = import_results(folder, project, nlu=nlu, stories=stories, source=source, root=root)
-    write_file(out / "report.json", encode(report))
+    write_report(out / "report.json", report)
     found = [name for name, part in (("NLU", report.nlu), ("stories", report.core)) if part is not None]
     screen.note(f"Written to {out / 'report.json'}: {' and '.join(found)}")
     return EXIT_OK

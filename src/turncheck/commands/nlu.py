@@ -23,7 +23,7 @@ from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml, write_resp
 from turncheck.project.paths import DEFAULT_CONFIG, DEFAULT_DATA
 from turncheck.project.reader import read_nlu, read_nlu_responses, read_project
 from turncheck.project.story_sentences import with_story_sentences
-from turncheck.publishing.files import write_all, write_file
+from turncheck.publishing.files import write_all, write_file, write_report
 from turncheck.render.nlu_text import nlu_text
 from turncheck.render.not_run import not_run_text
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files
@@ -32,7 +32,6 @@ from turncheck.render.rooted import Rooted
 from turncheck.render.sinks.terminal_writer import TerminalWriter
 from turncheck.render.trust_text import trust_entry
 from turncheck.render.version_text import noted_version_line
-from turncheck.report.codec import encode
 from turncheck.report.model import Source
 from turncheck.run.cut_short import as_far_as_it_goes, end_with, with_one_model
 from turncheck.run.reading import ensure_there, read_checked_nlu
@@ -256,7 +255,7 @@ def read_judged(options: NluTestOptions, project: Project, needed: AbstractSet[s
 def write_test_files(report: Report, output: NluOutput, screen: Screen) -> None:
     """Write the report if requested, the files of ``rasa test nlu``, and the plots unless it was interrupted."""
     if output.json is not None:
-        write_file(output.json, encode(report))
+        write_report(output.json, report)
     nlu = report.nlu
     if nlu is None:
         return

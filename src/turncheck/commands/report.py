@@ -75,8 +75,7 @@ def compare_reports(
     report = _with_gates(read_report(head), gates)
     # Gates that are set from outside apply to both: neither report has changed them.
     outcome = _outcome(report, Present(_with_gates(read_report(base), gates), "file"))
-    chosen = [rendering for rendering in outcome.renderings if rendering.name in COMPARISON_FILES]
-    written = write_all(out, chosen)
+    written = write_all(out, (one for one in outcome.renderings() if one.name in COMPARISON_FILES))
     write(terminal_summary(outcome, links_of(find_host(os.environ))))
     screen.note(written_line(out, written))
     return outcome.exit_code
@@ -97,7 +96,7 @@ def render_report(path: Path, baseline: str | None, out: Path, screen: Screen, s
         flavour=settings.junit_flavour,
         formats=formats,
     )
-    screen.note(written_line(out, write_all(out, outcome.renderings)))
+    screen.note(written_line(out, write_all(out, outcome.renderings())))
     return EXIT_OK
 
 
@@ -189,8 +188,7 @@ def publish_report(request: PublishRequest, environment: Mapping[str, str], scre
     for number, result in enumerate(found.results):
         folder = Path(request.settings.out)
         folder = folder if len(found.results) == 1 else folder / str(number + 1)
-        published = result_of_any(result.outcome, folder)
-        write_all(folder, published.files)
+        published = result_of_any(result.outcome, folder, write_all(folder, result.outcome.files()))
         publishing = Publishing(published, folder, request.settings, place, artifact_url=result.artifact_url)
         failed += publishing.publish()
         if publishing.comment_url:

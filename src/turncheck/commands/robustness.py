@@ -11,10 +11,9 @@ from turncheck.engines.capabilities import NLU_PARTS
 from turncheck.engines.choice import chosen_engines
 from turncheck.evaluation.nlu import why_not_testable
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
-from turncheck.publishing.files import write_file
+from turncheck.publishing.files import write_report
 from turncheck.render.robustness_text import robustness_text
 from turncheck.render.version_text import noted_version_line
-from turncheck.report.codec import encode
 from turncheck.run.reading import ensure_tests_read, read_tests
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.robustness import measure_robustness
@@ -59,7 +58,7 @@ def run_test_robustness(options: RobustnessOptions, screen: Screen) -> int:
         info = engines.info(conversations=False)
     report = report_of(project_info(project), settings.seed, engine=info, robustness=robustness, timings=screen.timings)
     if options.json is not None:
-        write_file(options.json, encode(report))
+        write_report(options.json, report)
     sys.stdout.write(noted_version_line(report.project, settings.project))
     sys.stdout.write(robustness_text(robustness, settings.project))
     most, rate = options.fail_over, robustness.failure_rate

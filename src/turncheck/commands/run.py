@@ -85,8 +85,8 @@ def _run_several(
         screen.alarm(f"turncheck: warning: {trouble}")
     several = runs.measure()
     folder = Path(chosen.settings.out)
-    result = result_of_several(several, folder)
-    written = write_results(folder, result.files)
+    written = write_results(folder, several.files())
+    result = result_of_several(several, folder, written)
     for one in several.members if plots else ():
         written += draw_plots(one.outcome, folder / one.folder, screen)
     sys.stdout.write(terminal_overview(several.assistants))

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Final
 from turncheck.engines.choice import chosen_engines
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.project.e2e.cases import read_cases
-from turncheck.publishing.files import write_file
+from turncheck.publishing.files import write_report
 from turncheck.render.strength_text import strength_text
 from turncheck.render.version_text import noted_version_line
-from turncheck.report.codec import encode
 from turncheck.run.assistant import running_server
 from turncheck.run.changed_lines import ChangedLines, changed_lines
 from turncheck.run.reading import ensure_tests_read, read_tests
@@ -73,7 +72,7 @@ def run_test_strength(options: StrengthOptions, screen: Screen) -> int:
         info = engines.info(conversations=False)
     report = report_of(project_info(project), settings.seed, engine=info, strength=strength, timings=screen.timings)
     if options.json is not None:
-        write_file(options.json, encode(report))
+        write_report(options.json, report)
     sys.stdout.write(noted_version_line(report.project, settings.project))
     sys.stdout.write(strength_text(strength, settings.project))
     floor = options.fail_under

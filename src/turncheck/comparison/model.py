@@ -200,7 +200,7 @@ class Comparison(Part, frozen=True, kw_only=True):
 
 def encode(document: Comparison | Verdict) -> bytes:
     """Write a document: UTF-8 JSON, keys in the order of the types, a line break at the end."""
-    return file_of(document)
+    return b"".join(file_of(document))
 
 
 def json_schemas() -> dict[str, dict[str, Any]]:

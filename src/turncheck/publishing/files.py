@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from turncheck.process.temporary import whole_file
 from turncheck.render.console import render_console
@@ -15,6 +16,7 @@ from turncheck.render.outputs import RASA_FOLDER
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files
 from turncheck.render.sinks.plain import one_line
 from turncheck.render.sinks.workflow_command import log_line
+from turncheck.report.codec import MAX_BYTES, file_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from turncheck.render.assistants import Assistants
     from turncheck.render.links import Links
     from turncheck.render.rendered import Rendered
+    from turncheck.report.model import Report
 
 
 def write_file(path: Path, content: bytes) -> None:
@@ -34,6 +37,53 @@ def write_file(path: Path, content: bytes) -> None:
     """
     with whole_file(path) as file:
         file.write(content)
+
+
+def write_report(path: Path, report: Report) -> None:
+    """Write a report as :func:`write_file` does; one that no later run could read is written too, and that is said.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    with whole_file(path) as file:
+        file.writelines(file_of(report))
+    for warning in warnings_of_size([path], path.name):
+        sys.stderr.write(f"turncheck: warning: {warning}\n")
+
+
+def warnings_of_size(written: Iterable[Path], named: str = "report.json", most: int = MAX_BYTES) -> list[str]:
+    """Say which reports among the files that were written have more than ``most`` bytes, which is all that is read."""
+    sizes = {path: path.stat().st_size for path in written if path.name == named}
+    return [
+        f"{path} has {size / 2**20:,.0f} MiB, but only reports of up to {most / 2**20:,.0f} MiB are read: it cannot be"
+        " a later run's base or be rendered again. Divide the project into several assistants."
+        for path, size in sizes.items()
+        if size > most
+    ]
+
+
+class FilesBelow(Sequence[tuple[str, bytes]]):
+    """Files below a folder, by their names from there; each is read when it is its turn, and not kept."""
+
+    def __init__(self, folder: Path, paths: Sequence[Path]) -> None:
+        self._folder = folder
+        self._paths = paths
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._paths)
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[str, bytes]: ...
+    @overload
+    def __getitem__(self, index: slice) -> FilesBelow: ...
+
+    def __getitem__(self, index: int | slice) -> tuple[str, bytes] | FilesBelow:
+        """Read a file; or return some of them, unread."""
+        if isinstance(index, slice):
+            return FilesBelow(self._folder, self._paths[index])
+        path = self._paths[index]
+        return path.relative_to(self._folder).as_posix(), path.read_bytes()
 
 
 def write_all(folder: Path, renderings: Iterable[Rendered]) -> list[Path]:
@@ -49,7 +99,8 @@ def write_all(folder: Path, renderings: Iterable[Rendered]) -> list[Path]:
         if name.is_absolute() or ".." in name.parts or not name.parts:
             raise ValueError(f"not a name below the output folder: {rendered.name!r}")
         path = folder.joinpath(*name.parts)
-        write_file(path, rendered.encoded)
+        with whole_file(path) as file:
+            file.writelines(rendered.pieces)
         written.append(path)
     return written
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 from turncheck.ci.host import PAGE_SUFFIX, PLOTS_SUFFIX, Check, HostError
 from turncheck.messages.errors import UserError
 from turncheck.process.secret import redact
-from turncheck.publishing.files import write_all
+from turncheck.publishing.files import FilesBelow, warnings_of_size, write_all
 from turncheck.render.page.page import NAME as PAGE
 from turncheck.render.sinks.markdown import marker, trusted
 
@@ -121,6 +121,8 @@ class Publishing:
             self.place.say("warning", f"baseline: {warning}")  # the summary says it next to the baseline
             self._said["warning"] += 1
         try:
+            for warning in warnings_of_size(self.result.files):
+                self._warn(warning)
             failed = publish_all([Publisher("artifact", self._upload)], self._warn)
             publish_all([Publisher("page", self._upload_page)], self._note)  # the other artifact contains it as well
         finally:  # a job that is cancelled meanwhile also leaves its message
@@ -142,7 +144,7 @@ class Publishing:
             plots = draw()
             if self.artifacts is None or isinstance(self.artifacts, str) or self._kept is None or not plots:
                 return
-            files = [(str(path.relative_to(self.folder)), path.read_bytes()) for path in plots]
+            files = FilesBelow(self.folder, plots)
             self.artifacts.keep(f"{self._kept.name}{PLOTS_SUFFIX}", files, self.settings.retention_days)
 
         publish_all([Publisher("plots", send)], self._warn)
@@ -169,7 +171,7 @@ class Publishing:
         days, cut = self.artifacts.retention(self.settings.retention_days)
         if cut:
             self._warn(cut)
-        files = [(rendering.name, rendering.encoded) for rendering in self.result.files]
+        files = FilesBelow(self.folder, self.result.files)
         self._kept = self.artifacts.keep(self.settings.artifact_name, files, days, self.result.key)
         self.artifact_url = self._kept.url
 
@@ -178,10 +180,9 @@ class Publishing:
         if self.artifacts is None or isinstance(self.artifacts, str) or self._kept is None:
             return
         days, _ = self.artifacts.retention(self.settings.retention_days)
-        for rendering in self.result.files:
-            if rendering.name == PAGE:
-                kept = self.artifacts.keep_page(f"{self._kept.name}{PAGE_SUFFIX}", rendering.encoded, days)
-                self.page_url = kept.url
+        page = self.folder / PAGE
+        if page in self.result.files:
+            self.page_url = self.artifacts.keep_page(f"{self._kept.name}{PAGE_SUFFIX}", page.read_bytes(), days).url
 
     # --- the comment -------------------------------------------------------------------------------------------------
 

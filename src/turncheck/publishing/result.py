@@ -12,7 +12,7 @@ from turncheck.render.annotations import LEVELS, find_annotations
 from turncheck.render.assistants import comment_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from turncheck.comparison.model import Comparison
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class Result:
     """What is published of one assistant.
 
-    ``key`` distinguishes it from others of the repository; ``texts`` renders summary and comment, given the addresses
-    of the artifact that holds the files and of the page ("" for none) and the longest comment; ``outputs`` are the
-    action's, by name.
+    ``key`` tells it from others of the repository; ``files`` are those that were written; ``texts`` renders summary and comment, given the addresses of the
+    artifact that holds the files and of the page ("" for none) and the longest comment; ``outputs`` are the action's,
+    by name.
     """
 
     key: str
@@ -37,20 +37,22 @@ class Result:
     failed_gates: tuple[str, ...]
     warnings: tuple[str, ...]
     annotations: tuple[Annotation, ...]
-    files: tuple[Rendered, ...]
+    files: tuple[Path, ...]
     texts: Callable[[str, str, int], tuple[Rendered, Rendered]]
     outputs: Mapping[str, str]
     commit: str | None = None
     run_url: str | None = None
 
 
-def result_of_any(outcome: Outcome | Several, folder: Path) -> Result:
-    """Return what is published of one assistant or of several, whose files are in ``folder``."""
-    return result_of_several(outcome, folder) if isinstance(outcome, Several) else result_of(outcome, folder)
+def result_of_any(outcome: Outcome | Several, folder: Path, written: Sequence[Path]) -> Result:
+    """Return what is published of one assistant or of several, whose files were ``written`` into ``folder``."""
+    if isinstance(outcome, Several):
+        return result_of_several(outcome, folder, written)
+    return result_of(outcome, folder, written)
 
 
-def result_of(outcome: Outcome, folder: Path) -> Result:
-    """Return what is published of an outcome whose files are in ``folder``."""
+def result_of(outcome: Outcome, folder: Path, written: Sequence[Path]) -> Result:
+    """Return what is published of an outcome whose files were ``written`` into ``folder``."""
     verdict, comparison = outcome.verdict, outcome.comparison
     return Result(
         key=comment_key(outcome.report),
@@ -60,7 +62,7 @@ def result_of(outcome: Outcome, folder: Path) -> Result:
         failed_gates=tuple(_failed_gates(outcome)),
         warnings=tuple(comparison.baseline.warnings),
         annotations=find_annotations(outcome.report, comparison),
-        files=outcome.files,
+        files=tuple(written),
         texts=outcome.texts,
         outputs={
             "verdict": verdict.outcome,
@@ -77,8 +79,8 @@ def result_of(outcome: Outcome, folder: Path) -> Result:
     )
 
 
-def result_of_several(several: Several, folder: Path) -> Result:
-    """Return what is published of several assistants, whose files are in ``folder``: one comment, one artifact."""
+def result_of_several(several: Several, folder: Path, written: Sequence[Path]) -> Result:
+    """Return what is published of several assistants, whose files were ``written``: one comment, one artifact."""
     assistants, members = several.assistants, several.members
     by_name = {one.outcome.run.name: one.outcome for one in members}
     unmeasured = [f"{one.name}: not measured: {one.why}" for one in assistants.broken]
@@ -97,7 +99,7 @@ def result_of_several(several: Several, folder: Path) -> Result:
             for warning in outcome.comparison.baseline.warnings
         ),
         annotations=tuple(sorted(found, key=lambda one: LEVELS.index(one.level))),
-        files=(*several.documents(), *several.beside()),
+        files=tuple(written),
         texts=several.texts,
         outputs={
             "verdict": "passed" if several.exit_code == EXIT_OK else "failed",

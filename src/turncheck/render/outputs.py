@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from turncheck import __version__
-from turncheck.comparison.model import encode as encode_document
 from turncheck.render.code_quality import render_code_quality, render_code_quality_of_all
 from turncheck.render.job_annotations import render_job_annotations, render_job_annotations_of_all
 from turncheck.render.junit import render_junit, render_junit_of_all
@@ -16,10 +16,10 @@ from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_file
 from turncheck.render.rendered import Rendered
 from turncheck.render.sarif import run_sarif, run_sarif_of_all
 from turncheck.render.story_files import story_files
-from turncheck.report.codec import encode as encode_report
+from turncheck.report.codec import file_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from turncheck.comparison.model import Comparison
     from turncheck.comparison.verdict import Verdict
@@ -42,8 +42,8 @@ def render_documents(
     formats: Collection[OutputFormat] = (),
     rules: Callable[[], Mapping[str, RuleText]] = dict,
     measured: Report | None = None,
-) -> tuple[Rendered, ...]:
-    """Render the documents, JUnit, and what else is asked for.
+) -> Iterator[Rendered]:
+    """Render the documents, JUnit, and what else is asked for, each when it is asked for.
 
     Args:
         report: as it is reported beside its base.
@@ -61,13 +61,16 @@ def render_documents(
         "metrics": lambda: render_open_metrics(report, comparison),
         "annotations": lambda: render_job_annotations(verdict, links),
     }
-    return (
-        Rendered("report.json", "application/json", encode_report(measured or report)),
-        Rendered("comparison.json", "application/json", encode_document(comparison)),
-        Rendered("verdict.json", "application/json", encode_document(verdict)),
-        render_junit(report, comparison, verdict, links, flavour),
-        *(render() for name, render in more.items() if name in formats),
-    )
+    yield render_document("report.json", measured or report)
+    yield render_document("comparison.json", comparison)
+    yield render_document("verdict.json", verdict)
+    yield render_junit(report, comparison, verdict, links, flavour)
+    yield from (render() for name, render in more.items() if name in formats)
+
+
+def render_document(name: str, document: Report | Comparison | Verdict) -> Rendered:
+    """Render a document as JSON."""
+    return Rendered(name, "application/json", partial(file_of, document))
 
 
 def render_documents_of_all(
@@ -76,7 +79,7 @@ def render_documents_of_all(
     flavour: JunitFlavour,
     formats: Collection[OutputFormat],
     rules: Callable[[], Mapping[str, RuleText]],
-) -> tuple[Rendered, ...]:
+) -> Iterator[Rendered]:
     """Render what hosts read, one file of each kind for several assistants; arguments as before."""
     more: dict[OutputFormat, Callable[[], Rendered]] = {
         "sarif": lambda: run_sarif_of_all(assistants, rules(), __version__),
@@ -84,10 +87,8 @@ def render_documents_of_all(
         "metrics": lambda: render_open_metrics_of_all(assistants),
         "annotations": lambda: render_job_annotations_of_all(assistants, links),
     }
-    return (
-        render_junit_of_all(assistants, flavour),
-        *(render() for name, render in more.items() if name in formats),
-    )
+    yield render_junit_of_all(assistants, flavour)
+    yield from (render() for name, render in more.items() if name in formats)
 
 
 def render_texts(
@@ -100,11 +101,10 @@ def render_texts(
     )
 
 
-def render_rasa_folder(report: Report) -> tuple[Rendered, ...]:
+def render_rasa_folder(report: Report) -> Iterator[Rendered]:
     """Render Rasa's own files under ``rasa/``; none for an assistant of another kind."""
-    if not report.project.has_rasas_files:
-        return ()
-    return tuple(replace(rendering, name=f"{RASA_FOLDER}/{rendering.name}") for rendering in rasa_files(report))
+    if report.project.has_rasas_files:
+        yield from (replace(rendering, name=f"{RASA_FOLDER}/{rendering.name}") for rendering in rasa_files(report))
 
 
 def rasa_files(report: Report) -> list[Rendered]:

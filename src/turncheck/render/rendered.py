@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+
+Pieces = Callable[[], Iterator[bytes]]
+"""Makes the content of a large file piece by piece, anew each time: it is never in memory as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A file to write or to publish: its name (no folder), its media type, and its text or bytes."""
+    """A file to write or to publish: its name (no folder), its media type, and its text, its bytes or its pieces."""
 
     name: str
     media_type: str
-    content: str | bytes
+    content: str | bytes | Pieces
+
+    @property
+    def pieces(self) -> Iterator[bytes]:
+        """The content as bytes, piece by piece; text in UTF-8."""
+        match self.content:
+            case bytes():
+                yield self.content
+            case str():
+                yield self.content.encode("utf-8", "backslashreplace")
+            case make:
+                yield from make()
 
     @property
     def encoded(self) -> bytes:
         """The content as bytes, text in UTF-8."""
-        return self.content if isinstance(self.content, bytes) else self.content.encode("utf-8", "backslashreplace")
+        return b"".join(self.pieces)

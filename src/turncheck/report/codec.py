@@ -7,15 +7,20 @@ every type and key, and that the totals in it agree with the cases they are tota
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, Literal
+from collections.abc import Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import msgspec
 
 from turncheck.messages.errors import UserError
+from turncheck.report.large import decode_large
 from turncheck.report.model import SCHEMA, Report
 from turncheck.report.schemas import document_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from turncheck.report.model import BatchCase, BatchNumbers
 
 BASELINE_NAME: Final = "baseline.json"
@@ -27,21 +32,57 @@ MAX_BYTES: Final = 1024 * 1024 * 1024
 LONGEST_INDENTED: Final = 32 * 1024 * 1024
 """Beyond it nobody reads a document, and line breaks and indentation would add half of its size."""
 
+_BATCH: Final = 1_000
+"""So many values of a long list are written at once."""
+
+_Value = TypeVar("_Value")
 _OUTCOMES: Final[tuple[Literal["killed", "survived", "equivalent"], ...]] = ("killed", "survived", "equivalent")
 _DECODER: Final = msgspec.json.Decoder(Report)
 
 
 def encode(report: Report) -> bytes:
     """Write a report: UTF-8 JSON, keys in the order of the types, a line break at the end."""
-    return file_of(report)
+    return b"".join(file_of(report))
 
 
-def file_of(document: Any) -> bytes:
-    """Return a document as a file of JSON: a line break after each value, of a very large one only at the end."""
-    content = json_of(document)
-    if len(content) <= LONGEST_INDENTED:
-        content = msgspec.json.format(content, indent=1)
-    return content + b"\n"
+def file_of(document: Any) -> Iterator[bytes]:
+    """Yield a document as a file of JSON: a line break after each value, of a very large one only at the end."""
+    pieces, start = json_pieces(document), bytearray()
+    for piece in pieces:
+        start += piece
+        if len(start) > LONGEST_INDENTED:
+            yield bytes(start)
+            start.clear()
+            yield from pieces
+            yield b"\n"
+            return
+    yield msgspec.json.format(bytes(start), indent=1)
+    yield b"\n"
+
+
+def json_pieces(document: Any) -> Iterator[bytes]:
+    """Yield a document as JSON, piece by piece: a large one is never in memory as a whole."""
+    if isinstance(document, msgspec.Struct):
+        yield b"{"
+        for number, name in enumerate(document.__struct_fields__):
+            yield b"%b%b:" % (b"," if number else b"", msgspec.json.encode(name))
+            yield from json_pieces(getattr(document, name))
+        yield b"}"
+    elif isinstance(document, Sequence) and len(document) > _BATCH:
+        begin = b"["
+        for batch in batched(document):
+            yield begin + json_of(batch)[1:-1]
+            begin = b","
+        yield b"]"
+    else:
+        yield json_of(document)
+
+
+def batched(values: Sequence[_Value]) -> Iterator[tuple[_Value, ...]]:
+    """Yield the values, a thousand at once."""
+    remaining = iter(values)
+    while batch := tuple(islice(remaining, _BATCH)):
+        yield batch
 
 
 def json_of(document: Any) -> bytes:
@@ -84,13 +125,20 @@ def decode(content: bytes, *, name: str = "report") -> Report:
         )
     _check_schema(content, name)
     try:
-        report = _DECODER.decode(content)
+        report = _decoded(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(
             f"{name} is not a valid report: {error}", remedy=f"It must follow {SCHEMA} (docs/report.schema.json)."
         ) from None
     _check_totals(report, name)
     return report
+
+
+def _decoded(content: bytes) -> Report:
+    try:
+        return decode_large(content)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _DECODER.decode(content)  # for its message, which says where in the whole document it is
 
 
 def json_schema() -> dict[str, Any]:
