@@ -307,15 +307,15 @@ def _sarif(checked: Checked, folder: Path) -> str:
     from turncheck.render.sarif import findings_sarif
     from turncheck.validation.rule_texts import rule_texts
 
-    content = findings_sarif(
+    sarif = findings_sarif(
         checked.validated.findings,
         rule_texts(),
         repository_root(folder),
         __version__,
         line_hash=line_hash_below(folder),
         say=lambda note: sys.stderr.write(f"turncheck: {note}\n"),
-    ).content
-    return content if isinstance(content, str) else content.decode()
+    )
+    return sarif.encoded.decode()
 
 
 def line_hash_below(root: Path) -> Callable[[Location], str | None]:

@@ -18,13 +18,18 @@ Result = TypeVar("Result", bound="StoryResult | CaseResult | BatchCase")
 
 
 class ResultsByPlace(Generic[Result]):
-    """Results of tests, found by what a comparison knows of them: a name, and the place of the test or of a step."""
+    """Results of tests, found by what a comparison knows of them: a name, and the place of the test or of a step.
 
-    def __init__(self, results: Iterable[Result]) -> None:
+    Only those at a place of a change in ``changes`` are found.
+    """
+
+    def __init__(self, results: Iterable[Result], changes: Iterable[CaseChange]) -> None:
+        wanted = {change.base_location for change in changes}
         self._found: dict[Location, list[Result]] = {}
         for one in results:
             for place in dict.fromkeys(places_of(one)):
-                self._found.setdefault(place, []).append(one)
+                if place in wanted:
+                    self._found.setdefault(place, []).append(one)
 
     def base_of(self, change: CaseChange) -> Result | None:
         """Return the base's result of a changed test; of several at one place the one of its name."""
@@ -52,8 +57,8 @@ def base_tests(base: Report, stories: ChangedCases, e2e: ChangedCases, batch: Ch
 
 
 def _of_changed(results: Sequence[Result], changed: ChangedCases) -> tuple[Result, ...]:
-    by_place = ResultsByPlace(results)
     listed = (*changed.worse, *changed.better, *changed.edited, *changed.misunderstood)
+    by_place = ResultsByPlace(results, listed)
     wanted = {id(by_place.base_of(change)) for change in listed}
     return tuple(one for one in results if id(one) in wanted)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.misunderstood import understanding_in_words
-from turncheck.comparison.names_of_steps import names_by_case_step, names_by_story_step, step_key
+from turncheck.comparison.names_of_steps import names_by_step, step_key
 from turncheck.messages.finding import SEVERITIES
+from turncheck.report.model import CaseResult, StoryResult
 
 if TYPE_CHECKING:
     from collections.abc import Container, Hashable, Mapping
@@ -17,15 +20,18 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.report.model import (
+        Alternative,
         BatchCase,
         BatchEntity,
-        CaseResult,
+        CaseStep,
         Misunderstanding,
         NluPrediction,
         Report,
-        StoryResult,
         StoryStep,
     )
+
+_REMEMBERED: Final = 10_000
+"""So many different steps are in memory once, however many stories have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +69,47 @@ class Case:
     """What became of an end-to-end case that was judged a second time with its messages understood as before."""
     said: str = ""
     """What the user said last before an end-to-end case failed."""
-    rests_on: Mapping[Hashable, tuple[str, ...]] = field(default_factory=dict)
-    """By step the names of the project that it rests on, the nearest first: action, response, slot, intent, entity."""
-    skeleton: Hashable = None
-    """Its steps without the texts of a story, which are ``texts``; ``None`` where there are none."""
-    texts: tuple[str, ...] = ()
-    wrong_steps: tuple[Hashable, ...] = ()
-    """The steps that are wrong, as ``rests_on`` knows them, the telling one first."""
-    heard: Mapping[str, str] = field(default_factory=dict)
-    """What the messages of an end-to-end case were understood as."""
+    result: StoryResult | CaseResult | None = None
+    """The story or the end-to-end case that it is; what few cases are asked for is found there when it is."""
+
+    @property
+    def rests_on(self) -> Mapping[Hashable, tuple[str, ...]]:
+        """By step the names of the project that it rests on, the nearest first: action, response, slot, intent …"""
+        if self.result is None:
+            return {}
+        return names_by_step(self.result)
+
+    @property
+    def skeleton(self) -> Hashable:
+        """The steps of a story without its texts; ``None`` where there are none."""
+        steps = self.result.steps if isinstance(self.result, StoryResult) else ()
+        return tuple((step.kind, step.expected) for step in steps if step.kind != "entities") or None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts of a story."""
+        steps = self.result.steps if isinstance(self.result, StoryResult) else ()
+        return tuple(step.text for step in steps if step.text and step.kind == "intent")
+
+    @property
+    def wrong_steps(self) -> tuple[Hashable, ...]:
+        """The steps that are wrong, as ``rests_on`` knows them, the telling one first."""
+        match self.result:
+            case StoryResult() as story:
+                wrong = telling_step(story)
+                steps = (*([wrong] if wrong else []), *(one for one in story.steps if not one.passed))
+                return tuple(step_key(step.kind, step.expected) for step in steps)
+            case CaseResult() as case:
+                first = first_wrong(case)
+                return (step_key(first.kind, first.expected),) if first else ()
+            case _:
+                return ()
+
+    def heard(self, text: str) -> str:
+        """Return what a message of an end-to-end case was understood as; of others nothing."""
+        messages = self.result.messages if isinstance(self.result, CaseResult) else ()
+        found = [one for one in messages if one.text == text]
+        return understanding_in_words(text, found[-1].understood) if found else ""
 
     @property
     def failed(self) -> bool:
@@ -162,8 +200,10 @@ def story_cases(report: Report, *, unnamed: bool = True, apart: Container[tuple[
     """
     stories = report.core.stories if report.core else ()
     listed = [story for story in stories if story.named or (unnamed and not story.passed)]
-    first: dict[Hashable, int] = {}
+    first: dict[bytes, int] = {}
     copies: Counter[int] = Counter()
+    if not any(story.duplicate for story in listed):  # as nearly always
+        return [_story_case(story) for story in listed]
     of_others: dict[int, str] = {}
     for place, story in enumerate(listed):
         of = first.setdefault(_content(story), place)
@@ -174,55 +214,65 @@ def story_cases(report: Report, *, unnamed: bool = True, apart: Container[tuple[
         else:
             copies[place] = 0
     return [
-        replace(_story_case(listed[place], number), copy_of=of_others.get(place, ""))
-        for place, number in sorted(copies.items())
+        _story_case(listed[place], number, copy_of=of_others.get(place, "")) for place, number in sorted(copies.items())
     ]
 
 
 def _story_key(story: StoryResult) -> tuple[str, Location]:
-    return story.name, _story_case(story, 0).location
+    return story.name, _place_of_story(story)
 
 
 def copied_stories(report: Report) -> list[Case]:
     """Test stories that are copies of others, each as it is called."""
     stories = report.core.stories if report.core else ()
-    return [_story_case(story, 0) for story in stories if story.duplicate and story.named]
+    return [_story_case(story) for story in stories if story.duplicate and story.named]
 
 
-def _content(story: StoryResult) -> Hashable:
-    """What a story says and how it fared. Two of other words are the same to every policy, not to who understands."""
-    written = tuple(json.dumps(step.step, sort_keys=True) for step in story.written)
-    return story.passed, _expectation(story), written
+def _content(story: StoryResult) -> bytes:
+    """A digest of what a story says and how it fared.
+
+    Two of other words are the same to every policy, not to who understands.
+    """
+    written = [json.dumps(step.step, sort_keys=True) for step in story.written]
+    return hashlib.sha256(repr((story.passed, _expectation(story), written)).encode("utf-8", "surrogatepass")).digest()
 
 
 def _expectation(story: StoryResult) -> Hashable:
     """What a story says. An entity that is found where none is written is a step, and no other expectation."""
     return tuple(
-        (step.kind, step.expected, step.text) for step in story.steps if step.kind != "entities" or step.expected
+        _expected_step(step.kind, step.expected, step.text)
+        for step in story.steps
+        if step.kind != "entities" or step.expected
     )
 
 
-def _story_case(story: StoryResult, copies: int) -> Case:
+@lru_cache(maxsize=_REMEMBERED)
+def _expected_step(kind: str, expected: str, text: str | None) -> Hashable:
+    """A step as it is expected; thousands of stories have the same one, which is in memory once."""
+    return kind, expected, text
+
+
+def _place_of_story(story: StoryResult) -> Location:
+    wrong = telling_step(story)
+    return wrong.location if wrong and wrong.location else story.location
+
+
+def _story_case(story: StoryResult, copies: int = 0, *, copy_of: str = "") -> Case:
     wrong = telling_step(story)
     return Case(
         name=story.name,
         expectation=_expectation(story),
-        location=(wrong.location if wrong and wrong.location else story.location),
+        location=_place_of_story(story),
         passed=story.passed,
         expected=wrong.wanted if wrong else "",
         actual=wrong.got if wrong else "",
         confidence=wrong.confidence if wrong else None,
         remark=_how(wrong) if wrong else "",
         copies=copies,
+        copy_of=copy_of,
         misunderstood=story.outcome == "misunderstood",
         sentences=story.misunderstood,
-        rests_on=names_by_story_step(story),
-        skeleton=tuple((step.kind, step.expected) for step in story.steps if step.kind != "entities") or None,
-        texts=tuple(step.text for step in story.steps if step.text and step.kind == "intent"),
-        wrong_steps=tuple(
-            step_key(step.kind, step.expected)
-            for step in (*([wrong] if wrong else []), *(one for one in story.steps if not one.passed))
-        ),
+        result=story,
     )
 
 
@@ -235,14 +285,20 @@ def telling_step(story: StoryResult) -> StoryStep | None:
 
 def _how(step: StoryStep) -> str:
     """The policy and its confidence, the next best actions, the active form: a phrase that goes after what came."""
-    sure = f" ({step.confidence:.2f})" if step.confidence is not None else ""
-    by = f"by {step.policy}{sure}" if step.policy else ""
-    others = [
-        f"{other.action} ({other.confidence:.2f})" for other in step.alternatives[:2] if other.action != step.predicted
-    ]
-    parts = [by, f"next best: {', '.join(others)}" if others else ""]
-    if step.active_loop:
-        parts.append(f"while {step.active_loop} is active")
+    others = tuple(other for other in step.alternatives[:2] if other.action != step.predicted)
+    return _how_in_words(step.policy, step.confidence, others, step.active_loop)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _how_in_words(
+    policy: str | None, confidence: float | None, others: tuple[Alternative, ...], active_loop: str | None
+) -> str:
+    sure = f" ({confidence:.2f})" if confidence is not None else ""
+    by = f"by {policy}{sure}" if policy else ""
+    next_best = ", ".join(f"{other.action} ({other.confidence:.2f})" for other in others)
+    parts = [by, f"next best: {next_best}" if next_best else ""]
+    if active_loop:
+        parts.append(f"while {active_loop} is active")
     return "; ".join(part for part in parts if part)
 
 
@@ -251,7 +307,7 @@ def end_to_end_cases(report: Report, *, all_there: bool = False) -> list[Case]:
     cases = []
     for case in report.e2e.cases if report.e2e else ():
         if all_there or case.outcome != "skipped":
-            wrong = next((step for step in case.steps if step.outcome in {"failed", "error"}), None)
+            wrong = first_wrong(case)
             message = case.failing_message
             cases.append(
                 Case(
@@ -267,12 +323,15 @@ def end_to_end_cases(report: Report, *, all_there: bool = False) -> list[Case]:
                     sentences=case.misunderstood if case.outcome == "misunderstood" else heard_otherwise(case),
                     again=judged_again(case),
                     said=message.text if message else "",
-                    rests_on=names_by_case_step(case),
-                    wrong_steps=(step_key(wrong.kind, wrong.expected),) if wrong else (),
-                    heard={one.text: understanding_in_words(one.text, one.understood) for one in case.messages},
+                    result=case,
                 )
             )
     return cases
+
+
+def first_wrong(case: CaseResult) -> CaseStep | None:
+    """Return the first step of an end-to-end case that is wrong."""
+    return next((step for step in case.steps if step.outcome in {"failed", "error"}), None)
 
 
 def heard_otherwise(case: CaseResult) -> tuple[Misunderstanding, ...]:

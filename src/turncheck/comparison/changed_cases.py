@@ -83,7 +83,7 @@ def _change(pair: Pair) -> CaseChange:
         base_actual=pair.base.actual,
         edits=pair.edits,
         base_misunderstood=pair.base.misunderstood,
-        base_understood=pair.base.heard.get(pair.head.said, ""),
+        base_understood=pair.base.heard(pair.head.said),
         copy_of=pair.head.copy_of,
         rests_on=_rests_on(pair.head, pair.base),
     )
@@ -106,15 +106,16 @@ def case_alone(case: Case) -> CaseChange:
         sentences=case.sentences,
         again=case.again,
         said=case.said,
-        understood=case.heard.get(case.said, ""),
+        understood=case.heard(case.said),
         rests_on=_rests_on(case),
     )
 
 
 def _rests_on(case: Case, base: Case | None = None) -> tuple[str, ...]:
     """The names that its wrong steps rest on; where the step was met on the base, what met it there first."""
-    sides = [side.rests_on for side in (base, case) if side is not None]
-    return tuple(dict.fromkeys(name for step in case.wrong_steps for names in sides for name in names.get(step, ())))
+    wrong = case.wrong_steps
+    sides = [side.rests_on for side in (base, case) if side is not None] if wrong else []
+    return tuple(dict.fromkeys(name for step in wrong for names in sides for name in names.get(step, ())))
 
 
 def _worst_first(cases: Iterable[CaseChange]) -> tuple[CaseChange, ...]:

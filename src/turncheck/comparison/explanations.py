@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.comparison.model import Renamed
+    from turncheck.messages.location import Location
     from turncheck.report.model import Misunderstanding, Neighbour, Nlu, NluPrediction, Report, TrainingSentence
 
 _MOST_REASONS: Final = 3
@@ -156,7 +157,7 @@ class Explainer:
         return TrainingChange(change="unchanged", text=known.text, intent=known.intent, location=known.location)
 
     def _neighbours_of(self, case: CaseChange) -> Sequence[Neighbour]:
-        return self._neighbours.get((case.name, case.expected, str(case.location)), ())
+        return self._neighbours.get((case.name, case.expected, case.location), ())
 
     def _no_longer_holding(self, text: str, intent: str) -> list[TrainingChange]:
         words = words_of(text)
@@ -171,8 +172,8 @@ class Explainer:
         return [change for _, change in sorted(holding)]
 
 
-def _example_key(example: NluPrediction) -> tuple[str, str, str]:
-    return example.text, example.expected.intent or "", str(example.location)
+def _example_key(example: NluPrediction) -> tuple[str, str, Location | None]:
+    return example.text, example.expected.intent or "", example.location
 
 
 def collisions(

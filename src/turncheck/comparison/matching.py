@@ -6,7 +6,7 @@ Matching goes by ever weaker keys: the same in the same file, the same in anothe
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final
@@ -137,15 +137,15 @@ def _match(
     removed, added = list(base), list(head)
     pairs: list[Pair] = []
     for edits, key in _equal_results_first(keys):
-        waiting: dict[Hashable, deque[Case]] = defaultdict(deque)
-        for case in removed:
+        waiting: dict[Hashable, list[Case]] = defaultdict(list)
+        for case in reversed(removed):  # so that the first one is the last of its list
             waiting[key(case)].append(case)
         taken: set[int] = set()
         still_added = []
         for case in added:
             name = key(case)
             if name is not None and waiting.get(name):
-                partner = waiting[name].popleft()
+                partner = waiting[name].pop()
                 taken.add(id(partner))
                 pairs.append(Pair(partner, case, edits))
             else:

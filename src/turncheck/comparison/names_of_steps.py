@@ -6,10 +6,12 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
+from turncheck.report.model import StoryResult
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
 
-    from turncheck.report.model import CaseMessage, CaseResult, CaseStep, StoryResult
+    from turncheck.report.model import CaseMessage, CaseResult, CaseStep
 
 _IN_QUOTES: Final = re.compile(r'"([^"]+)"')
 _ANNOTATED: Final = re.compile(r'(?<=\]\()[^)\s]+(?=\))|(?<="entity": ")[^"]+(?=")')
@@ -21,6 +23,11 @@ _SLOTS: Final = ("slot_was_set", "slot_was_not_set")
 def step_key(kind: str, expected: str) -> Hashable:
     """By what a step is known on both sides."""
     return kind, expected
+
+
+def names_by_step(test: StoryResult | CaseResult) -> Mapping[Hashable, tuple[str, ...]]:
+    """Return by step of a story or an end-to-end case the names of the project that it rests on."""
+    return names_by_story_step(test) if isinstance(test, StoryResult) else names_by_case_step(test)
 
 
 def names_by_story_step(story: StoryResult) -> Mapping[Hashable, tuple[str, ...]]:

@@ -68,7 +68,6 @@ class _Changes(Generic[Result]):
 
     def __init__(self, cases: ChangedCases | None, before: Iterable[Result]) -> None:
         self._compared = cases is not None
-        self._before: ResultsByPlace[Result] = ResultsByPlace(before)
         self._found: dict[str, list[tuple[Side, CaseChange]]] = {}
         if cases is not None:
             sides: tuple[tuple[Side, Iterable[CaseChange]], ...] = (
@@ -80,6 +79,8 @@ class _Changes(Generic[Result]):
             for side, listed in sides:
                 for case in listed:
                     self._found.setdefault(case.name, []).append((side, case))
+        listed = (case for found in self._found.values() for _, case in found)
+        self._before: ResultsByPlace[Result] = ResultsByPlace(before, listed)
 
     def of(self, name: str, result: Result) -> tuple[Side, CaseChange | None]:
         """Return how the test of this name changed."""
