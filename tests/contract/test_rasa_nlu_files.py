@@ -81,7 +81,7 @@ def test_every_file_is_the_one_that_rasa_wrote(case: Path) -> None:
     for name, text in theirs.items():
         assert_same(json.loads(ours[name]), json.loads(text), name)
         if not name.endswith("_report.json"):
-            assert ours[name] == text, f"{name}: the same but for the order of keys or the layout"
+            assert ours[name].decode() == text, f"{name}: the same but for the order of keys or the layout"
 
 
 def assert_same(ours: Any, theirs: Any, where: str) -> None:

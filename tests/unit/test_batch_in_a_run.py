@@ -106,7 +106,7 @@ def test_every_document_has_the_failed_case_with_its_place() -> None:
         assert "batch case `b`: expected `faq`, got `other`" in text
         assert "suites/faq.json:2" in text
         assert "Batch suites (1)" in text
-    junit = str(render_junit(made, compared, verdict, Links()).content)
+    junit = render_junit(made, compared, verdict, Links()).encoded.decode()
     assert 'tests="4"' in junit
     assert 'line="2"' in junit
     assert "expected 'faq', got 'other'" in junit or "expected faq, got other" in junit

@@ -411,7 +411,7 @@ def test_comment_summary_and_junit_lead_to_the_case_on_the_page() -> None:
         assert f"[details]({broken})" in text
         assert f"[details]({wrong})" in text
         assert "[the page](https://ci.example/report.html)" in text
-    assert f"details: {broken}" in str(render_junit(head, comparison, verdict, links).content)
+    assert f"details: {broken}" in render_junit(head, comparison, verdict, links).encoded.decode()
     assert "[details]" not in str(render_comment(head, comparison, verdict, LINKS).content)
 
 
@@ -437,7 +437,7 @@ def test_cases_of_one_name_have_links_of_their_own_everywhere() -> None:
         f"{hello}-3": "failed",
     }
 
-    junit = str(render_junit(head, comparison, verdict, links).content)
+    junit = render_junit(head, comparison, verdict, links).encoded.decode()
     led = re.findall(r"details: https://ci.example/report.html#((?:story|batch)-[\w-]+)", junit)
     assert led == [f"{twin}-2", f"{hello}-2", f"{hello}-3"]
     assert "details: https://ci.example/report.html#sentences?intent=greet&amp;outcome=misclassified&amp;all=1" in junit

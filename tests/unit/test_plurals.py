@@ -82,7 +82,7 @@ def outputs(head: Report, base: Report | None) -> list[str]:
     comparison = compare(head, Present(base, "git") if base else Missing("none yet"))
     verdict = judge(head, comparison, head.settings)
     drawn = [
-        str(render(head, comparison, verdict, LINKS).content)
+        render(head, comparison, verdict, LINKS).encoded.decode()
         for render in (render_comment, render_summary, render_console, render_junit)
     ]
     drawn += [f"{one.title}: {one.message}" for one in find_annotations(head, comparison)]

@@ -70,7 +70,7 @@ def test_comments_of_entities_stand_behind_the_entities() -> None:
 
 
 def test_files_without_stories_say_so_as_rasa_does() -> None:
-    contents = {file.name: file.content for file in story_files(core(), successes=True)}
+    contents = {file.name: file.encoded.decode() for file in story_files(core(), successes=True)}
     assert contents["failed_test_stories.yml"] == "# None of the test stories failed - all good!"
     assert contents["successful_test_stories.yml"] == "# None of the test stories succeeded :("
     assert contents["stories_with_warnings.yml"] == "# No warnings for test stories"
@@ -83,7 +83,7 @@ def test_warnings_come_the_most_severe_first_and_duplicates_stay_out() -> None:
         result("same", duplicate=True),
     ]
     assert [story.name for story in by_severity(stories)] == ["grave", "mild"]
-    files = {file.name: file.content for file in story_files(core(*stories))}
+    files = {file.name: file.encoded.decode() for file in story_files(core(*stories))}
     assert "same" not in str(files["failed_test_stories.yml"])
 
 

@@ -178,7 +178,6 @@ def _number(stories: Sequence[Story], limit: int | None) -> int:
 def write_core_files(report: Report, output: CoreOutput, screen: Screen) -> None:
     """Write the report if requested, the files of ``rasa test core``, and the plots unless it was interrupted."""
     if output.json is not None:
-
         write_report(output.json, report)
     core = report.core
     if core is None:

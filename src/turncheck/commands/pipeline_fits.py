@@ -167,7 +167,8 @@ def fit_and_judge(task: Task) -> Outcome:
         files += nlu_plots(report_of(ProjectInfo(name=name), task.seed, nlu=section))
     correct = tuple(prediction.correct for prediction in section.predictions)
     score = Score(task.pipeline, task.run, task.percentage, section.intents.f1 if section.intents else 0.0, correct)
-    report_files = (replace(file, name=f"{task.folder}/{file.name}") for file in files)
+    # Written out here, where the sentences are: it is bytes that go back to the process that asked.
+    report_files = (replace(file, name=f"{task.folder}/{file.name}", content=file.encoded) for file in files)
     return Outcome(score, (*_model(engine, task), *report_files))
 
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class Result:
     """What is published of one assistant.
 
-    ``key`` tells it from others of the repository; ``files`` are those that were written; ``texts`` renders summary and comment, given the addresses of the
-    artifact that holds the files and of the page ("" for none) and the longest comment; ``outputs`` are the action's,
-    by name.
+    ``key`` tells it from others of the repository; ``files`` are those that were written; ``texts`` renders summary and
+    comment, given the addresses of the artifact that holds the files and of the page ("" for none) and the longest
+    comment; ``outputs`` are the action's, by name.
     """
 
     key: str

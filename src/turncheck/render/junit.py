@@ -16,17 +16,16 @@ where a file is meant as a whole.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree as ET
 
 from junit_xml import TestCase
 
 from turncheck.render.junit_lines import LONGEST_LINE
-from turncheck.render.junit_suites import LONGEST_CLASS, Suite, SuiteWriter
+from turncheck.render.junit_suites import LONGEST_CLASS, Suite, SuiteWriter, start_tag
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.xml import attribute, element
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from turncheck.comparison.model import Comparison
     from turncheck.comparison.verdict import Verdict
@@ -51,16 +50,17 @@ def render_junit(
     begins with its place instead.
     """
     del comparison  # one signature for all renderers; JUnit knows no deltas
-    return Rendered("junit.xml", "application/xml", _document(_suites(report, verdict, links, flavour)))
+    return Rendered("junit.xml", "application/xml", lambda: _document(_suites(report, verdict, links, flavour)))
 
 
 def render_junit_of_all(assistants: Assistants, flavour: JunitFlavour = "common") -> Rendered:
     """Render one ``junit.xml`` of several assistants; one that could not be measured is a test in error."""
-    suites = [
-        *map(_not_measured, assistants.broken),
-        *(suite for run in assistants.runs for suite in _suites(run.report, run.verdict, run.links, flavour)),
-    ]
-    return Rendered("junit.xml", "application/xml", _document(suites))
+
+    def pieces() -> Iterator[bytes]:
+        of_runs = (_suites(run.report, run.verdict, run.links, flavour) for run in assistants.runs)
+        return _document([*map(_not_measured, assistants.broken), *(suite for suites in of_runs for suite in suites)])
+
+    return Rendered("junit.xml", "application/xml", pieces)
 
 
 def _suites(report: Report, verdict: Verdict, links: Links, flavour: JunitFlavour) -> list[Suite]:
@@ -82,13 +82,11 @@ def _not_measured(one: Broken) -> Suite:
     return Suite(attribute(f"{one.name} run", LONGEST_CLASS), [case], {}, 0.0)
 
 
-def _document(suites: Sequence[Suite]) -> str:
+def _document(suites: Sequence[Suite]) -> Iterator[bytes]:
     """Put the suites below a root with their sums; ``skipped`` and ``disabled`` are not the root's in any schema."""
-    root = ET.Element("testsuites")
-    root.extend(suite.build_xml_doc() for suite in suites)
-    for count in ("tests", "failures", "errors"):
-        root.set(count, str(sum(int(suite.get(count, "0")) for suite in root)))
-    root.set("time", f"{sum(suite.seconds for suite in suites):.3f}")
-    ET.indent(root, "\t")
-    text = ET.tostring(root, encoding="unicode")
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
+    counts = {count: str(sum(suite.counts[count] for suite in suites)) for count in ("tests", "failures", "errors")}
+    root = start_tag("testsuites", {**counts, "time": f"{sum(suite.seconds for suite in suites):.3f}"})
+    yield f'<?xml version="1.0" encoding="utf-8"?>\n{root}'.encode()
+    for suite in suites:
+        yield from (piece.encode("utf-8", "backslashreplace") for piece in suite.pieces())
+    yield b"\n</testsuites>\n"

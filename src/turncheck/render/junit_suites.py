@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
+from xml.etree import ElementTree as ET
 
 from junit_xml import TestCase, TestSuite
 
@@ -21,8 +22,7 @@ from turncheck.render.spans import plain
 from turncheck.render.unjudged_text import why_unjudged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from xml.etree import ElementTree as ET
+    from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.comparison.verdict import GateResult, Verdict
     from turncheck.messages.finding import Finding
@@ -31,21 +31,47 @@ if TYPE_CHECKING:
     from turncheck.settings.options import JunitFlavour
 
 LONGEST_CLASS: Final = 8_000
+COUNTS: Final = ("errors", "failures", "skipped", "tests")
 
 
-class Suite(TestSuite):  # type: ignore[misc]  # junit_xml has no types
-    """A suite with the seconds of its whole evaluation, and without ``disabled``, which newer schemas refuse."""
+class Suite:
+    """A suite with the seconds of its whole evaluation, and without ``disabled``, which newer schemas refuse.
 
-    def __init__(self, name: str, cases: Sequence[TestCase], properties: dict[str, str], seconds: float) -> None:
-        super().__init__(name, cases, properties=properties)
+    Each case is written as soon as it is made: of many thousands the texts take a sixth of the room.
+    """
+
+    def __init__(self, name: str, cases: Iterable[TestCase], properties: dict[str, str], seconds: float) -> None:
         self.seconds = seconds
+        self.counts: Counter[str] = Counter()
+        self._frame = TestSuite(name, [], properties=properties).build_xml_doc()
+        self._cases = [self._written(case) for case in cases]
 
-    def build_xml_doc(self, encoding: str | None = None) -> ET.Element:
-        """Return the suite's element."""
-        built: ET.Element = super().build_xml_doc(encoding)
-        del built.attrib["disabled"]
-        built.set("time", f"{self.seconds:.3f}")
-        return built
+    def _written(self, case: TestCase) -> str:
+        built = TestSuite("", [case]).build_xml_doc()
+        self.counts.update({count: int(built.get(count, "0")) for count in COUNTS})
+        return text_of(built[0])
+
+    def pieces(self) -> Iterator[str]:
+        """Write the suite's element, indented below the root."""
+        counts = {count: str(self.counts[count]) for count in COUNTS}
+        attributes = {**self._frame.attrib, **counts, "time": f"{self.seconds:.3f}"}
+        del attributes["disabled"]
+        yield f"\n\t{start_tag('testsuite', attributes)}"
+        for child in (*map(text_of, self._frame), *self._cases):
+            yield f"\n\t\t{child}"
+        yield "\n\t</testsuite>"
+
+
+def text_of(child: ET.Element) -> str:
+    """Write an element that is in a suite."""
+    ET.indent(child, "\t", 2)
+    child.tail = None
+    return ET.tostring(child, encoding="unicode")
+
+
+def start_tag(name: str, attributes: dict[str, str]) -> str:
+    """Write the tag that begins an element."""
+    return ET.tostring(ET.Element(name, attributes), encoding="unicode").removesuffix(" />") + ">"
 
 
 class SuiteWriter:
@@ -61,7 +87,7 @@ class SuiteWriter:
         self._whole = next(places(report), None)
         """The place of what is of no single file; an older report names none for it."""
 
-    def _suite(self, evaluation: str, cases: Sequence[TestCase], step: Evaluation | None = None) -> Suite:
+    def _suite(self, evaluation: str, cases: Iterable[TestCase], step: Evaluation | None = None) -> Suite:
         report = self._report
         facts = {"project": report.project.name, "seed": str(report.seed), "turncheck": report.tool.version}
         if report.engine:
@@ -180,8 +206,7 @@ class SuiteWriter:
         if self._report.core:
             stories = self._report.core.stories
             cases = distinct([self._of_file("core", one.name, one.location, content(one)) for one in stories])
-            written = [self._story(case, stories[number], number) for number, case in enumerate(cases)]
-            yield self._suite("core", written, "core")
+            yield self._suite("core", (self._story(case, stories[n], n) for n, case in enumerate(cases)), "core")
 
     def _story(self, case: Named, story: StoryResult, number: int) -> TestCase:
         wrong = telling_step(story)

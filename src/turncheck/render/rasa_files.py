@@ -7,13 +7,14 @@ Names and shapes are those of a major version of Rasa, 1 to 3; see :mod:`turnche
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.render.rendered import Rendered
 from turncheck.report.tags import NO_ENTITY, read_tokens, token_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from turncheck.report.model import EntitySpan, Nlu, NluPrediction, ProjectInfo
 
@@ -62,16 +63,36 @@ def active_extractors(nlu: Nlu) -> list[str]:
     return [extractor for extractor in nlu.entities if extractor in found]
 
 
-def intent_errors(nlu: Nlu) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """What a file lists, each entry made of its sentence when it is written."""
+
+    predictions: Sequence[NluPrediction]
+    entry: Callable[[NluPrediction], dict[str, Any]]
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.predictions)
+
+    def pieces(self) -> Iterator[bytes]:
+        """Write them as JSON in Rasa's own layout."""
+        separator = "[\n  "
+        for prediction in self.predictions:
+            text = separator + _json(self.entry(prediction)).replace("\n", "\n  ")
+            yield text.encode("utf-8", "backslashreplace")
+            separator = ",\n  "
+        yield b"\n]" if self.predictions else b"[]"
+
+
+def intent_errors(nlu: Nlu) -> Entries:
     """Return the content of ``intent_errors.json``: every sentence whose intent was not recognised, in test order."""
-    return [_intent_entry(prediction) for prediction in nlu.predictions if not prediction.correct]
+    return Entries([prediction for prediction in nlu.predictions if not prediction.correct], _intent_entry)
 
 
-def intent_successes(nlu: Nlu) -> list[dict[str, Any]]:
+def intent_successes(nlu: Nlu) -> Entries:
     """Return the content of ``intent_successes.json``: every sentence whose intent was recognised, in test order."""
-    return [
-        _intent_entry(prediction) for prediction in nlu.predictions if prediction.correct and prediction.expected.intent
-    ]
+    right = [prediction for prediction in nlu.predictions if prediction.correct and prediction.expected.intent]
+    return Entries(right, _intent_entry)
 
 
 def entity_outcomes(prediction: NluPrediction, extractor: str) -> tuple[bool, bool]:
@@ -92,8 +113,8 @@ def _intent_files(nlu: Nlu, *, successes: bool, errors: bool, major: int) -> lis
     if nlu.intents is None:
         return []
     files = [as_json("intent_report.json", report_of(nlu.intents.report, major))]
-    files += _listed("intent_successes.json", intent_successes(nlu) if successes else [])
-    files += _listed("intent_errors.json", intent_errors(nlu) if errors else [])
+    files += _listed("intent_successes.json", intent_successes(nlu) if successes else None)
+    files += _listed("intent_errors.json", intent_errors(nlu) if errors else None)
     return files
 
 
@@ -122,8 +143,8 @@ def _response_files(nlu: Nlu, *, successes: bool, errors: bool, major: int) -> l
             as_json(f"response_selection_{file_part(selector)}_report.json", scores.report)
             for selector, scores in nlu.responses.items()
         ]
-    files += _listed("response_selection_successes.json", [_response_entry(one) for one in right] if successes else [])
-    files += _listed("response_selection_errors.json", [_response_entry(one) for one in wrong] if errors else [])
+    files += _listed("response_selection_successes.json", Entries(right, _response_entry) if successes else None)
+    files += _listed("response_selection_errors.json", Entries(wrong, _response_entry) if errors else None)
     return files
 
 
@@ -139,21 +160,21 @@ def _response_entry(prediction: NluPrediction) -> dict[str, Any]:
 
 
 def _entity_files(nlu: Nlu, extractor: str, *, successes: bool, errors: bool, major: int) -> list[Rendered]:
-    right: list[dict[str, Any]] = []
-    wrong: list[dict[str, Any]] = []
+    right: list[NluPrediction] = []
+    wrong: list[NluPrediction] = []
     for prediction in nlu.predictions:
         error, success = entity_outcomes(prediction, extractor)
         if error:
-            wrong.append(_entity_entry(prediction))
+            wrong.append(prediction)
         if success:
-            right.append(_entity_entry(prediction))
+            right.append(prediction)
     name = file_part(extractor)
     report = report_of(nlu.entities[extractor].report, major)
     if major < _WITH_MISTAKES:
         report = {label: _without_confused(row) for label, row in report.items()}
     files = [as_json(f"{name}_report.json", report)]
-    files += _listed(f"{name}_successes.json", right if successes else [])
-    files += _listed(f"{name}_errors.json", wrong if errors else [])
+    files += _listed(f"{name}_successes.json", Entries(right, _entity_entry) if successes else None)
+    files += _listed(f"{name}_errors.json", Entries(wrong, _entity_entry) if errors else None)
     return files
 
 
@@ -191,13 +212,17 @@ def _role_and_group(entity: EntitySpan) -> dict[str, str]:
     return {name: value for name, value in (("role", entity.role), ("group", entity.group)) if value is not None}
 
 
-def _listed(name: str, entries: Sequence[dict[str, Any]]) -> list[Rendered]:
+def _listed(name: str, entries: Entries | None) -> list[Rendered]:
     return [as_json(name, entries)] if entries else []
 
 
 def as_json(name: str, content: Any) -> Rendered:
     """Write JSON in Rasa's own layout: two blanks of indentation, letters of all scripts as they are."""
-    return Rendered(name, "application/json", json.dumps(content, indent=2, ensure_ascii=False))
+    return Rendered(name, "application/json", content.pieces if isinstance(content, Entries) else _json(content))
+
+
+def _json(content: Any) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False)
 
 
 def file_part(name: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
@@ -16,7 +16,7 @@ from turncheck.render.rasa_files import report_of
 from turncheck.render.rendered import Rendered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.report.model import Core, StoryResult, WrittenStep
 
@@ -70,9 +70,13 @@ def _json(name: str, content: Any) -> Rendered:
 def _stories(name: str, stories: Sequence[StoryResult], otherwise: str, major: int) -> Rendered:
     if not stories:
         return Rendered(name, _YAML, f"# {otherwise}")
-    blocks = [f'version: "{_FORMAT_VERSIONS[major]}"\nstories:\n']
-    blocks.extend(story_block(story) for story in stories)
-    return Rendered(name, _YAML, "".join(blocks))
+    return Rendered(name, _YAML, partial(_blocks, stories, major))
+
+
+def _blocks(stories: Sequence[StoryResult], major: int) -> Iterator[bytes]:
+    yield f'version: "{_FORMAT_VERSIONS[major]}"\nstories:\n'.encode()
+    for story in stories:
+        yield story_block(story).encode("utf-8", "backslashreplace")
 
 
 def story_block(story: StoryResult) -> str:

@@ -19,7 +19,7 @@ from turncheck.report.model import SCHEMA, Report
 from turncheck.report.schemas import document_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from turncheck.report.model import BatchCase, BatchNumbers
 
@@ -32,6 +32,8 @@ MAX_BYTES: Final = 1024 * 1024 * 1024
 LONGEST_INDENTED: Final = 32 * 1024 * 1024
 """Beyond it nobody reads a document, and line breaks and indentation would add half of its size."""
 
+_FEW: Final = 100
+"""Of so few parts each may be large itself: a batch suite, an assistant of a page."""
 _BATCH: Final = 1_000
 """So many values of a long list are written at once."""
 
@@ -68,14 +70,27 @@ def json_pieces(document: Any) -> Iterator[bytes]:
             yield b"%b%b:" % (b"," if number else b"", msgspec.json.encode(name))
             yield from json_pieces(getattr(document, name))
         yield b"}"
-    elif isinstance(document, Sequence) and len(document) > _BATCH:
-        begin = b"["
-        for batch in batched(document):
-            yield begin + json_of(batch)[1:-1]
-            begin = b","
-        yield b"]"
+    elif isinstance(document, Sequence) and not isinstance(document, str | bytes):
+        yield from _list_pieces(document)
     else:
         yield json_of(document)
+
+
+def _list_pieces(values: Sequence[Any]) -> Iterator[bytes]:
+    yield b"["
+    for number, batch in enumerate(batched(values)):
+        yield b"," if number else b""
+        if len(values) <= _FEW and isinstance(batch[0], msgspec.Struct):
+            yield from _joined(batch)
+        else:
+            yield json_of(batch)[1:-1]
+    yield b"]"
+
+
+def _joined(parts: Iterable[msgspec.Struct]) -> Iterator[bytes]:
+    for number, part in enumerate(parts):
+        yield b"," if number else b""
+        yield from json_pieces(part)
 
 
 def batched(values: Sequence[_Value]) -> Iterator[tuple[_Value, ...]]:

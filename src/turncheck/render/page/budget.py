@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from turncheck.render.page.many import changed
 from turncheck.render.page.model import Sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from turncheck.render.page.model import Assistant, CoverageItem
+    from turncheck.render.page.many import Listed
+    from turncheck.render.page.model import Assistant, Conversation, CoverageItem
 
 LIMIT: Final = 5 * 1024 * 1024
 """The largest page, in bytes."""
@@ -35,7 +37,7 @@ def fitted(
 
     Args:
         assistants: with all details.
-        size_of: the size of a page with these.
+        size_of: the size of a page with these; of one beyond the limit any number beyond it.
         limit: the largest size; what remains after the last step is shown all the same.
     """
     shown = list(assistants)
@@ -77,21 +79,23 @@ def _without_rankings_of_right(one: Assistant) -> Assistant:
 
 
 def _without_details_of_passed(one: Assistant) -> Assistant:
-    short = [
-        replace(case, turns=[replace(turn, details=[]) for turn in case.turns], events=[])
-        if case.outcome in _PASSED and not case.side
-        else case
-        for case in one.conversations
-    ]
-    return replace(one, conversations=short)
+    def short(case: Conversation) -> Conversation:
+        return replace(case, turns=[replace(turn, details=[]) for turn in case.turns], events=[])
+
+    return replace(one, conversations=changed(one.conversations, short, _is_calm))
 
 
 def _without_transcripts_of_passed(one: Assistant) -> Assistant:
-    short = [
-        replace(case, turns=[], events=[]) if case.outcome in _PASSED and not case.side else case
-        for case in one.conversations
-    ]
-    return replace(one, conversations=short)
+    return replace(one, conversations=changed(one.conversations, _without_transcript, _is_calm))
+
+
+def _is_calm(listed: Listed) -> bool:
+    """Whether a conversation passed, and did not change."""
+    return listed.outcome in _PASSED and not listed.side
+
+
+def _without_transcript(case: Conversation) -> Conversation:
+    return replace(case, turns=[], events=[])
 
 
 def _without_entities_of_right(one: Assistant) -> Assistant:
@@ -109,12 +113,18 @@ def _with_few_wrong_sentences(one: Assistant, most: int) -> Assistant:
 
 
 def _without_transcripts_of_base(one: Assistant) -> Assistant:
-    short = [replace(case, base=replace(case.base, turns=[])) if case.base else case for case in one.conversations]
-    return replace(one, conversations=short)
+    def short(case: Conversation) -> Conversation:
+        return replace(case, base=replace(case.base, turns=[])) if case.base else case
+
+    return replace(one, conversations=changed(one.conversations, short, _any))
 
 
 def _without_transcripts(one: Assistant) -> Assistant:
-    return replace(one, conversations=[replace(case, turns=[], events=[]) for case in one.conversations])
+    return replace(one, conversations=changed(one.conversations, _without_transcript, _any))
+
+
+def _any(_: Listed) -> bool:
+    return True
 
 
 def _with_few_of_all(one: Assistant, most: int) -> Assistant:
@@ -138,7 +148,8 @@ def _most_frequent(confusions: list[tuple[int, int, int]], most: int) -> list[tu
 
 
 def _with_short_texts(one: Assistant) -> Assistant:
-    short: Assistant = msgspec.convert(_cut(msgspec.to_builtins(one)), type(one), strict=False)
+    whole = replace(one, conversations=list(one.conversations))
+    short: Assistant = msgspec.convert(_cut(msgspec.to_builtins(whole)), type(one), strict=False)
     return replace(short, files=one.files)  # an address that is cut leads elsewhere
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Generic
 
@@ -13,6 +14,7 @@ from turncheck.comparison.cases import judged_again
 from turncheck.comparison.misunderstood import understanding_in_words
 from turncheck.comparison.model import BaseTests
 from turncheck.render.case_keys import CaseKeys
+from turncheck.render.page.many import Conversations, Listed
 from turncheck.render.page.model import Base, Conversation, Turn
 from turncheck.render.page.traces import as_text, slots_in_words, trace_in_words
 from turncheck.render.phrases import nearest
@@ -32,7 +34,7 @@ _LISTENS: Final = "action_listen"
 _MOST_EVENTS: Final = 200
 
 
-def conversations(report: Report, comparison: Comparison | None, files: Files) -> list[Conversation]:
+def conversations(report: Report, comparison: Comparison | None, files: Files) -> Conversations:
     """Return every test that is a conversation: those that fail, those that changed, then the others."""
     made = _Transcripts(files, report)
     stories = report.core.stories if report.core else ()
@@ -44,23 +46,25 @@ def conversations(report: Report, comparison: Comparison | None, files: Files) -
     changed_stories = _Changes(compared.stories if compared else None, before.stories)
     changed_cases = _Changes(compared.e2e if compared else None, before.e2e)
     changed_batch = _Changes(compared.batch if compared else None, before.batch)
-    listed = [
-        *(made.story(one, changed_stories) for one in stories),
-        *(made.end_to_end(one, changed_cases) for one in cases),
-        *(made.batch(one, changed_batch) for one in batch),
+    makers: list[Callable[[], Conversation]] = [
+        *(partial(made.story, one, changed_stories) for one in stories),
+        *(partial(made.end_to_end, one, changed_cases) for one in cases),
+        *(partial(made.batch, one, changed_batch) for one in batch),
     ]
-    keyed = [_with_key(one, key) for one, key in zip(listed, (*keys.stories, *keys.cases, *keys.batch), strict=True)]
-    return sorted(keyed, key=_worst_first)
+    # Each is made once here, so that the files it names get their numbers in the report's order.
+    listed = [_listed(make, key) for make, key in zip(makers, (*keys.stories, *keys.cases, *keys.batch), strict=True)]
+    return Conversations(tuple(sorted(listed, key=_worst_first)))
 
 
-def _worst_first(one: Conversation) -> int:
+def _listed(make: Callable[[], Conversation], key: str) -> Listed:
+    one = make()
+    return Listed(make, key, one.outcome, one.side)
+
+
+def _worst_first(one: Listed) -> int:
     if one.outcome in {"failed", "error"}:
         return 0
     return 1 if one.outcome == "misunderstood" else 2 if one.side else 3
-
-
-def _with_key(one: Conversation, key: str) -> Conversation:
-    return msgspec.structs.replace(one, key=key)
 
 
 class _Changes(Generic[Result]):

@@ -6,11 +6,12 @@ smaller and faster so; a number in place of a name is an index (of ``labels``, `
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence  # noqa: TC003 - msgspec reads the annotations at run time
+from typing import Literal
 
 import msgspec
 
-from turncheck.report.codec import json_of
+from turncheck.report.codec import json_pieces
 
 Side = Literal["", "worse", "better", "new", "edited"]
 """How a case changed sides: not at all, fails now, passes now, is new and fails, was edited."""
@@ -238,7 +239,7 @@ class Assistant(_Part, frozen=True, kw_only=True):
     training: Training
     sentences: Sentences
     threshold: Threshold | None
-    conversations: list[Conversation]
+    conversations: Sequence[Conversation]
     findings: list[Finding]
     manual: dict[str, str]
     """What the manual says of each code that was found."""
@@ -255,6 +256,6 @@ class PageData(_Part, frozen=True, kw_only=True):
     assistants: list[Assistant]
 
 
-def encode(data: Any) -> bytes:
-    """Write it as JSON; the same data give the same bytes."""
-    return json_of(data)
+def encode(data: PageData) -> Iterator[bytes]:
+    """Yield it as JSON; the same data give the same bytes."""
+    return json_pieces(data)

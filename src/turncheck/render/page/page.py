@@ -7,9 +7,9 @@ their digests. Equal documents give equal bytes.
 from __future__ import annotations
 
 import base64
-import gzip
 import hashlib
 import re
+import zlib
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Final
@@ -25,6 +25,7 @@ from turncheck.render.markdown import template_folder
 from turncheck.render.page.addresses import distinct_names, name_of, slugs_of
 from turncheck.render.page.budget import LIMIT, fitted
 from turncheck.render.page.data import assistant_data
+from turncheck.render.page.many import keys_of
 from turncheck.render.page.model import PageData, encode
 from turncheck.render.rendered import Rendered
 from turncheck.render.rooted import Rooted, base_places
@@ -33,7 +34,7 @@ from turncheck.render.sinks.html import Html, element, join, link, trusted, word
 from turncheck.render.sinks.html_writer import HtmlWriter, sign, table_head
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from turncheck.render.assistants import Broken, Run
     from turncheck.render.document import Document
@@ -46,6 +47,7 @@ _UNFOLDED: Final = 12
 """Entries of a list in plain sight."""
 _FIRST_SCREEN_LIMIT: Final = 512 * 1024
 """Bytes of all first screens together."""
+_GZIP: Final = 16 + zlib.MAX_WBITS
 _BASE_TOO: Final = re.compile(r"still_|method$|substituted$|confusions$")
 """Sections about what this change did not do."""
 
@@ -75,7 +77,7 @@ def render_page(
     ]
     draw = partial(_draw, runs=runs, parts=parts, broken=broken)
     frame = len(draw(assistants=assistants, packed="").encode())
-    shown = fitted(assistants, lambda some: frame + len(_packed(some)), limit)
+    shown = fitted(assistants, lambda some: frame + _size_packed(some, limit), limit)
     return Rendered(NAME, "text/html", draw(assistants=shown, packed=_packed(shown)))
 
 
@@ -179,7 +181,7 @@ def _part(run: Run, one: Assistant, *, name: str, several: bool, limit: int) -> 
         run.links,
         Rooted(run.report, also=base_places(compared)),
         compared.baseline.commit or "" if compared else "",
-        cases=frozenset((*one.sentences.key, *(case.key for case in one.conversations))),
+        cases=frozenset((*one.sentences.key, *keys_of(one.conversations))),
         address=(f"#{one.slug}/" if several else "#").__add__,
     )
     return _Part(
@@ -235,8 +237,24 @@ def _row(name: Html, cells: Sequence[Html]) -> Html:
 
 def _packed(assistants: Sequence[Assistant]) -> str:
     """The data as gzip in base64, without a clock."""
-    content = encode(PageData(assistants=list(assistants)))
-    return base64.b64encode(gzip.compress(content, compresslevel=9, mtime=0)).decode()
+    return base64.b64encode(b"".join(_compressed(assistants))).decode()
+
+
+def _size_packed(assistants: Sequence[Assistant], limit: int) -> int:
+    """The size of the packed data in characters; where it is beyond the limit, how far it was found to be."""
+    size = 0
+    for piece in _compressed(assistants):
+        size += len(piece)
+        if size > limit:
+            break
+    return -(-size // 3) * 4
+
+
+def _compressed(assistants: Sequence[Assistant]) -> Iterator[bytes]:
+    packer = zlib.compressobj(9, zlib.DEFLATED, _GZIP)
+    for piece in encode(PageData(assistants=list(assistants))):
+        yield packer.compress(piece)
+    yield packer.flush()
 
 
 @cache

@@ -1,0 +1,81 @@
+"""Conversations that are made when they are written: thousands of transcripts at once do not fit into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import overload
+
+from msgspec import structs
+
+from turncheck.render.page.model import Conversation, Side
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What is known of a conversation before it is made."""
+
+    make: Callable[[], Conversation]
+    key: str
+    outcome: str
+    side: Side
+
+
+Change = Callable[[Conversation], Conversation]
+Applies = Callable[[Listed], bool]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conversations(Sequence[Conversation]):
+    """Conversations, made anew each time that they are gone through, with each of the ``changes`` where it applies."""
+
+    listed: tuple[Listed, ...]
+    changes: tuple[tuple[Change, Applies], ...] = ()
+
+    def __iter__(self) -> Iterator[Conversation]:
+        """Make them, one by one."""
+        return map(self._made, self.listed)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.listed)
+
+    @overload
+    def __getitem__(self, index: int) -> Conversation: ...
+    @overload
+    def __getitem__(self, index: slice) -> Conversations: ...
+
+    def __getitem__(self, index: int | slice) -> Conversation | Conversations:
+        """Make one; or return some of them, unmade."""
+        if isinstance(index, slice):
+            return replace(self, listed=self.listed[index])
+        return self._made(self.listed[index])
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all are equal."""
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return self is other or (len(self) == len(other) and all(map(Conversation.__eq__, self, other)))
+
+    __hash__ = None  # type: ignore[assignment]  # as lists have none
+
+    def _made(self, listed: Listed) -> Conversation:
+        made = structs.replace(listed.make(), key=listed.key)
+        for change, applies in self.changes:
+            if applies(listed):
+                made = change(made)
+        return made
+
+
+def changed(conversations: Sequence[Conversation], change: Change, applies: Applies) -> Sequence[Conversation]:
+    """Return the conversations with a change; the very same ones where it applies to none."""
+    if not isinstance(conversations, Conversations) or not any(map(applies, conversations.listed)):
+        return conversations
+    return replace(conversations, changes=(*conversations.changes, (change, applies)))
+
+
+def keys_of(conversations: Sequence[Conversation]) -> Iterator[str]:
+    """Yield their keys, without making them."""
+    if isinstance(conversations, Conversations):
+        return (one.key for one in conversations.listed)
+    return (one.key for one in conversations)
