@@ -41,10 +41,13 @@ def fitted(
         limit: the largest size; what remains after the last step is shown all the same.
     """
     shown = list(assistants)
+    size = size_of(shown)
     for words, smaller in _STEPS:
-        if size_of(shown) <= limit:
+        if size <= limit:
             break
-        shown = [_less(one, words, smaller) for one in shown]
+        less = [_less(one, words, smaller) for one in shown]
+        if any(new is not old for new, old in zip(less, shown, strict=True)):
+            shown, size = less, size_of(less)
     return shown
 
 
