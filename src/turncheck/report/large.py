@@ -5,6 +5,7 @@ Decoded in one piece, each case would bring its own copy of every name in it, an
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
@@ -86,7 +87,7 @@ class _Common:
     """
 
     def __init__(self) -> None:
-        self._values: dict[Any, Any] = {}
+        self._values: defaultdict[type, dict[Any, Any]] = defaultdict(dict)
         self._written: dict[bytes, WrittenStep] = {}
         self._slots: dict[bytes, dict[str, Any]] = {}
 
@@ -141,8 +142,8 @@ class _Common:
             force_setattr(part, name, common(getattr(part, name)))
 
     def _one(self, value: Any) -> Any:
-        """The first value that was equal to this one."""
-        return self._values.setdefault(value, value)
+        """The first value of its type that was equal to this one: 1 and 1.0 are equal, too."""
+        return self._values[type(value)].setdefault(value, value)
 
     def _place(self, place: Location) -> Location:
         return Location(self._one(place.path), self._one(place.line), place.column)
