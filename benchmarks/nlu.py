@@ -193,7 +193,7 @@ def entity_calibration_error(examples: Sequence[Example], parses: Sequence[Parse
 
 
 def token_f1(examples: Sequence[Example], parses: Sequence[Parse]) -> float:
-    """Micro-averaged F1 over tokens: each bears the type of the entity it shares most characters with."""
+    """Micro-averaged F1 over tokens: each has the type of the entity it shares most characters with."""
     hits = found = there = 0
     for example, parse in zip(examples, parses, strict=True):
         for span in parse.tokens or ():

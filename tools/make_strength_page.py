@@ -11,7 +11,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "strength.md"
 
 
 def with_table(text: str) -> str:
-    """Return the page with its table made anew."""
+    """Return the page with its table regenerated."""
     rows = "\n".join(f"| `{one.name}` | {one.what} | {one.reason} |" for one in OPERATORS)
     head = "| operator | fault | how it happens |\n|---|---|---|\n"
     pattern = re.escape(head) + r"(?:<!-- operators -->\n<!-- /operators -->|(?:\|.*\|\n?)+)"

@@ -15,7 +15,7 @@ README = ROOT / "README.md"
 
 
 def with_tables(text: str) -> str:
-    """Return the text of README.md with its two tables made anew."""
+    """Return the text of README.md with its two tables regenerated."""
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
     text = _replace(text, "inputs", inputs_table())
     return _replace(text, "outputs", outputs_table(action))

@@ -117,10 +117,10 @@ def _measure_several(
     screen: Screen,
     write: Callable[[str], object],
 ) -> int:
-    def tell(name: str, outcome: Outcome) -> None:
+    def finished(name: str, outcome: Outcome) -> None:
         write(f"{name}\n{terminal_summary(outcome, outcome.links)}\n")
 
-    runs = SeveralRuns(chosen, given, variables, screen, tell, in_action=True)
+    runs = SeveralRuns(chosen, given, variables, screen, finished, in_action=True)
     several = runs.measure()
     folder = Path(chosen.settings.out)
     result = result_of_several(several, folder, write_results(folder, several.files()))

@@ -1,4 +1,4 @@
-"""Servers that answer whatever a trial wants, without a network: they stand where sessions send their calls."""
+"""Servers that answer whatever a trial wants, without a network: sessions send their calls to them."""
 
 from __future__ import annotations
 

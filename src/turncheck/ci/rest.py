@@ -212,7 +212,7 @@ class RestClient:
         """Return every item of a list, page after page; ``key`` where the list is in an object.
 
         Raises:
-            RestError: as :meth:`get`; also for a list that is none.
+            RestError: as :meth:`get`; also for an answer that is not a list.
         """
         request = self._request("GET", path, parameters, needs=needs)
         seen = {request.url}

@@ -57,7 +57,7 @@ def run_kore(  # noqa: PLR0917 - what a command is given
         UserError: it could not be done.
     """
     platform = platform_of(settings, environment)
-    platform.client.tell = screen.progress
+    platform.client.say = screen.progress
     done = task(platform, screen)
     as_json = json.dumps(done.json, indent=2, ensure_ascii=False) + "\n"
     output.write(as_json if to == "-" else "".join(f"{line}\n" for line in done.lines))

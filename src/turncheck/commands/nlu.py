@@ -200,12 +200,12 @@ def _estimated(screen: Screen) -> Callable[[int, int], None]:
     """Folds of a real Rasa take minutes each: print the remaining time."""
     begin = screen.clock()
 
-    def tell(done: int, total: int) -> None:
+    def show_remaining_time(done: int, total: int) -> None:
         rest = (screen.clock() - begin) / done * (total - done)
         left = f": about {duration(rest)} left" if done < total else ""
         screen.note(f"{done} of {count(total, 'fold')} done{left}")
 
-    return tell
+    return show_remaining_time
 
 
 def _source(folder: Path) -> Source:

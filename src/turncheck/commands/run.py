@@ -59,7 +59,7 @@ def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, q
     if prepared.settings.shard is not None:
         from turncheck.commands.shards import run_shard  # most runs have no shards
 
-        return run_shard(prepared.settings.shard, prepared, given, screen, told_apart=bool(json or plots))
+        return run_shard(prepared.settings.shard, prepared, given, screen, wants_report=bool(json or plots))
     outcome = run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
     return finish_run(prepared, outcome, given, screen, json=json, plots=plots)
 
@@ -75,12 +75,12 @@ def _run_several(
         )
     screen = Screen(quiet=quiet, verbose=verbose)
 
-    def tell(name: str, outcome: Outcome) -> None:
+    def finished(name: str, outcome: Outcome) -> None:
         sys.stdout.write(f"{name}\n{'-' * len(name)}\n{terminal_summary(outcome, outcome.links)}\n")
         if outcome.report.stopped is not None:
             sys.stderr.write(f"turncheck: {outcome.report.stopped}\n")
 
-    runs = SeveralRuns(chosen, given, os.environ, screen, tell)
+    runs = SeveralRuns(chosen, given, os.environ, screen, finished)
     for trouble in runs.host.run.troubles:
         screen.alarm(f"turncheck: warning: {trouble}")
     several = runs.measure()

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from turncheck.settings.shard import Shard
 
 
-def run_shard(shard: Shard, prepared: Prepared, given: Mapping[str, Any], screen: Screen, *, told_apart: bool) -> int:
-    """Measure a part of a run, and return the exit code. ``told_apart``: a report or pictures are asked for.
+def run_shard(shard: Shard, prepared: Prepared, given: Mapping[str, Any], screen: Screen, *, wants_report: bool) -> int:
+    """Measure a part of a run, and return the exit code. ``wants_report``: a report or pictures are asked for.
 
     Raises:
         UserError: nothing could be measured, or something is asked for that only the whole has.
     """
-    if told_apart:
+    if wants_report:
         raise UserError(
             "--json and --plots need a report, and a shard writes none",
             remedy="Give them to `turncheck report merge`.",

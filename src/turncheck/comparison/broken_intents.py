@@ -37,7 +37,7 @@ def broken_intents_in_words(compared: Comparison, reported: AbstractSet[str | No
 
     Args:
         compared: this side with the base.
-        reported: metrics of which something else tells already.
+        reported: metrics that something else reports already.
     """
     dropped = [intent_of(one.name) for one in dropped_intents(compared) if one.name not in reported]
     pairs = [collision.intents for collision in compared.collisions]

@@ -369,7 +369,7 @@ def batch_cases(report: Report) -> list[Case]:
 
 
 def batch_expectation(case: BatchCase) -> Hashable:
-    """Return what tells a batch case from others of the same words: its context, intents and entities."""
+    """Return what distinguishes a batch case from others of the same words: its context, intents and entities."""
     entities = tuple((entity.name, entity.expected) for entity in case.entities)
     return case.parent, case.kind == "trait", case.expected, entities
 

@@ -127,7 +127,7 @@ def number_of(cases: Iterable[CaseChange]) -> int:
 class ChangedCases(Part, frozen=True, kw_only=True):
     """Cases of one kind, matched by what they are. ``worse`` and ``better`` are the same cases on both sides.
 
-    A story that is only misunderstood stands between passed and failed: ``worse`` are those that fail by themselves
+    A story that is only misunderstood ranks between passed and failed: ``worse`` are those that fail by themselves
     now, ``better`` those that pass now, or whose dialogue does; ``misunderstood`` are the same and the new stories that
     are newly so.
 

@@ -38,7 +38,7 @@ def with_consequences(gates: Iterable[GateResult]) -> tuple[GateResult, ...]:
 
 
 def _keys(cause: FailedBy) -> tuple[Location | str, ...]:
-    """By what a cause is known: of a test one gate may tell where it begins, another where it fails."""
+    """What identifies a cause: for a test, one gate may give the place where it begins, another where it fails."""
     return (cause.what,) if cause.location is None else (cause.location, cause.what)
 
 

@@ -25,7 +25,7 @@ _MOST_REASONS: Final = 3
 _WORDS_IN_COMMON: Final = 0.4
 """A removed sentence supported an example if they share this part of their words (Jaccard's index)."""
 _ALIKE: Final = 0.5
-"""A training sentence that the change did not touch is told from this similarity on."""
+"""A training sentence that the change did not touch is named from this similarity on."""
 _COMMON_WORD: Final = 200
 """A word of more removed sentences than these says nothing about any one of them."""
 _FEWEST_FOR_COLLISION: Final = 2
@@ -183,7 +183,7 @@ def collisions(
 
     Args:
         wrong: examples newly wrong, explained; new ones among them. A new one, or one with a new expectation, whose
-            error no training sentence of this change explains tells of no beginning: it may have been so all along.
+            error no training sentence of this change explains has no known cause: it may always have been wrong.
         better: examples newly right: each takes one off its pair of intents.
         explainer: the one that explained them.
     """

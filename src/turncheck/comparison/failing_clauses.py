@@ -108,7 +108,7 @@ def _failed_tests(
     old -= sum(number_of(failing_of(report, cases)) for _, cases in tests_of(comparison))
     data = [f"{in_data} that the base does not have"] if in_data else []
     if not new and not data:
-        if not failed:  # the gate failed by what another clause tells: errors in the data
+        if not failed:  # the gate failed by what another clause names: errors in the data
             return ""
         return f"{joined(failed_of(tally) for tally in failed)} failed (on the base too)"
     also = f" ({old:,} {'fails' if old == 1 else 'fail'} on the base too)" if old > 0 else ""
@@ -117,7 +117,7 @@ def _failed_tests(
 
 
 def _all_because_of_one(failing: Sequence[GateResult], comparison: Comparison) -> bool:
-    """Whether the one error in the data, of which the line tells first, explains all tests that newly fail."""
+    """Whether the one error in the data, which the line names first, explains all tests that newly fail."""
     if failing[0].name != "errors" or len(failing[0].failed_by) != 1 or comparison.base_lacks:
         return False
     explained = tests_because_of(comparison).get(failing[0].failed_by[0].location or Location(""), [])

@@ -53,7 +53,7 @@ def faults_in_words(faults: Sequence[Skipped]) -> str:
 def cause_first(faults: Sequence[Skipped]) -> str:
     """``The NLU data cannot be read completely (data/nlu.yml:181:5), so nlu and core could not be run``.
 
-    Of several causes it tells the first, and how many more there are.
+    Of several causes it names the first, and how many more there are.
     """
     by_cause: dict[Location | str, list[Skipped]] = {}
     for skipped in faults:

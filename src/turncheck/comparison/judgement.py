@@ -37,7 +37,7 @@ class Significance(Part, frozen=True, kw_only=True):
 
     @property
     def too_few(self) -> bool:
-        """Whether no change could have been told from chance, with so few examples."""
+        """Whether no change could be distinguished from chance, with so few examples."""
         return self.examples is not None and self.examples < FEWEST_CHANGES
 
 
@@ -75,7 +75,7 @@ class MetricDelta(Part, frozen=True, kw_only=True):
     significance: Significance | None = None
     """How that was judged."""
     agreement: float | None = None
-    """How far the stand-in agrees with the team's own model on it, where that is too little for a verdict, 0 to 1."""
+    """How far the stand-in agrees with the team's own model on it, if that is too little for a verdict, 0 to 1."""
 
     @property
     def sides(self) -> tuple[float | None, float | None]:

@@ -163,7 +163,7 @@ def _is_misunderstood(case: Case) -> bool:
 
 
 def _counted_apart(pairs: Sequence[Pair]) -> Iterable[tuple[str, SharedDelta | None]]:
-    """The figures that tell failed dialogues from misunderstood sentences; ``failed`` counts the first alone."""
+    """The figures that distinguish failed dialogues from misunderstood sentences; ``failed`` counts only the first."""
     number = sum(pair.number for pair in pairs)
     failed, were = _numbers(pairs, _has_failed), _numbers(pairs, _is_misunderstood)
     shared = {

@@ -181,7 +181,7 @@ class Comparison(Part, frozen=True, kw_only=True):
 
     @property
     def changed(self) -> bool:
-        """Whether there is anything to tell: without a baseline there is, since what changed is not known."""
+        """Whether there is anything to report: without a baseline there is, since what changed is unknown."""
         cases = (self.examples, self.entities, self.responses, self.stories, self.e2e, self.batch)
         names = (self.intents, self.entity_types)
         return (

@@ -1,6 +1,7 @@
 """How a report's tests fared, kind by kind: how many ran, which failed, which were not run, and why not.
 
-Tests are stories, end-to-end cases and batch cases. Test sentences are none: they are a sample, judged by its figures.
+Tests are stories, end-to-end cases and batch cases. Test sentences are not tests: they are a sample, judged by its
+figures.
 """
 
 from __future__ import annotations

@@ -113,14 +113,14 @@ def few(names: Sequence[str], most: int = 3) -> str:
 
 
 def no_verdict(agreement: float) -> str:
-    """Say why a change has no verdict: what the stand-in says there is not what the team's model says."""
+    """Say why a change has no verdict: the stand-in disagrees with the team's model there."""
     return f"the stand-in agrees with your Rasa on {agreement:.0%} there, below {LEAST_AGREEMENT:.0%}".replace(
         "%", " %"
     )
 
 
 def why_no_baseline(comparison: Comparison | None) -> str:
-    """Say why nothing can be compared: there is no baseline, or there is one that cannot be had or read."""
+    """Say why nothing can be compared: there is no baseline, or it cannot be fetched or read."""
     if comparison is None:
         return "no baseline: none was asked for"
     used = comparison.baseline

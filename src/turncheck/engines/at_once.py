@@ -1,4 +1,5 @@
-"""Asks a remote engine several things at once: as many as it bears, the answers in the order of the questions."""
+"""Asks a remote engine several things at once: as many as it can take, with the answers in the order of the
+questions."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ _SIGNAL_SECONDS: Final = 0.2
 
 
 class Workers:
-    """Threads that do tasks in their order. Interrupted, nobody waits for a task that is under way."""
+    """Threads that run tasks in their order. After an interrupt, running tasks are not waited for."""
 
     def __init__(self, number: int) -> None:
         self._tasks: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
@@ -31,7 +32,7 @@ class Workers:
             thread = Thread(target=self._work, daemon=True)
             try:
                 thread.start()
-            except RuntimeError:  # the system allows no more; those that there are do the work
+            except RuntimeError:  # the system allows no more; the existing ones do the work
                 if not self._threads:
                     raise
                 break
@@ -64,7 +65,7 @@ class Workers:
                 continue
             try:
                 future.set_result(task())
-            except BaseException as error:  # noqa: BLE001 - whoever asks for the result gets it
+            except BaseException as error:  # noqa: BLE001 - raised where the result is requested
                 future.set_exception(error)
 
 

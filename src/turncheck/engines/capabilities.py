@@ -28,7 +28,7 @@ class Capabilities:
     ``no_nlu``, ``no_dialogue`` and ``no_conversation`` are about sentences, test stories and end-to-end cases;
     ``no_training`` about training the engines of folds. ``slow_training``: a training takes minutes, and there is one
     at a time. ``trained_by_config``: what it refuses to train is a fault of ``config.yml``, where it says no place.
-    ``no_channel``: why conversations are held on no other channel than the engine's own. ``hears_as_given``: it holds
+    ``no_channel``: why conversations are held on no other channel than the engine's own. ``accepts_parses``: it holds
     conversations whose messages are understood as they are given. ``stands_in``: it is not the assistant's own, and
     does not reproduce how a platform ranks. ``answers_suites``: it is asked by :meth:`Engines.answer_suite`,
     ``no_batch`` being why it cannot; any other sentence by sentence. ``unknown_intents``, ``unknown_entities``: why
@@ -44,7 +44,7 @@ class Capabilities:
     no_channel: str | None = None
     slow_training: bool = False
     trained_by_config: bool = False
-    hears_as_given: bool = False
+    accepts_parses: bool = False
     stands_in: bool = False
     answers_suites: bool = False
     no_batch: str | None = None

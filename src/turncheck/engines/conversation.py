@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 ActionOutcome = Literal[
     "ran", "stubbed", "assumed", "rejected", "failed", "timed out", "no server", "unreachable", "lost"
 ]
-"""What became of a custom action.
+"""The outcome of a custom action.
 
 ``assumed``: a validation that has no stub where the others have, so that all values count as valid; ``no server``:
 none is configured (or a stub is missing); ``unreachable``: the one configured was never there; ``lost``: it was there,
-and is no more.
+but has gone.
 """
 
 
@@ -39,14 +39,14 @@ class CustomAction:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one user message led to.
+    """The result of one user message.
 
     ``responses`` are the messages as Rasa's REST channel gives them; ``events`` are that turn's alone, shaped as
     Rasa's (without time stamps and ids); ``slots`` and ``active_loop`` are the state after the turn. ``user`` is
     ``None`` for the opening of a conversation. ``stopped`` says why the turn ended without the assistant listening
     again, where it did; ``timed_out`` whether that was for want of time. ``remarks`` are about what went wrong beside
     custom actions and was skipped, as Rasa does: a response that could not be filled, an unknown follow-up action.
-    ``unseen_actions`` are custom actions that must have run by what the events say, where nothing tells of themselves.
+    ``unseen_actions`` are custom actions that must have run according to the events, but left no trace themselves.
     """
 
     user: str | None

@@ -70,7 +70,7 @@ class EngineFacts:
 
 
 def units_of(kind: str, names: Iterable[str]) -> list[str]:
-    """Name the units of one kind; the second of a name is told from the first by a number."""
+    """Name the units of one kind; the second of a name is distinguished from the first by a number."""
     seen: Counter[str] = Counter()
     units = []
     for name in names:

@@ -128,9 +128,9 @@ def coverage(project: Project, reached: Reached, code: Mapping[str, str]) -> dic
     # Only where there are some: other projects have no such thing.
     flows = {"flows": [_item(f.name, f.location, f.content, f.name in full.flows) for f in project.flows.values()]}
     kinds: dict[str, list[CoverageItem]] = {
-        "intents": [_item(name, *parts, tells=bool(examples.get(name))) for name, parts in intents.items()],
+        "intents": [_item(name, *parts, is_telling=bool(examples.get(name))) for name, parts in intents.items()],
         "entities": [
-            _item(e.name, e.location, e, e.name in full.entities, tells=False) for e in domain.entities.values()
+            _item(e.name, e.location, e, e.name in full.entities, is_telling=False) for e in domain.entities.values()
         ],
         "actions": [
             _item(
@@ -138,7 +138,7 @@ def coverage(project: Project, reached: Reached, code: Mapping[str, str]) -> dic
                 action.location,
                 (action, code.get(action.name)),
                 action.name in full.actions,
-                tells=False,
+                is_telling=False,
             )
             for action in domain.actions.values()
             if not action.name.startswith(UTTER)
@@ -182,7 +182,7 @@ def _story_item(story: Story, reached: Reached) -> CoverageItem:
     pairs = list(_pairs(story))
     single = [step.action for step in story.steps if isinstance(step, ActionStep)]
     is_walked = all(pair in reached.pairs for pair in pairs) if pairs else bool(reached.actions & set(single))
-    return _item(story.name, story.location, story, is_walked, tells=False)
+    return _item(story.name, story.location, story, is_walked, is_telling=False)
 
 
 def _pairs(story: Story, instead: Mapping[Location, str] | None = None) -> Iterator[Pair]:
@@ -213,12 +213,17 @@ def _opened(steps: Iterable[Step]) -> Iterator[Step]:
             yield step
 
 
-def _item(name: str, location: Location, content: Any, covered: bool, *, tells: bool = True) -> CoverageItem:
-    """Return the item; ``tells``: its content is more than its name, so that it is known by it under another one."""
+def _item(name: str, location: Location, content: Any, covered: bool, *, is_telling: bool = True) -> CoverageItem:
+    """Return the item; ``is_telling``: its content is more than its name, so that it can be recognised after a
+    renaming."""
     text = json.dumps(_plain(content), sort_keys=True, ensure_ascii=False, default=str)
     unnamed = text.replace(json.dumps(name, ensure_ascii=False), '""').replace(json.dumps(name), '""')
     return CoverageItem(
-        name=name, location=location, digest=_digest(text), covered=covered, content=_digest(unnamed) if tells else ""
+        name=name,
+        location=location,
+        digest=_digest(text),
+        covered=covered,
+        content=_digest(unnamed) if is_telling else "",
     )
 
 

@@ -21,7 +21,7 @@ LONGEST_LIST: Final = 25
 
 
 def find_insights(predictions: Sequence[NluPrediction], *, seen: Container[int]) -> Insights:
-    """Collect what stands out.
+    """Collect what is remarkable.
 
     Args:
         predictions: the judged sentences.

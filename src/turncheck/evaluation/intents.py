@@ -20,7 +20,7 @@ FALLBACK_INTENT: Final = "nlu_fallback"
 def before_fallback(parse: Parse) -> tuple[PredictedIntent, tuple[PredictedIntent, ...], bool]:
     """Return the intent and the ranking as they were before a fallback, and whether there was one.
 
-    A fallback stands at the front of the ranking, and the second entry is what was understood; where there is no second
+    A fallback is first in the ranking, and the second entry is what was understood; where there is no second
     the fallback itself is the prediction, as in Rasa. An engine without an intent of that name says that nothing was
     understood, and ranks all the same.
     """

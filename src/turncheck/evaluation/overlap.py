@@ -1,6 +1,7 @@
 """Which judged sentences the engine was trained on: those with the same intent flatter, those with another mislead.
 
-Two sentences are the same here if they differ in case, punctuation and white space at most: no engine hears more.
+Two sentences are the same here if they differ in case, punctuation and white space at most: no engine distinguishes
+more.
 """
 
 from __future__ import annotations

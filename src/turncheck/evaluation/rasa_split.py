@@ -46,7 +46,7 @@ def split_as_rasa(
         examples: the NLU examples in Rasa's order of reading.
         responses: those of the NLU files by name, since their text belongs to a retrieval example's fingerprint.
         fraction: between 0 and 1.
-        seed: shuffles each label anew, as Rasa's ``--random-seed``.
+        seed: shuffles each label separately, as Rasa's ``--random-seed``.
     """
     messages = [_Message(example, _response_text(example, responses)) for example in examples]
     pool = set(messages)

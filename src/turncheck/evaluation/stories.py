@@ -77,11 +77,11 @@ def evaluate_stories(
         end_to_end: judge intents and entities, too. Where there is an ``nlu``, the dialogue of a story that fails with
             a misunderstood message is judged a second time, with the intents and entities as written. (One that passes
             would pass again: after each message the dialogue goes on as the story says in any case.)
-        training: the sentences that ``nlu`` was trained on, to tell which of them drew a misunderstood one away.
+        training: the sentences that ``nlu`` was trained on, to find which of them attracted a misunderstood one.
         max_stories: judge only this many, the first ones.
         at_once: stories to judge at the same time, where the policies are those of a server. The result does not
             depend on it.
-        shows: tells of which actions the user sees something; a story that comes to another one fails. ``None``:
+        shows: says of which actions the user sees something; a story that reaches another one fails. ``None``:
             predictions alone are judged, as ``rasa test core`` does.
         known: what messages can be understood as; a story with one that never can is not noise, and fails. ``None``:
             anything.

@@ -158,7 +158,7 @@ class _Remembering:
 
 
 class Count:
-    """Tells how many stories are done, whichever of the threads did them."""
+    """Reports how many stories are done, in all threads together."""
 
     def __init__(self, total: int, progress: Callable[[int, int], None] | None) -> None:
         self._total = total

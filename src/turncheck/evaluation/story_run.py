@@ -113,7 +113,7 @@ def passes_as_written(
     """Hold the story against the policies once more, each message with the intent and entities that the story gives.
 
     A retrieval action answers with the response that the story names, if anything in the pipeline selects responses
-    (that ``understood`` tells): which one it is belongs to the understanding of the message.
+    (``understood`` knows): choosing one is a part of understanding the message.
     """
     runner = _Runner(story, ensemble, {}, shows)
     for number, event in enumerate(story.events):

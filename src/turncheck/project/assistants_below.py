@@ -1,4 +1,4 @@
-"""Finds the assistants of a repository that holds several, below a folder that is none itself."""
+"""Finds the assistants of a repository with several, below a folder that is not an assistant itself."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def _leads_nowhere(path: Path) -> bool:
 
 
 def _unreadable_values(file: ProjectFile) -> Iterator[Finding]:
-    """Values that keep a file of a domain's folder from being read; at dates and numbers that are none Rasa ends."""
+    """Values that keep a file of a domain's folder from being read; Rasa fails at invalid dates and numbers."""
     root = file.document.root if file.document else None
     for node, reason, reading in unreadable_values(root) if root is not None else ():
         if reading in {"variable", "sign"}:

@@ -129,7 +129,7 @@ def training_data_in_markdown(data: Iterable[DataFile]) -> dict[str, Location]:
 
 
 def without_older_formats(folder: ProjectFolder, data: list[DataFile]) -> list[DataFile]:
-    """Leave out what Rasa 3 passes over in silence, and note what of it is training data."""
+    """Leave out what Rasa 3 skips silently, and report what of it is training data."""
     older = {one.file.path for one in data if one.format is not None and one.format.last is not None}
     if not older:
         return data

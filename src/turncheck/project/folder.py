@@ -115,7 +115,7 @@ class ProjectFolder:
         self._note("format-not-read", _whole(name), message, hint, severity="warning")
 
     def content(self, file: Path, fence: Path | None = None) -> bytes:
-        """Return the bytes of a file for a look at them, none where there is no such file or it is too large."""
+        """Return the bytes of a file for an inspection, none if it does not exist or is too large."""
         if not file.is_file() or not _leads_into(file, fence or self._fence(file)):
             return b""
         if file.stat().st_size > MAX_FILE_BYTES:

@@ -340,10 +340,9 @@ class Project:
     ``unreadable`` names the parts that are incomplete because of it: ``domain``, ``nlu``, ``stories``, ``config``,
     ``endpoints``. ``calm`` is the reason why this is a CALM project, or ``None``; ``flows`` are its flows by name.
     ``rasa`` is the version of Rasa that it is written for, with what shows it, ``None`` where nothing is of Rasa.
-    ``below``: the folders of assistants below this one, where it is none itself.
-    ``kore``: what its export tells of a Kore.ai assistant, ``None`` of any other.
-    ``files`` are the files that were read, parsed, with the position of every key and value
-    (:mod:`turncheck.yaml_tree.tree`).
+    ``below``: the folders of assistants below this one, if it is not one itself. ``kore``: the content of a Kore.ai
+    assistant's export, ``None`` for any other. ``files`` are the files that were read, parsed, with the position of
+    every key and value (:mod:`turncheck.yaml_tree.tree`).
     """
 
     root: Path

@@ -77,7 +77,7 @@ class WholeLabelExample(Example):
 
     @property
     def retrieval_label(self) -> str | None:
-        """There are none."""
+        """No NLU data."""
         return None
 
 

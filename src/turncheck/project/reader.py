@@ -216,7 +216,7 @@ def _absent(data: Sequence[DataFile], *, has_domain: bool, has_config: bool) -> 
 
 
 def _needs(data: Iterable[DataFile]) -> frozenset[Need]:
-    """Return which of domain and configuration must be beside the data: where there are none, both as for Rasa."""
+    """Return which of domain and configuration must exist: without data both, as in Rasa."""
     needs = [NEEDS_OF_RASA if one.format is None else one.format.needs for one in data] or [NEEDS_OF_RASA]
     return frozenset().union(*needs)
 

@@ -111,7 +111,8 @@ def workflow_commands(shown: Iterable[Annotation]) -> tuple[str, ...]:
 class Remark(NamedTuple):
     """One thing to say at a place of the project. ``kind`` is a finding's code or what went wrong with a test.
 
-    ``subject`` tells it from others of its kind, whatever line it moves to: a message, the name of a test, a sentence.
+    ``subject`` distinguishes it from others of its kind, whatever line it moves to: a message, the name of a test, a
+    sentence.
     """
 
     level: Level

@@ -1,4 +1,4 @@
-"""Several assistants that one run measured: the documents of each, and those of which there are none."""
+"""Several assistants that one run measured: the documents of each, and those that have none."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Assistants:
-    """All assistants of a run; ``key`` tells them from other runs of the repository."""
+    """All assistants of a run; ``key`` distinguishes them from other runs of the repository."""
 
     key: str
     runs: tuple[Run, ...]
@@ -87,7 +87,7 @@ class Assistants:
 
 
 def comment_key(report: Report) -> str:
-    """What tells one assistant's comment from another's: its path in the repository, else its name."""
+    """What distinguishes one assistant's comment from another's: its path in the repository, else its name."""
     return report.project.root or report.project.name
 
 
@@ -101,7 +101,7 @@ def worst_first(run: Run) -> tuple[bool, bool, bool, int, str, str]:
 
 
 def key_of(folders: Iterable[str]) -> str:
-    """What tells a run of these folders from others: the folder they are in, whatever is added to it.
+    """What distinguishes a run of these folders from others: the folder they are in, whatever is added to it.
 
     >>> key_of(["bots/pizza", "bots/clinic"]), key_of(["pizza", "clinic"])
     ('bots/*', '*')

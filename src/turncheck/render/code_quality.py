@@ -68,7 +68,7 @@ def _entry(report: Report, remark: Remark, seen: Counter[str]) -> dict[str, Any]
 
 
 def _fingerprint(remark: Remark, path: str, seen: Counter[str]) -> str:
-    """Stays the same while lines move and confidences change; a number tells repetitions in a file apart."""
+    """Stays the same while lines move and confidences change; a number distinguishes repetitions in a file."""
     identity = "\0".join((remark.kind, path, remark.subject))
     seen[identity] += 1
     numbered = f"{identity}\0{seen[identity]}" if seen[identity] > 1 else identity

@@ -37,7 +37,7 @@ def figure_class() -> type[Figure]:
 
 @contextmanager
 def _in_its_own_folder() -> Iterator[None]:
-    """Stand where matplotlib's own ``matplotlibrc`` is: it knows no other way to be told to read that."""
+    """Change to the folder of matplotlib's own ``matplotlibrc``: there is no other way to make it read that."""
     found = find_spec("matplotlib")
     if found is None or not found.submodule_search_locations:
         yield

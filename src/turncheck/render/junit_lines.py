@@ -52,7 +52,7 @@ def heard(rooted: Rooted, result: CaseResult) -> Iterator[str]:
 
 
 def misheard(rooted: Rooted, test: StoryResult | CaseResult) -> list[str]:
-    """A line for each sentence for which alone a story or a case fails."""
+    """A line for each sentence that is the only cause of a failed story or case."""
     return misheard_lines(rooted, test.misunderstood, case=isinstance(test, CaseResult))
 
 
@@ -79,7 +79,7 @@ def step_lines(rooted: Rooted, step: StoryStep) -> Iterator[str]:
 
 
 def content(case: StoryResult | CaseResult) -> str:
-    """What tells cases of one name at one place apart, such as those that an ``or`` makes of a story."""
+    """What distinguishes cases of one name at one place, such as those that an ``or`` makes of a story."""
     return "\n".join([*(f"{step.kind} {step.expected}" for step in case.steps), str(case.passed)])
 
 

@@ -18,7 +18,7 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a case is before it is known how it went. ``content`` tells cases apart that bear one name at one place."""
+    """A case before its outcome is known. ``content`` distinguishes cases with the same name at one place."""
 
     classname: str
     name: str

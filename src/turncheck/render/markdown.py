@@ -59,8 +59,8 @@ def render_comment(
     """Render the pull-request comment.
 
     Args:
-        key: what tells this assistant's comment from those of others in the repository, for the hidden first line; by
-            default :func:`comment_key`.
+        key: what distinguishes this assistant's comment from those of others in the repository, for the hidden first
+            line; by default :func:`comment_key`.
         limit: the longest comment that its host takes, in UTF-16 code units.
     """
     size = Size("comment.md.j2", limit, utf16_units, unfolded=8)

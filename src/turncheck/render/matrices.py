@@ -1,7 +1,7 @@
 """Confusion matrices as pictures, drawn by Pillow: matplotlib takes longer to start than stories to test.
 
-Right is blue and wrong is vermilion (Okabe and Ito's palette, which colour-blind people can tell apart), and a wrong
-cell is never recognised by its colour alone: it is off the diagonal and bears its number.
+Right is blue and wrong is vermilion (Okabe and Ito's palette, which colour-blind people can distinguish), and a wrong
+cell is never recognised only by its colour: it is off the diagonal and shows its number.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SIZE: Final = 15
 _LINE: Final = 21
 _LARGEST_SIDE: Final = 12_000
 _BAND: Final = 512
-"""Lines that are drawn at a time."""
+"""Number of lines that are drawn at once."""
 _DARK: Final = 0.75
 _LONGEST_LABEL: Final = 40
 _MANY_LABELS: Final = 40

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 CURVE_NAME: Final = "nlu_model_comparison_graph"
 
 _COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe and Ito's palette; with more pipelines the marks tell them apart."""
+"""Okabe and Ito's palette; with more pipelines the markers distinguish them."""
 
 _MARKS: Final = "osD^vPX*"
 

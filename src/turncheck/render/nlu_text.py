@@ -22,10 +22,10 @@ _MOST_CONFUSED = 10
 
 
 def nlu_text(nlu: Nlu, engine: EngineInfo | None = None, folder: str = "", trust: str = "") -> str:
-    """Tell what was measured: main figures, with their spread over the folds, and where to look first.
+    """Describe the results: main figures, with their spread over the folds, and where to look first.
 
-    ``folder``: the project's path from the current folder, for the places named. ``trust`` is said after what stands
-    in for what: how far that can be trusted.
+    ``folder``: the project's path from the current folder, for the places named. ``trust`` follows the substitutions:
+    how far they can be trusted.
     """
     return "\n".join([*_head(nlu, engine, trust), *_figures(nlu), *_where_to_look(nlu, folder), ""])
 

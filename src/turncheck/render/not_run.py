@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def not_run_text(report: Report) -> str:
-    """Tell which evaluations were not run, each with its reason."""
+    """List the evaluations that were not run, each with its reason."""
     return "".join(
         f"Not run: {text(entry.evaluation)}: {text(entry.reason, 400)}\n" for entry in report.skipped_to_report
     )

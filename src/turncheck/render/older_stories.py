@@ -117,7 +117,7 @@ class _Writer:
         self._write(f"* {said}\n", f"* {_IN_FORM}{said}\n")
 
     def event(self, text: str) -> None:
-        """Write an event, which never bears the form's mark."""
+        """Write an event, which never has the form's mark."""
         self._write(f"    - {text}\n", f"    - {text}\n")
 
     def form(self, name: str | None) -> None:

@@ -34,7 +34,7 @@ def render_open_metrics(report: Report, comparison: Comparison) -> Rendered:
 
 
 def render_open_metrics_of_all(assistants: Assistants) -> Rendered:
-    """Render the metrics of several assistants, which their labels tell apart."""
+    """Render the metrics of several assistants, distinguished by labels."""
     return _rendered([(run.report, run.comparison) for run in assistants.runs])
 
 

@@ -43,7 +43,7 @@ def _rate(one: NoiseGroup) -> str:
 
 
 def robustness_text(robustness: Robustness, folder: str = "") -> str:
-    """Tell the rates, by family and intent, and the worst sentences with their places from the current folder."""
+    """Show the rates, by family and intent, and the worst sentences with their places from the current folder."""
     return "\n".join([*_figures(robustness), *_worst(robustness, folder), ""])
 
 

@@ -24,7 +24,7 @@ def story_text(
     coverage: Mapping[str, KindCoverage] | None = None,
     folder: str = "",
 ) -> str:
-    """Tell what was measured, where it went wrong, and what no test reaches.
+    """Describe the results, where stories failed, and what no test reaches.
 
     ``folder``: the project's path from the current folder, for the places named.
     """

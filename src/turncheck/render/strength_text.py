@@ -67,7 +67,7 @@ def _lines(strength: Strength) -> Iterator[str]:
 
 
 def strength_text(strength: Strength, folder: str = "") -> str:
-    """Tell the score, by kind and file, and the survivors with their places, counted from the current folder."""
+    """Show the score, by kind and file, and the survivors with their places, relative to the current folder."""
     return "\n".join([*_figures(strength), *_survivors(strength, folder), ""])
 
 

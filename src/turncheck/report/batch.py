@@ -112,7 +112,7 @@ class BatchOrder(Part, frozen=True, kw_only=True):
     expected: tuple[str, ...]
     """The order as given."""
     actual: tuple[str, ...]
-    """That of the engine; where it tells none, the given one and then the rest as written."""
+    """That of the engine; if it gives none, the expected one and then the rest as written."""
     assumed: bool
     """Whether the engine gave none."""
 

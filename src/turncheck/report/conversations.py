@@ -63,7 +63,8 @@ class StoryStep(Part, frozen=True, kw_only=True):
 
 
 def _or_none(kind: str, value: str) -> str:
-    """The engine's ``None`` for "no intent" is written as a text; an empty annotation says that there is no entity."""
+    """The engine's ``None`` for "no intent" is written as a string; an empty annotation says that there is no
+    entity."""
     if value in {"", "None"}:
         return {"intent": "no intent", "entities": "no entity"}.get(kind, value or "no action")
     return value

@@ -310,7 +310,7 @@ class Report(Part, frozen=True, kw_only=True):
     strength: Strength | None = None
     """How many small faults the tests would notice; ``None`` where nobody asked."""
     robustness: Robustness | None = None
-    """How language understanding bears the noise of real users; ``None`` where nobody asked."""
+    """How language understanding copes with the noise of real users; ``None`` if not requested."""
     coverage: dict[str, KindCoverage] = {}
     """What of the project its tests reach, by kind (``intents``, ``responses`` …)."""
     training: tuple[TrainingSentence, ...] = ()

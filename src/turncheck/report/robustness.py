@@ -1,4 +1,4 @@
-"""The report's section on how language understanding bears the noise of real users."""
+"""The report's section on how language understanding copes with the noise of real users."""
 
 from __future__ import annotations
 

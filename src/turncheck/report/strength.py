@@ -50,7 +50,7 @@ class MutantGroup(Part, frozen=True, kw_only=True):
 
 
 class Fault(Part, frozen=True, kw_only=True):
-    """A planted fault, by what tells it from the others."""
+    """What identifies a planted fault."""
 
     operator: str
     """What kind of fault it is."""

@@ -1,4 +1,4 @@
-"""Rasa's tag scheme: each token bears the label of the entity that it shares most characters with.
+"""Rasa's tag scheme: each token has the label of the entity that it shares most characters with.
 
 The scheme is Rasa's (``rasa test nlu``): splitting one entity into two of the same type, or borders inside of a word,
 make no difference. It is beside the report because the scores and the files made from a report both need it.

@@ -91,7 +91,7 @@ class Calibration(Part, frozen=True, kw_only=True):
     engine: str
     """What the team's model ran on: ``rasa 3.6.21``."""
     pipeline: str
-    """A digest of the pipeline and the policies that the stand-in stood in for."""
+    """A digest of the pipeline and the policies that the stand-in replaced."""
     agreements: Agreements
     """What both said, side by side."""
     confidences: ConfidenceMap | None = None
@@ -99,7 +99,7 @@ class Calibration(Part, frozen=True, kw_only=True):
 
 
 class Trust(Part, frozen=True, kw_only=True):
-    """What is known of how the stand-in compares with the team's own model."""
+    """What is known about how the stand-in compares with the team's own model."""
 
     path: str
     """The file it was read from, relative to the project."""

@@ -269,7 +269,7 @@ class Evaluations(RunUnderWay):
 
     def cases_again(self) -> JudgesAgain | None:
         """Return who holds the end-to-end cases once more, where the engine is given what to understand."""
-        if self.e2e_section is None or not self.engines.capabilities.hears_as_given:
+        if self.e2e_section is None or not self.engines.capabilities.accepts_parses:
             return None
         return EngineJudgesAgain(self.cases.cases, self.engines, self.project, self.inputs, self.screen)
 

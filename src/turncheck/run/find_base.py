@@ -33,7 +33,7 @@ class BaseSearch:
         settings: of this run.
         checkout: the working tree the project is in, if it is in one.
         host: the CI host that this runs on, or its absence.
-        warn: hears what the host does not say, and why.
+        warn: called with what the host could not say, and why.
     """
 
     settings: Settings

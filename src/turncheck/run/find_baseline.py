@@ -81,7 +81,7 @@ class BaselineSearch:
     _asked_in_vain: bool = False
     """Whether the host did not say what earlier runs left: then nobody knows that does not existhing."""
     _warnings: list[str] = field(default_factory=list)
-    """What the host did not tell, and why; each is said once."""
+    """What the host could not say, and why; each is reported once."""
 
     def find(self, report: Report) -> Baseline:
         """Find what the settings ask for.

@@ -24,7 +24,7 @@ class Inputs:
     ``ignored`` the codes to leave out and where they are; ``rules`` where the gates' lines are; ``hosts`` the hosts
     that addresses in the project's files may name beside loopback (``None``: any); ``environment`` what
     ``endpoints.yml`` may refer to and child processes get; ``settings_file`` the ``turncheck.yml`` that was read;
-    ``changed`` tells which lines a change touches; ``cache`` is where trainings are kept, if they are.
+    ``changed`` returns which lines a change touches; ``cache`` is where trained models are kept, if at all.
     """
 
     settings: Settings

@@ -107,7 +107,7 @@ def refused_training(error: UserError, evaluation: Evaluation, config: Config) -
 
 
 def faulty(faults: Sequence[Finding]) -> Skipped:
-    """The first fault is reported here too: validation, which tells all, may not have been asked for."""
+    """The first fault is reported here, too: validation, which lists all, may not have been requested."""
     first, more = faults[0], f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
     reason = f"the end-to-end cases are faulty: {first.location}: {first.message}{more}"
     return Skipped(evaluation="e2e", reason=reason, fault=True, location=first.location)

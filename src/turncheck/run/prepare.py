@@ -61,7 +61,7 @@ def prepare(
         in_action: addresses that the project's files name are only called if loopback or allowed; elsewhere so where
             ``allow-hosts`` names some.
         host: the CI host, where it is known already.
-        among: what the project is called among several, where no repository tells.
+        among: the project's name among several, if it is not in a repository.
 
     Raises:
         UserError: no such project, or settings that are wrong.

@@ -165,7 +165,7 @@ class SeveralRuns:
         given: the settings from flags or inputs, which hold for each.
         environment: the variables of the process.
         screen: where progress is shown.
-        tell: called with the name of each and what it made, in order, as soon as that is known.
+        finished: called with the name of each and its result, in order, as soon as it is known.
         in_action: as for :func:`turncheck.run.prepare.prepare`.
     """
 
@@ -173,7 +173,7 @@ class SeveralRuns:
     given: Mapping[str, Any]
     environment: Mapping[str, str]
     screen: Screen
-    tell: Callable[[str, Outcome], object]
+    finished: Callable[[str, Outcome], object]
     in_action: bool = False
     host: Host = field(init=False)
     _members: list[Member] = field(default_factory=list)
@@ -280,7 +280,7 @@ class SeveralRuns:
             self._refuse(one.folder, one.path, measured)
         else:
             self._members.append(Member(one.folder, measured))
-            self.tell(one.shown, measured)
+            self.finished(one.shown, measured)
 
     def _find_gone(self) -> None:
         """Say which assistants of the base this run has not."""

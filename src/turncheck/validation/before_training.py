@@ -35,7 +35,7 @@ class BeforeTraining:
 
 
 def check_policy_training(project: Project) -> BeforeTraining:
-    """Return what stands against training policies on this project, and what Rasa warns of as it does so."""
+    """Return what keeps policies from being trained on this project, and what Rasa warns of while training."""
     facts = gather(project)
     found_while_loading = _of_its_version(project, [*read_findings(facts), *loading_findings(facts, emptied=False)])
     domain_files = {file.path for file in project.files if file.role == "domain"}
@@ -57,7 +57,7 @@ def check_policy_training(project: Project) -> BeforeTraining:
 
 
 def check_nlu_training(project: Project) -> BeforeTraining:
-    """Return what stands against training language understanding: Rasa then reads neither domain nor stories."""
+    """Return what keeps language understanding from being trained: Rasa then reads neither domain nor stories."""
     files = {file.path for file in project.files if file.role == "config" or file.has_nlu}
     found_here = _of_its_version(project, [*read_findings(gather(project))])
     read = [finding for finding in found_here if finding.location.path in files]

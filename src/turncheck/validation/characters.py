@@ -1,4 +1,4 @@
-"""The characters that a regular expression tells apart, one of each kind standing for all."""
+"""The characters that a regular expression distinguishes, one of each kind representing all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NEWLINE: Final = ord("\n")
 
 @dataclass(frozen=True, slots=True)
 class Alphabet:
-    """One character of each kind that a pattern tells apart, and the pattern's flags."""
+    """One character of each kind that a pattern distinguishes, and the pattern's flags."""
 
     letters: tuple[Character, ...]
     flags: int

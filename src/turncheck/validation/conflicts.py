@@ -49,7 +49,7 @@ class _Situation:
 
 
 def check_max_history(facts: Facts) -> Iterator[Finding]:
-    """A number of states to look back at that is none."""
+    """An invalid number of states to look back at."""
     if not facts.has_valid_max_history:
         message = f"--max-history is {facts.max_history}, not a positive integer."
         yield found("max-history-invalid", message, Location(""))

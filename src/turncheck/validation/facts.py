@@ -177,7 +177,7 @@ def gather(
     nlu_intents: dict[str, Labelled] = {}
     for sentence in labelled:
         nlu_intents.setdefault(sentence.base_intent or "", sentence)
-    # Where NLU data are missing, a response to a retrieval intent tells of the intent.
+    # If NLU data are missing, a response to a retrieval intent shows that the intent exists.
     answered = domain.responses if "nlu" in project.unreadable else ()
     told_of = {name.partition("/")[0].removeprefix(UTTER) for name in answered if "/" in name}
     named = [*domain.actions, *(UTTER + intent for intent in retrieval)]

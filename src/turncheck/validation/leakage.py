@@ -38,7 +38,7 @@ def check_test_stories(facts: Facts) -> Iterator[Finding]:
 def check_test_sentences(facts: Facts) -> Iterator[Finding]:
     """Test sentences that are training sentences too, wherever they are, letter for letter or word for word.
 
-    Answers of one word in test stories and cases ("yes", "large") are none of them: there is no other way to say them.
+    Answers of one word in test stories and cases ("yes", "large") do not count: there is no other way to say them.
     """
     project, tests = facts.project, facts.tests
     sentences = list(_test_sentences(tests))

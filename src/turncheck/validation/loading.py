@@ -144,7 +144,7 @@ def importer_faults(root: YamlMapping) -> Iterator[Finding]:
 
 
 def check_importers(facts: Facts) -> Iterator[Finding]:
-    """Importers that are none of Rasa's; turncheck imports no code of a project, so it looks for none."""
+    """Importers that are not Rasa's; turncheck imports no code of a project, so it looks for none."""
     project = facts.project
     for importer in project.config.importers:
         if importer.name not in _IMPORTERS:

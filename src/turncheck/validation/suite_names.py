@@ -21,7 +21,7 @@ def unknown_names(suites: Suites, known: KnownNames) -> list[Finding]:
 
     It is at the first place of the name.
 
-    A project's intent `None` is reported too: what a suite means by that is none.
+    A project's intent `None` is reported too: in a suite that means no intent.
 
     Of a project without intents, or without entities, nothing is said about those.
     """

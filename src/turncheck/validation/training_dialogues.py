@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Dialogues:
     """The training dialogues of a project, nothing glued together, and the domain they were read in.
 
-    ``refused``: why there are none, where they are too many to be listed.
+    ``refused``: why there are none, if they are too many to be listed.
     """
 
     domain: DialogueDomain
@@ -26,7 +26,7 @@ class Dialogues:
 
     @classmethod
     def of(cls, project: Project) -> Dialogues:
-        """Tell all stories and rules."""
+        """Return the dialogues of all stories and rules."""
         domain = DialogueDomain.of(project)
         try:
             return cls(domain, training_trackers(project, domain, augmentation=0))

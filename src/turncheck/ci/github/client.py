@@ -33,7 +33,7 @@ class GitHubClient(RestClient):
         """Return every item of a list, page after page as ``Link`` names them; ``key`` where the list is in an object.
 
         Raises:
-            RestError: as :meth:`get`; also for a list that is none.
+            RestError: as :meth:`get`; also for an answer that is not a list.
         """
         return super().pages(path, kind, key=key, needs=needs, per_page=PER_PAGE, **parameters)
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``init``."""
+    from turncheck.commands.init.workflows import PROPOSALS  # not for the commands beside this one
+
     parser = subparsers.add_parser(
         "init",
         help="propose a workflow file, settings and first tests",
@@ -25,7 +27,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     )
     parser.add_argument(
         "--host",
-        choices=("github", "gitlab", "azure", "bitbucket", "jenkins"),
+        choices=sorted(PROPOSALS),
         help="the CI host (default: recognised by its files, else by the remote repository)",
     )
     parser.add_argument("--write", action="store_true", help="write the files; existing files are never overwritten")

@@ -134,6 +134,8 @@ PUBLISHED = ("run-id", "artifact-name", "comment", "check-run", "token", "out", 
 
 
 def _add_publish(kinds: argparse._SubParsersAction[Any]) -> None:
+    from turncheck.ci.hosts import OF_CODE  # not for the commands beside this one
+
     parser = kinds.add_parser(
         "publish",
         help="publish a report, or what a workflow run uploaded, on a pull request",
@@ -142,7 +144,7 @@ def _add_publish(kinds: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("report", nargs="?", type=Path, metavar="REPORT", help="a report.json, or its folder")
     parser.add_argument(
         "--host",
-        choices=("github", "gitlab", "azure", "bitbucket"),
+        choices=tuple(OF_CODE),
         help="the pull request's host (default: the host of this job, else github)",
     )
     parser.add_argument(

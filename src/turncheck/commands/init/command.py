@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.commands.init.first_tests import SENTENCES_FILE, first_tests
 from turncheck.commands.init.repository import Repository, look_at
 from turncheck.commands.init.settings_text import settings_text
-from turncheck.commands.init.workflows import place_of, token_of, workflow
+from turncheck.commands.init.workflows import PROPOSALS, workflow
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.project.reader import read_project
 from turncheck.render.sinks.terminal import aligned
@@ -38,8 +38,8 @@ def run_init(folder: Path, host: str | None, *, write: bool, say: Callable[[str]
     """
     repository = look_at(folder, host)
     found = ", ".join("this repository" if one == "." else one for one in repository.projects)
-    say(f"{_shown(f'Assistants: {found}. CI host: {repository.host} ({repository.told_by}).')}\n")
-    place, joined = place_of(repository.host, repository.top)
+    say(f"{_shown(f'Assistants: {found}. CI host: {repository.host} ({repository.known_by}).')}\n")
+    place, joined = PROPOSALS[repository.host].place(repository.top)
     proposed = list(files_of(repository, place))
     new = [one for one in proposed if not (repository.top / one.path).exists()]
     for one in proposed:
@@ -70,8 +70,8 @@ def _next_steps(host: str, new: list[Proposed], joined: str, *, written: bool) -
         yield "`turncheck init --write` writes these files; existing files are never overwritten."
     if joined:
         yield f"{joined}."
-    if token := token_of(host):
-        yield f"{token}."
+    if needs := PROPOSALS[host].needs:
+        yield f"{needs}."
     tests = [one.path for one in new if "/tests/" in f"/{one.path}" and not one.path.endswith(SENTENCES_FILE)]
     if tests:
         made = f"made from the assistant's own rules ({', '.join(tests)})"

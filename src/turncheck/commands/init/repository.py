@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from turncheck.ci.git import find_checkout
+from turncheck.commands.init.workflows import PROPOSALS
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import shown_path
 from turncheck.project.assistants_below import assistants_below, is_assistant
@@ -17,33 +17,18 @@ if TYPE_CHECKING:
 
     from turncheck.ci.git import Checkout
 
-HOSTS: Final = ("github", "gitlab", "azure", "bitbucket", "jenkins")
-_FILES: Final = (
-    ("gitlab", ".gitlab-ci.yml"),
-    ("azure", "azure-pipelines.yml"),
-    ("bitbucket", "bitbucket-pipelines.yml"),
-    ("jenkins", "Jenkinsfile"),
-    ("github", ".github/workflows"),
-)
-_ADDRESSES: Final = (
-    ("gitlab", re.compile(r"gitlab", re.IGNORECASE)),
-    ("azure", re.compile(r"dev\.azure\.com|visualstudio\.com", re.IGNORECASE)),
-    ("bitbucket", re.compile(r"bitbucket\.org", re.IGNORECASE)),
-    ("github", re.compile(r"github", re.IGNORECASE)),
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Repository:
     """A repository, or a folder without git. ``projects`` are its assistants' folders, relative to ``top``.
 
-    ``told_by`` says what the host was known by; ``branch`` is the default one.
+    ``known_by`` says what the host was known by; ``branch`` is the default one.
     """
 
     top: Path
     projects: tuple[str, ...]
     host: str
-    told_by: str
+    known_by: str
     branch: str = "main"
 
 
@@ -64,17 +49,17 @@ def look_at(folder: Path, host: str | None = None) -> Repository:
         )
     projects = tuple(shown_path(one.resolve().relative_to(top.resolve())) or "." for one in found)
     branch = checkout.main_branch() if checkout is not None else "main"
-    name, told_by = (host, "as named") if host is not None else _host_of(top, checkout)
-    return Repository(top, projects, name, told_by, branch)
+    name, known_by = (host, "as named") if host is not None else _host_of(top, checkout)
+    return Repository(top, projects, name, known_by, branch)
 
 
 def _host_of(top: Path, checkout: Checkout | None) -> tuple[str, str]:
     """Return the CI host, and what it was known by."""
-    for name, file in _FILES:
-        if (top / file).exists():
-            return name, f"there is {file}"
+    for name, proposal in PROPOSALS.items():
+        if (top / proposal.file).exists():
+            return name, f"there is {proposal.file}"
     address = checkout.address() if checkout is not None else None
-    for name, pattern in _ADDRESSES:
-        if address and pattern.search(address):
+    for name, proposal in PROPOSALS.items():
+        if address and proposal.address and proposal.address.search(address):
             return name, "from the address of the remote repository"
     return "github", "assumed; --host names another"

@@ -4,59 +4,51 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 CHECKOUT: Final = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1"
 _PLAIN: Final = re.compile(r"(?!(?:true|false|yes|no|on|off|null|y|n)\Z)[A-Za-z_][\w./-]*", re.IGNORECASE | re.ASCII)
-_PLACES: Final[Mapping[str, tuple[str, ...]]] = {
-    "github": (".github/workflows/turncheck.yml",),
-    "gitlab": (".gitlab-ci.yml", ".gitlab/turncheck.yml"),
-    "azure": ("azure-pipelines.yml", "azure-pipelines-turncheck.yml"),
-    "bitbucket": ("bitbucket-pipelines.yml",),
-    "jenkins": ("Jenkinsfile", "Jenkinsfile.turncheck"),
-}
-_JOINED: Final[Mapping[str, str]] = {
-    ".gitlab/turncheck.yml": "add to .gitlab-ci.yml: `include: [{local: .gitlab/turncheck.yml}]`",
-    "azure-pipelines-turncheck.yml": "create a pipeline from it in Azure DevOps",
-    "Jenkinsfile.turncheck": "create a multibranch pipeline with it as its script path, or copy its stage",
-    "bitbucket-pipelines.yml": "it already exists: add the step that docs/ci.md shows",
-}
-_TOKENS: Final[Mapping[str, str]] = {
-    "github": "",
-    "gitlab": "for the note on merge requests set the masked variable GITLAB_TOKEN (scope `api`)",
-    "azure": 'give the build service the right "Contribute to pull requests" for the thread on pull requests',
-    "bitbucket": "for the comment set the secured variable BITBUCKET_TOKEN (scope `pullrequest:write`)",
-    "jenkins": "store a token that may comment as the credential turncheck-token",
-}
 
 
-def place_of(host: str, top: Path) -> tuple[str, str]:
-    """Return where the file goes, the first free place, and what else is to be done there ("" for nothing)."""
-    places = _PLACES[host]
-    path = next((one for one in places if not (top / one).exists()), places[-1])
-    joined = _JOINED.get(path, "") if path != places[0] or (top / path).exists() else ""
-    return path, joined
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What is proposed for a CI host, and how a repository of its is recognised.
 
+    ``workflow`` returns the file's text, from the folders of the assistants and the default branch. ``needs``: what the
+    host needs for the comment ("" for nothing).
+    """
 
-def token_of(host: str) -> str:
-    """Return what the host needs for the comment; "" for nothing."""
-    return _TOKENS[host]
+    workflow: Callable[[Sequence[str], str], str]
+    places: tuple[str, ...]
+    """Where the file goes: the first free place."""
+    file: str
+    """A file or folder that only repositories with this host have."""
+    address: re.Pattern[str] | None = None
+    """What the addresses of repositories on the host contain, if it has repositories."""
+    joined: str = ""
+    """What else is to be done if the first place is taken."""
+    needs: str = ""
+
+    def place(self, top: Path) -> tuple[str, str]:
+        """Return where the file goes, and what else is to be done there ("" for nothing)."""
+        path = next((one for one in self.places if not (top / one).exists()), self.places[-1])
+        return path, self.joined if (top / self.places[0]).exists() else ""
 
 
 def workflow(host: str, projects: Sequence[str], branch: str = "main") -> str:
     """Return the file's text. On GitHub each assistant has its own job, elsewhere one run measures them all.
 
     Args:
-        host: one that there is a place for.
+        host: a name of :data:`PROPOSALS`.
         projects: the folders of the assistants.
         branch: the default one.
     """
-    write = {"github": _github, "gitlab": _gitlab, "azure": _azure, "bitbucket": _bitbucket, "jenkins": _jenkins}
-    return write[host](projects, _scalar(branch))
+    return PROPOSALS[host].workflow(projects, _scalar(branch))
 
 
 def _quoted(text: str) -> str:
@@ -215,3 +207,45 @@ pipeline {{
   }}
 }}
 """
+
+
+PROPOSALS: Final[Mapping[str, Proposal]] = {
+    "gitlab": Proposal(
+        _gitlab,
+        (".gitlab-ci.yml", ".gitlab/turncheck.yml"),
+        ".gitlab-ci.yml",
+        re.compile(r"gitlab", re.IGNORECASE),
+        joined="add to .gitlab-ci.yml: `include: [{local: .gitlab/turncheck.yml}]`",
+        needs="for the note on merge requests set the masked variable GITLAB_TOKEN (scope `api`)",
+    ),
+    "azure": Proposal(
+        _azure,
+        ("azure-pipelines.yml", "azure-pipelines-turncheck.yml"),
+        "azure-pipelines.yml",
+        re.compile(r"dev\.azure\.com|visualstudio\.com", re.IGNORECASE),
+        joined="create a pipeline from it in Azure DevOps",
+        needs='give the build service the right "Contribute to pull requests" for the thread on pull requests',
+    ),
+    "bitbucket": Proposal(
+        _bitbucket,
+        ("bitbucket-pipelines.yml",),
+        "bitbucket-pipelines.yml",
+        re.compile(r"bitbucket\.org", re.IGNORECASE),
+        joined="it already exists: add the step that docs/ci.md shows",
+        needs="for the comment set the secured variable BITBUCKET_TOKEN (scope `pullrequest:write`)",
+    ),
+    "jenkins": Proposal(
+        _jenkins,
+        ("Jenkinsfile", "Jenkinsfile.turncheck"),
+        "Jenkinsfile",
+        joined="create a multibranch pipeline with it as its script path, or copy its stage",
+        needs="store a token that may comment as the credential turncheck-token",
+    ),
+    "github": Proposal(
+        _github,
+        (".github/workflows/turncheck.yml",),
+        ".github/workflows",
+        re.compile(r"github", re.IGNORECASE),
+    ),
+}
+"""In the order in which a repository is looked at; GitHub, which is assumed of all others, comes last."""

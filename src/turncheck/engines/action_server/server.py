@@ -1,4 +1,4 @@
-"""Calls an action server (rasa-sdk) over HTTP and tells answers, rejections and failures apart."""
+"""Calls an action server (rasa-sdk) over HTTP and distinguishes answers, rejections and failures."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class NoActionServer:
-    """Nobody who would run an action, and why."""
+    """No action server, and why."""
 
     reason: str = "no action server is configured"
     selective_domain: bool = True
 
     def look(self) -> None:
-        """There is nothing to see."""
+        """There is nothing to check."""
 
     def run(self, call: Mapping[str, Any], timeout: float | None) -> Any:  # noqa: ARG002 - an action server
         """Run nothing: see :class:`ActionServer`."""
@@ -91,7 +91,7 @@ class HttpActionServer:
         return self.endpoint.selective_domain
 
     def look(self) -> None:
-        """See whether anybody listens at the address, before the first call."""
+        """Check whether a server listens at the address, before the first call."""
         self.was_there = self.was_there or self._listens()
 
     def run(self, call: Mapping[str, Any], timeout: float | None) -> Any:
@@ -159,7 +159,7 @@ class HttpActionServer:
             case requests.Timeout():
                 if not self.was_there and not self._listens():
                     return self._absent()
-                # Never the seconds that were left: the same run is to say the same again.
+                # Not the seconds that were left: the same run must give the same message.
                 is_own = timeout is None or timeout >= self.endpoint.timeout
                 over = f"within {self.endpoint.timeout:g} seconds" if is_own else "before the turn's time was over"
                 return CallFailedError("timed out", f"'{name}' gave no answer {over}")
@@ -178,7 +178,7 @@ class HttpActionServer:
                 return CallFailedError("failed", f"{self.place} cannot be called ({type(error).__name__})")
 
     def _without_answer(self, name: str, error: requests.ConnectionError) -> CallFailedError:
-        """Tell a server that is not there from one that is there no more, and from one that hung up on the action."""
+        """Distinguish a server that was never there, one that has gone, and one that closed the connection."""
         from turncheck.web.timed import was_refused  # only where a server is called
 
         if not was_refused(error):
@@ -254,7 +254,7 @@ def _place(url: str) -> str:
 
 
 def read_reply(name: str, reply: Reply) -> Any:
-    """Tell answers, rejections and failures apart, by status code and content type as Rasa does.
+    """Distinguish answers, rejections and failures, by status code and content type as Rasa does.
 
     Returns an answer's JSON, not yet checked.
 
@@ -316,6 +316,6 @@ def _parsed(text: str | bytes) -> Any:
 
 
 def _clipped(answer: Any) -> str:
-    """Return what a server tells, cut to what somebody would read."""
-    shown = redact(str(answer)[:_MOST_SHOWN])  # it may tell what opens it
+    """Return a server's message, shortened to a readable length."""
+    shown = redact(str(answer)[:_MOST_SHOWN])  # it may contain credentials
     return shown.encode("utf-8", "replace").decode()

@@ -105,7 +105,7 @@ class EmbeddedEngines(Engines):
             no_dialogue=none or (None if learns else NOTHING_TO_LEARN),
             no_conversation=none,
             trained_by_config=True,
-            hears_as_given=True,
+            accepts_parses=True,
             stands_in=True,
             no_mutants=calm or None,
         )

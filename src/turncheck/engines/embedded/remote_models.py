@@ -75,7 +75,7 @@ def _fetch_http(address: str, target: Path, network: Network) -> None:
         raise UserError(f"the model at {shown} {error}") from None
     except RedirectRefusedError as error:
         raise UserError(f"the model at {shown} cannot be fetched: it redirects to {error}", remedy=_REMEDY) from None
-    except (requests.RequestException, HTTPError) as error:  # some hosts that are none requests lets through
+    except (requests.RequestException, HTTPError) as error:  # requests accepts some invalid hosts
         raise UserError(f"the model at {shown} cannot be fetched: {_why(error)}", remedy=_REMEDY) from error
 
 

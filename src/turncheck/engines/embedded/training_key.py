@@ -1,7 +1,7 @@
 """The digest of all that a training depends on: made of the very values that are trained on, so that no edit escapes.
 
 Whoever trains by a key is given the same values that the key was made of, and no others (:mod:`.inputs`). What reads
-files or asks servers of its own has no key, and is trained anew each time.
+files or asks servers of its own has no key, and is trained again each time.
 
 Where something is in its file decides nothing but which of two things is meant: of a place the key has the file, and
 which of the places that it came by it is, so that a comment above it changes nothing.

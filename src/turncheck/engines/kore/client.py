@@ -150,7 +150,7 @@ class _MayPassError(Exception):
 class KoreClient:
     """The platform's API for one assistant, asked one thing at a time.
 
-    ``name``: the host's address, as messages have it. ``tell`` hears what a person should know who waits.
+    ``name``: the host's address, as messages have it. ``say`` is called with what a waiting person should know.
     """
 
     def __init__(
@@ -159,12 +159,12 @@ class KoreClient:
         *,
         clock: Clock | None = None,
         share: int = 1,
-        tell: Callable[[str], None] = lambda _text: None,
+        say: Callable[[str], None] = lambda _text: None,
     ) -> None:
         self.access = access
         self.clock = clock or Clock()
         self._share = share
-        self.tell = tell
+        self.say = say
         self.name = without_login(access.host.rstrip("/"))
         self.tokens = Tokens(access.client_id, access.client_secret)
         self._base = access.host.rstrip("/")
@@ -342,13 +342,13 @@ class KoreClient:
                 f" {duration(waited)} of waiting (it was asked to {question.what})",
                 remedy="Does something else ask this assistant? Try again later.",
             )
-        self.tell(f"The platform's rate limit is reached: waiting for {duration(pause)}.")
+        self.say(f"The platform's rate limit is reached: waiting for {duration(pause)}.")
         self.clock.sleep(pause)
         return waited + pause
 
     def _report_pause(self, seconds: float) -> None:
         shared = f", which {self._share} shards share" if self._share > 1 else ""
-        self.tell(f"Waiting for {duration(seconds)}: the platform takes 60 calls a minute, and 1,800 an hour{shared}.")
+        self.say(f"Waiting for {duration(seconds)}: the platform takes 60 calls a minute, and 1,800 an hour{shared}.")
 
     @property
     def _http(self) -> requests.Session:

@@ -83,7 +83,7 @@ class KoreEngines(Engines):
     def show_progress(self, screen: Screen) -> None:
         """Show what takes long on this screen."""
         self.screen = screen
-        self.platform.client.tell = screen.progress
+        self.platform.client.say = screen.progress
 
     def info(self, *, measured: EngineInfo | None = None, conversations: bool = True) -> EngineInfo:  # noqa: ARG002
         """Return which version of which assistant answers."""

@@ -36,17 +36,17 @@ class Pace:
     _lock: Lock = field(default_factory=Lock)
     _calls: deque[float] = field(default_factory=lambda: deque(maxlen=max(calls for calls, _ in WINDOWS)))
 
-    def wait(self, tell: Callable[[float], None] = lambda _seconds: None) -> None:
-        """Wait until one more call may be made, and count it; ``tell`` hears before for how many seconds.
+    def wait(self, say: Callable[[float], None] = lambda _seconds: None) -> None:
+        """Wait until one more call may be made, and count it; ``say`` is called before with the number of seconds.
 
-        Several threads may wait: each has a moment of its own.
+        Several threads may wait, each for its own turn.
         """
         with self._lock:
             now = self.clock.now()
             moment = _next(self._calls, now, self.share)
             self._calls.append(moment)
         if moment > now:
-            tell(moment - now)
+            say(moment - now)
             self.clock.sleep(moment - now)
 
     def seconds_for(self, calls: int) -> float:

@@ -37,7 +37,7 @@ _EXPORTED: Final[dict[str, list[str]]] = {
     "tasks": ["botTask", "knowledgeGraph", "smallTalk"],
     "nlpData": ["utterances", "patterns", "traits", "rules", "concepts", "synonyms", "nlpSettings"],
 }
-"""What an export is to hold. Without the NLP data it cannot be told from that of an assistant which has none."""
+"""What an export is to hold. Without the NLP data it looks like that of an assistant which has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +135,13 @@ class Platform:
         what = f"say the state of the run '{run}' of the suite '{suite}'"
         return self.client.ask(Question("GET", path, what, pace=f"status {run}"), answers.read_state)
 
-    def completed(self, suite: str, run: str, tell: Callable[[str], None]) -> CompletedRun:
+    def completed(self, suite: str, run: str, say: Callable[[str], None]) -> CompletedRun:
         """Wait until a run has ended, and return what came of it.
 
         Raises:
             KoreRunError: it did not come to its end, or takes longer than it may.
         """
-        return self.completed_by(self.ended(suite, run, tell), suite, run)
+        return self.completed_by(self.ended(suite, run, say), suite, run)
 
     @staticmethod
     def completed_by(state: RunState, suite: str, run: str) -> CompletedRun:
@@ -156,8 +156,8 @@ class Platform:
             raise error(f"{why}: {shown(state.message)}" if state.message else why)
         return CompletedRun(suite, run, state.figures, state.report, state.is_partial)
 
-    def ended(self, suite: str, run: str, tell: Callable[[str], None]) -> RunState:
-        """Wait until a run has ended, and return how; ``tell`` hears how far it is.
+    def ended(self, suite: str, run: str, say: Callable[[str], None]) -> RunState:
+        """Wait until a run has ended, and return how; ``say`` is called with the progress.
 
         Raises:
             KoreRunError: it takes longer than it may.
@@ -167,7 +167,7 @@ class Platform:
         while (state := self.status(suite, run)).is_under_way:
             if state.total is not None and (state.ran, state.total) != answer:
                 answer = (state.ran, state.total)
-                tell(f"The platform has run {state.ran or 0:,} of {state.total:,} utterances.")
+                say(f"The platform has run {state.ran or 0:,} of {state.total:,} utterances.")
             next(pause)
         return state
 
@@ -205,7 +205,7 @@ class Platform:
 
     # --- the assistant itself -----------------------------------------------------------------------------------------
 
-    def bot_export(self, tell: Callable[[str], None]) -> bytes:
+    def bot_export(self, say: Callable[[str], None]) -> bytes:
         """Have the assistant exported, and return the zip.
 
         Raises:
@@ -219,7 +219,7 @@ class Platform:
         question = Question("POST", f"{self.bot}/export", "export the assistant", body)
         begun = self.client.ask(question, answers.read_export)
         look = Question("GET", f"{self.bot}/export/status", "say the state of the export", pace="export")
-        tell("The platform exports the assistant.")
+        say("The platform exports the assistant.")
         pause = self._pauses("the export of the assistant")
         while _is_unfinished(state := self.client.ask(look, answers.read_export), begun):
             next(pause)

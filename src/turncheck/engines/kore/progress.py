@@ -1,4 +1,4 @@
-"""What a person hears who waits for many calls: how long it may take, then how far it is."""
+"""Progress of many calls: how long they may take, then how far they are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Screen
 
 EVERY: Final = 15.0
-"""Seconds between two words on how far it is."""
+"""Seconds between two progress messages."""
 
 
 @dataclass(slots=True)

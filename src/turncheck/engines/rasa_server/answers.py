@@ -28,7 +28,7 @@ class UnreadableError(ValueError):
 
 
 class Served(msgspec.Struct, frozen=True):
-    """The model that a server has loaded; ``model_id`` stays the same when the server is started anew with it."""
+    """The model that a server has loaded; ``model_id`` stays the same when the server is restarted with it."""
 
     model_file: str | None
     model_id: str | None = None

@@ -216,7 +216,7 @@ class RasaClient:
                 failure = SlowAnswerError(f"the Rasa server at {self.name} {what}")
             except (requests.ConnectionError, requests.exceptions.ChunkedEncodingError, HTTPError) as error:
                 failure = self._unreachable(error, path)
-            except requests.RequestException as error:  # an address that is none, an answer that cannot be decoded
+            except requests.RequestException as error:  # an invalid address, an answer that cannot be decoded
                 raise self._failure(path, f"cannot be asked ({type(error).__name__})") from None
             else:
                 self._was_there = True
@@ -400,7 +400,7 @@ def _shown(path: str) -> str:
 
 
 def _kind(error: Exception) -> str:
-    """Tell a server that is not there from one that went away, as far as the library says so."""
+    """Distinguish a server that was never there from one that went away, as far as the library says so."""
     text = str(error)
     if isinstance(error, requests.exceptions.ProxyError):
         return "the proxy does not lead there"

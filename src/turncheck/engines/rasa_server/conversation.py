@@ -32,7 +32,7 @@ class RasaConversations:
 
     ``has_flows``: the project is one of Rasa Pro's, with flows. ``stub_server`` is what a Rasa that was started here
     calls for its actions. ``actions`` are the domain's: of those that validate, a server's own calls leave no event.
-    ``run`` tells those of this run from all others.
+    ``run`` distinguishes those of this run from all others.
     """
 
     client: RasaClient

@@ -81,7 +81,7 @@ class RasaPolicies:
         """Ask the server; nothing is kept there between two calls.
 
         Raises:
-            ServerError: it cannot tell.
+            ServerError: it cannot predict.
         """
         answer = self.client.predict([sendable(event) for event in tracker.events])
         if answer is None:

@@ -25,7 +25,7 @@ class RasaPool(RasaClient):
     """Servers that each call goes to the least busy of; a conversation stays with the one that it began with.
 
     A server that dies loses nothing: what it was asked is asked of another, and conversations that it was in are cut,
-    so that their cases begin anew. ``alarm`` is called with it.
+    so that their cases are started again. ``alarm`` is called with the reason.
     """
 
     def __init__(self, clients: Sequence[RasaClient]) -> None:

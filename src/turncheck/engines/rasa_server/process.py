@@ -67,7 +67,7 @@ class RasaProcess:
     ) -> None:
         self.training_seconds: float | None = None
         self.alarm: Callable[[str], None] = lambda _: None
-        """Is told of a server that has gone, where there are several."""
+        """Called with the reason if one of several servers has gone."""
         self._words = split_command("Rasa", command)
         self.files = files
         # What Rasa keeps between trainings belongs in no project, and these trainings are not reported.
@@ -156,7 +156,7 @@ class RasaProcess:
 
     def _start(self, model: Path) -> RasaClient:
         credentials, endpoints = self._folder / "credentials.yml", self._folder / "endpoints.yml"
-        # The project's own channels are left out: some of them would tell the world where to send its messages.
+        # The project's own channels are left out: some of them would register the assistant with messaging services.
         credentials.write_text("rest:\n", encoding="utf-8")
         endpoints.write_text(yaml.safe_dump(dict(self.files.endpoints or {})), encoding="utf-8")
         words = [*self._words, "run", "--enable-api", "--interface", "127.0.0.1", "--model", str(model)]

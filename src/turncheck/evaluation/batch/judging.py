@@ -100,7 +100,7 @@ def _kind(case: SuiteCase, matched: tuple[str, ...], names: KnownNames) -> Batch
 
 
 def _reason(case: SuiteCase, matched: tuple[str, ...], result: BatchResult, names: KnownNames) -> str | None:
-    """An expected intent that was matched together with another one is told from a wrong one."""
+    """An expected intent that was matched together with another one is distinguished from a wrong one."""
     if result != "fp" or case.is_trait:
         return None
     wanted = {names.canonical(name) for name in case.intents}
@@ -123,7 +123,8 @@ def _entity(expected: ExpectedEntity, answer: UtteranceAnswer, *, is_right: bool
 
 
 def _order(case: SuiteCase, answer: UtteranceAnswer) -> BatchOrder | None:
-    """The order as given; as extracted, or, where nobody tells, the given one and the other entities as written."""
+    """The expected order and the actual one: as extracted, or, if unknown, the expected one and the other entities as
+    written."""
     if not case.order and (answer.order is None or not case.entities):
         return None
     if answer.order is not None:

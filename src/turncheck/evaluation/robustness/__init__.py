@@ -1,1 +1,1 @@
-"""How language understanding bears the noise of real users: variants of test sentences that mean the same."""
+"""How language understanding copes with the noise of real users: variants of test sentences that mean the same."""

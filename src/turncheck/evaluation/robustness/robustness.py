@@ -89,7 +89,7 @@ def _unmistakable(variants: Sequence[Variant], training: Sequence[Example]) -> l
     near = find_neighbours(
         training,
         {number: one.sentence.text for number, one in enumerate(variants)},
-        # Its own intent's sentences are often nearer: they tell nothing about the others.
+        # Its own intent's sentences are often nearer: they say nothing about the others.
         lambda number, index: training[index].base_intent != variants[number].sentence.intent,
     )
     kept = []

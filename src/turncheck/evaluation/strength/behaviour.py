@@ -39,7 +39,7 @@ class Behaviour:
     _heard: dict[int, Any] = field(default_factory=dict)
 
     def is_that_of(self, mutated: Trained, mutant: Mutant) -> bool:
-        """Whether the mutant cannot be told from the original."""
+        """Whether the mutant cannot be distinguished from the original."""
         if mutant.operator.trains == "nlu":
             return self._understands_alike(mutated)
         if mutant.operator.trains == "policies" and not self._decides_alike(mutated):

@@ -66,7 +66,7 @@ class CaseTest:
     reach: frozenset[str]
 
     def kill(self, trained: Trained, server: ActionServer) -> Kill | None:
-        """Return the case where it fails here. One that lacks an action tells nothing."""
+        """Return the case where it fails here. One that lacks an action proves nothing."""
         engine = trained.engine(server)
         outcome = "failed" if engine is None else run_case(engine, self.case, CASE_RUN, 0).result.outcome
         return Kill("case", self.case.name, self.case.location) if outcome in {"failed", "error"} else None

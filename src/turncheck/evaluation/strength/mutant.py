@@ -45,7 +45,7 @@ class Mutant:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What tells it from all others, whatever else is in the project."""
+        """What identifies it, whatever else is in the project."""
         return self.operator.name, str(self.location), self.what
 
     def trained(self, original: Trained) -> Trained:

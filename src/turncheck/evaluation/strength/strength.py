@@ -52,7 +52,7 @@ class StrengthRun:
 
 @dataclass(eq=False)
 class _Trials:
-    """All that a worker needs: each makes the mutants anew, which takes less than to send them."""
+    """All that a worker needs: each creates the mutants itself, which takes less time than sending them."""
 
     project: Project
     bench: Bench

@@ -23,7 +23,7 @@ TASKS: Final = "tests/held_out_suggested_{}.template"
 TRAINING: Final = "tests/training_suggested_{}.template"
 
 Key = tuple[str, ...]
-"""What tells one suggestion from another, whatever a reviewer corrects in it."""
+"""What identifies a suggestion, whatever a reviewer corrects in it."""
 
 
 def key_of_test(test: SuggestedTest) -> Key:

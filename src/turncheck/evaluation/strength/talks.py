@@ -1,4 +1,5 @@
-"""The conversations that tell a mutant from the original: what users may say, and in which situations they say it."""
+"""The conversations that distinguish a mutant from the original: what users may say, and in which situations they say
+it."""
 
 from __future__ import annotations
 

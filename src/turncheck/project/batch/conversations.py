@@ -42,7 +42,7 @@ def successful_utterances(source: Source) -> Successful:
     """Return the utterances of a log that matched an intent and whose task was completed.
 
     Raises:
-        UserError: it is neither JSON nor CSV, or does not tell what was said, what was matched, what was completed.
+        UserError: it is neither JSON nor CSV, or lacks what was said, what was matched or what was completed.
     """
     records = _records(source)
     keys = {_key(name) for record in records for name in record}

@@ -69,7 +69,7 @@ class ReportedEntity:
 class ReportedCase:
     """A case as the platform judged it. ``result``: its class, ``None`` where the report gives none that is known.
 
-    ``scores``: of the matched and the expected intents by their names, and, where the report tells them apart, by name
+    ``scores``: of the matched and the expected intents by their names, and, if the report distinguishes them, by name
     and engine: ``Order Tea (ML)``. ``remark``: why the platform left the expected intent out.
     """
 

@@ -1,6 +1,6 @@
-"""The comments of a domain or configuration, carried over to the YAML that it is written anew as.
+"""The comments of a domain or configuration, carried over to the converted YAML.
 
-A comment stands above what it stood above or beside, found again by the names of the keys and entries around it; where
+A comment is put above what it was above or beside, found again by the names of the keys and entries around it; where
 that is gone, above what was around it, else at the top of the file.
 """
 
@@ -23,7 +23,7 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line that says something: where it stands, and its comment ("": none)."""
+    """A line with content: where it is, and its comment ("": none)."""
 
     number: int
     path: Path
@@ -33,7 +33,7 @@ class _Line:
 def with_yaml_comments(converted: str, original: str, renamed: Callable[[Path], Path] = lambda path: path) -> str:
     """Return the converted file with the comments of the original.
 
-    ``renamed``: where what stood at a path stands now.
+    ``renamed``: the new path of what was at a path.
     """
     lines = converted.splitlines()
     places: dict[Path, int] = {}
@@ -56,7 +56,7 @@ def _place(path: Path, places: dict[Path, int]) -> int:
 
 
 def _comments(text: str) -> Iterator[tuple[Path, list[str]]]:
-    """Yield comments with the path of what follows them or stands beside them; before the first key: the top."""
+    """Yield comments with the path of what follows them or is beside them; before the first key: the top."""
     waiting: list[str] = []
     last: Path = ()
     is_first = True

@@ -90,7 +90,7 @@ def _items(section: YamlNode | None) -> list[YamlNode]:
 
 
 def _edits_of_responses(section: YamlNode | None) -> Iterator[_Edit]:
-    """Responses of retrieval intents bear the intent's name alone until Rasa 2.0, and that of an action since."""
+    """Responses of retrieval intents have only the intent's name until Rasa 2.0, and that of an action since."""
     for key in section.key_nodes if isinstance(section, YamlMapping) else ():
         if isinstance(key, YamlScalar) and new_response(str(key.value)) != key.value:
             yield _Edit(key.start, key.end, new_response(str(key.value)))

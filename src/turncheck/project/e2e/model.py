@@ -19,7 +19,8 @@ STEP_KINDS: tuple[StepKind, ...] = ("bot", "utter", "slot_was_set", "slot_was_no
 class Expectation:
     """What is expected of a turn: a message's text (``bot``), a response's name (``utter``), a slot.
 
-    A list of slots in the file is one expectation each. ``has_value`` tells ``x: null`` (set to nothing) from ``x``.
+    A list of slots in the file is one expectation each. ``has_value`` distinguishes ``x: null`` (set to nothing) from
+    ``x``.
     """
 
     kind: StepKind
@@ -31,7 +32,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class SlotAsserted:
-    """A slot of an assertion. ``has_value`` tells ``value: null`` from no value."""
+    """A slot of an assertion. ``has_value`` distinguishes ``value: null`` from no value."""
 
     name: str
     value: Any = None
@@ -132,7 +133,7 @@ class E2ECase:
 
     @property
     def key(self) -> str:
-        """``path::name``: what tells cases of several files apart."""
+        """``path::name``, which distinguishes cases of several files."""
         return f"{self.location.path}::{self.name}"
 
     @property

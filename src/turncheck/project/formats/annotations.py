@@ -95,8 +95,8 @@ class WrittenSentence:
 def _annotations(example: str, *, lists: bool = True) -> Iterator[tuple[int, str, re.Match[str]]]:
     """Yield where each annotation begins, its text and the mark behind it, in time that grows with the length only.
 
-    One regular expression for all would try every ``[`` of a long run anew; here all those before one ``]`` are decided
-    at once, and a mark is tried only if its end is still to come.
+    One regular expression for all would try every ``[`` of a long run again; here all those before one ``]`` are
+    decided at once, and a mark is tried only if its end is still to come.
     """
     last_end = {"(": example.rfind(")"), "{": example.rfind("}"), "[": example.rfind("]") if lists else -1}
     opening = example.find("[")

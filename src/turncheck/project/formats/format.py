@@ -59,7 +59,7 @@ class Parts:
 
     ``belongs``: ``False`` where a closer look shows that nothing in the file belongs to a project. ``kinds``: what it
     shows the file to hold, ``None`` where the first look was right. ``document``: of YAML, against which schemas are
-    held, and in whose comments suppressions are. ``bot``: what a Kore.ai assistant's export tells of it.
+    held, and in whose comments suppressions are. ``bot``: the content of a Kore.ai assistant's export.
     """
 
     nlu: NluData = field(default_factory=NluData)

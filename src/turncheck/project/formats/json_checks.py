@@ -17,7 +17,7 @@ _COUNT: Final = "Count characters, not bytes, from 0, the end exclusive."
 
 
 def not_json(document: JsonDocument) -> Finding | None:
-    """Why a file is not JSON, which Rasa passes over in silence; ``None`` where it is."""
+    """Why a file is not JSON, which Rasa skips silently; ``None`` if it is."""
     path = document.source.path
     if document.source.has_byte_order_mark:
         what = f"'{path}' is not read: it begins with a byte order mark, so that Rasa does not take it for JSON."

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LOOK: Final = 4096
-"""This many bytes are looked at to tell a suite from another CSV."""
+"""This many bytes are looked at to distinguish a suite from another CSV file."""
 _HEADER_CELL: Final = re.compile(rb'(?:^|[,;|\t\n\r])[ \t]*"?input"?[ \t]*(?:$|[,;|\t\r\n])')
 _KEY: Final = re.compile(rb'["\x93\x9c\x9d]?testCases["\x94\xe2]?')
 

@@ -1,7 +1,7 @@
 """NLU data in the Markdown of Rasa 0.x to 2.x, as Rasa 1.10 reads it.
 
 Sections begin with ``## intent:name`` (or synonym, regex, lookup), their items with ``-``, ``*`` or ``+``. Findings
-made here: ``markdown-refused`` where Rasa ends, ``markdown-ignored`` what it passes over in silence,
+made here: ``markdown-refused`` where Rasa ends, ``markdown-ignored`` what it skips silently,
 ``markdown-read-otherwise`` what it takes for something else than one thinks, ``annotation-…`` and
 ``lookup-file-missing``. What can be read around a fault is read.
 """

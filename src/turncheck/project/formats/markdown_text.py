@@ -79,7 +79,7 @@ class Notes:
         self.findings.append(Finding(code, severity, message, place, hint))
 
     def ignored(self, message: str, place: Location, hint: str) -> None:
-        """Note what Rasa passed over in silence."""
+        """Report what Rasa skipped silently."""
         self.note(IGNORED, "warning", message, place, hint)
 
     def refused(self, message: str, place: Location, hint: str) -> None:

@@ -45,7 +45,7 @@ _INTENT_MESSAGE: Final = re.compile(r"/(?P<intent>[^{@]+)(?:@[0-9.]+)?(?P<entiti
 class _Findings:
     notes: list[Finding] = field(default_factory=list)
     checks_keys: bool = False
-    """Whether keys that are none of a step's are faults: elsewhere the schema of the whole file says so."""
+    """Whether unknown keys of a step are faults: elsewhere the schema of the whole file says so."""
 
     def note(self, code: str, severity: Severity, message: str, location: Location, hint: str = "") -> None:
         self.notes.append(Finding(code, severity, message, location, hint))
@@ -59,7 +59,7 @@ class _Findings:
 def read_rasa_stories(root: YamlMapping, *, checks_keys: bool = False) -> tuple[tuple[Story, ...], list[Finding]]:
     """Read the stories of a parsed file, then its rules.
 
-    ``checks_keys``: a key that is none of a step's is a fault too.
+    ``checks_keys``: an unknown key of a step is a fault, too.
     """
     findings = _Findings(checks_keys=checks_keys)
     stories: list[Story] = []

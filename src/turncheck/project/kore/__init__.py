@@ -1,1 +1,1 @@
-"""A Kore.ai assistant as its export tells of it."""
+"""A Kore.ai assistant as described by its export."""

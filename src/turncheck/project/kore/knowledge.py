@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from turncheck.yaml_tree.json_places import JsonFile, Step
 
 _OF_PATTERNS: Final = frozenset("~!<>[]{}()*_|")
-"""What tells a pattern of small talk from what people say."""
+"""What distinguishes a pattern of small talk from an utterance."""
 
 
 class KnowledgeReader:

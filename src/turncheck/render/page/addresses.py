@@ -1,4 +1,4 @@
-"""What the assistants of a page are called, and what tells them apart in its addresses."""
+"""The names of a page's assistants, and what distinguishes them in its addresses."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def distinct_names(reports: Sequence[Report]) -> list[str]:
 
 
 def slugs_of(names: Sequence[str]) -> list[str]:
-    """What tells the assistants apart in addresses: letters and digits of their names, numbered where they repeat.
+    """What distinguishes the assistants in addresses: letters and digits of their names, numbered where they repeat.
 
     They are numbered in the order of the names, not in that of the verdicts: an address leads to the same assistant
     in the next report.

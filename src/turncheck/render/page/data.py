@@ -25,7 +25,7 @@ def assistant_data(
     """Return the data of one assistant.
 
     Args:
-        slug: what tells it from the others of the page, in addresses.
+        slug: what distinguishes it from the others of the page, in addresses.
         manual: what the manual says of a finding, by its code.
     """
     compared = comparison if comparison.judged else None

@@ -47,7 +47,7 @@ class Intent(_Part, frozen=True, kw_only=True):
     f1: float | None
     base_f1: float | None
     change: str
-    """The difference in words, as the first screen has it; empty where there is none to tell."""
+    """The difference in words, as the first screen has it; empty if there is none."""
     worth: str
     """What it is worth, in words: ``real drop``, ``within noise`` …"""
     judgement: str

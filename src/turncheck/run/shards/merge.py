@@ -133,8 +133,8 @@ class AskedElsewhere(Engines):
 
     @property
     def capabilities(self) -> Capabilities:
-        """As it had them, but that it hears nothing once more."""
-        return Capabilities(**{**self.head.capabilities, "hears_as_given": False})
+        """Its own capabilities, except that no case is judged again."""
+        return Capabilities(**{**self.head.capabilities, "accepts_parses": False})
 
     def info(self, *, measured: EngineInfo | None = None, conversations: bool = True) -> EngineInfo:  # noqa: ARG002
         """Return what it said of itself."""
@@ -270,7 +270,7 @@ def _incomplete(pairs: Sequence[tuple[ShardHead, Path]]) -> list[str]:
 
 
 def _foreign(pairs: Sequence[tuple[ShardHead, Path]]) -> list[str]:
-    """What tells shards of several runs apart, and from this turncheck."""
+    """What distinguishes shards of several runs, and of other versions of turncheck."""
     faults = []
     first = pairs[0][0]
     for head, folder in pairs:

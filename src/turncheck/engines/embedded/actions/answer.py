@@ -1,8 +1,8 @@
 """What an action server answers → typed messages and events, checked once, where it comes in.
 
-Nothing of a malformed answer is used. It is malformed where it makes Rasa 3.6 fail the action, or lose the message when
-it is to be sent; whatever Rasa takes is taken here with the same effect. In one thing this is stricter: a text that is
-none is malformed beside buttons, too, where some of Rasa's channels would hand it on.
+Nothing of a malformed answer is used. It is malformed if it makes Rasa 3.6 fail the action, or lose the message when it
+is to be sent; whatever Rasa accepts is accepted here with the same effect. In one thing this is stricter: a text that
+is not a string is malformed even beside buttons, although some of Rasa's channels would pass it on.
 """
 
 from __future__ import annotations

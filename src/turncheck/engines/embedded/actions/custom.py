@@ -1,4 +1,4 @@
-"""Custom actions: run by an action server, or stubbed by a test; what became of each is noted down."""
+"""Custom actions: run by an action server, or stubbed by a test; the outcome of each is recorded."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _needs_domain(name: str, context: ActionContext) -> bool:
 
 
 def unsaid(name: str, answer: Answer, responses: Container[str]) -> str:
-    """Return what the action wanted to say and cannot, since there is no such response; Rasa skips it."""
+    """Return the message that the action cannot send, since there is no such response; Rasa skips it."""
     named = dict.fromkeys(said.response for said in answer.said if said.response is not None)
     unknown = ", ".join(f"'{response}'" for response in named if response not in responses)
     return f"'{name}' names {unknown}, which the domain has no response for: nothing was said" if unknown else ""

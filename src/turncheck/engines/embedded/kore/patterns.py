@@ -30,7 +30,7 @@ def compiled(pattern: str) -> Any | None:
 
 
 def matches(pattern: Any, text: str) -> Iterator[tuple[int, int]]:
-    """Yield where an expression matches, as far as it comes in time; empty matches are passed over."""
+    """Yield where an expression matches, within the time limit; empty matches are skipped."""
     if len(text) > _LONGEST_TEXT:
         return
     try:

@@ -159,8 +159,8 @@ class EntityModel:
     ) -> Self | None:
         """Train; ``intents`` are those predicted for the examples by models that had not seen them.
 
-        Taggers of the same kind that have not seen some of the examples are trained beside: what they find there tells
-        what confidence an entity deserves.
+        Taggers of the same kind that have not seen some of the examples are trained beside: what they find there shows
+        which confidence an entity deserves.
 
         Returns ``None`` if no entity is annotated along token borders.
         """

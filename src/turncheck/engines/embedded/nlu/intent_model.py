@@ -212,7 +212,7 @@ def out_of_fold_labels(
     """Predict each sentence's intent by a support vector machine that was trained without it (two folds).
 
     What learns from predicted intents must see them as wrong in training as they will be later. The vocabulary is the
-    one of all sentences, which tells nothing of the labels.
+    one of all sentences, which contains nothing about the labels.
     """
     rows = _ready(SentenceFeatures.fit(texts, vectors, few=False)[1])
     halves = np.random.default_rng(seed).permutation(len(labels)) % 2

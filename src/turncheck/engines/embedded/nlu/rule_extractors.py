@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RegexEntityExtractor(OfPatterns):
-    """Rasa's RegexEntityExtractor: every match of a regex or lookup table that bears an annotated entity's name."""
+    """Rasa's RegexEntityExtractor: every match of a regex or lookup table with an annotated entity's name."""
 
     @classmethod
     def train(cls, parameters: Mapping[str, Any], training: Training) -> Self:

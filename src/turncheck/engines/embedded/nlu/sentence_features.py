@@ -32,7 +32,8 @@ class SentenceFeatures:
     """Sentence → one row of features.
 
     Few sentences are seen at both levels of the encoder, each less its mean: what all sentences of an assistant share
-    tells no intents apart. What unknown terms of a text say, that it is far from all of them, counts in its n-grams.
+    does not distinguish intents. What unknown terms of a text say, that it is far from all of them, counts in its
+    n-grams.
     """
 
     ngrams: NgramFeatures

@@ -178,7 +178,7 @@ class FallbackPolicy:
 
 @dataclass(frozen=True, slots=True)
 class TwoStageFallbackPolicy(FallbackPolicy):
-    """Asks whether a message was understood aright, then to say it in other words, before it falls back."""
+    """Asks whether a message was understood correctly, then to rephrase it, before it falls back."""
 
     deny_intent: str = "out_of_scope"
     last_action: str = "action_default_fallback"
