@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import pytest
@@ -225,6 +225,13 @@ def calibration(*intents: str, **more: Any) -> Calibration:
     )
 
 
+NONSENSE: Final = Agreement(both=5, ours=4, theirs=9)
+
+
+def overall(both: int) -> Agreements:
+    return Agreements(sentences=Agreement(both=both, ours=10, theirs=10))
+
+
 def test_it_is_read_and_used(tmp_path: Path) -> None:
     confidences = ConfidenceMap(ours=(0.1, 0.9), theirs=(0.5, 1.0))
     write(tmp_path, json_of(calibration("a", confidences=confidences)))
@@ -264,6 +271,27 @@ def test_another_assistant_s_is_not_used(tmp_path: Path) -> None:
         (b'{"schema": "turncheck/calibration/v1"}', "is not a calibration"),
         (json_of(calibration("a", confidences=ConfidenceMap(ours=(0.9, 0.1), theirs=(0.1, 0.2)))), "ascending"),
         (json_of(calibration("a", confidences=ConfidenceMap(ours=(), theirs=()))), "ascending"),
+        (
+            json_of(calibration("a", confidences=ConfidenceMap(ours=(0.5,), theirs=(0.5,), fallbacks=7))),
+            "fallbacks, 7,",
+        ),
+        (
+            json_of(msgspec.structs.replace(calibration(), agreements=overall(both=99))),
+            "numbers of 'sentences' cannot be: both 99",
+        ),
+        (
+            json_of(msgspec.structs.replace(calibration(), agreements=overall(both=-3))),
+            "numbers of 'sentences' cannot be: both -3",
+        ),
+        (
+            json_of(msgspec.structs.replace(calibration(), agreements=Agreements(intents={"a": NONSENSE}))),
+            "of intent 'a' cannot be",
+        ),
+        (
+            json_of(msgspec.structs.replace(calibration(), agreements=Agreements(entity_types={"a": NONSENSE}))),
+            "of entity 'a' cannot be",
+        ),
+        (json_of(msgspec.structs.replace(calibration("a"), date="yesterday")), "date is 'yesterday'"),
         (b" " * (4 * 2**20 + 1), "larger than 4 MiB"),
         (b"[" * 100_000, "is not JSON"),
     ],

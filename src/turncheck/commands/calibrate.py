@@ -122,6 +122,7 @@ def _judged(inputs: Inputs, screen: Screen, who: str) -> Report:
     Raises:
         UserError: it could not finish.
     """
+    screen.note(f"{who[:1].upper()}{who[1:]}:")
     report = evaluate_project(inputs, screen).report
     if report.stopped is not None:
         raise UserError(f"{who} did not judge everything: {report.stopped}", remedy="Nothing was written.")
@@ -164,7 +165,7 @@ def _read(results: Path, settings: Settings) -> Report:
 def _lines(calibration: Calibration, ours: Report, theirs: Report) -> Iterator[str]:
     found = calibration.agreements
     trust = Trust(path=CALIBRATION_FILE, date=calibration.date, engine=calibration.engine, agreements=found)
-    yield f"The stand-in agrees with your Rasa on {trust_line(trust)} ({calibration.date})."
+    yield trust_line(trust)
     if found.sentences is not None:
         judged = len(theirs.nlu.predictions) if theirs.nlu else 0
         yield f"  {found.sentences.theirs:,} of the {count(judged, 'sentence')} that your Rasa judged were compared."
@@ -176,13 +177,17 @@ def _lines(calibration: Calibration, ours: Report, theirs: Report) -> Iterator[s
     if calibration.confidences is None:
         yield "  Too few sentences to compare confidences: the fallback uses the stand-in's own."
     elif calibration.confidences.fallbacks is not None:
-        yield f"  Your Rasa falls back on {calibration.confidences.fallbacks:.1%} of the sentences."
+        yield f"  Your Rasa falls back on {_percent(calibration.confidences.fallbacks, 1)} of the sentences."
 
 
 def _lowest(what: str, parts: Mapping[str, Agreement]) -> Iterator[str]:
     low = [(one.share or 0.0, name) for name, one in parts.items() if one.too_low and not one.few]
     if not low:
         return
-    shown = ", ".join(f"{text(name)} {share:.0%}" for share, name in sorted(low)[:_MOST_NAMED])
+    shown = ", ".join(f"{text(name)} {_percent(share)}" for share, name in sorted(low)[:_MOST_NAMED])
     more = f" and {len(low) - _MOST_NAMED} more" if len(low) > _MOST_NAMED else ""
-    yield f"  Below {LEAST_AGREEMENT:.0%}, so changes there get no verdict: {what} {shown}{more}"
+    yield f"  Below {_percent(LEAST_AGREEMENT)}, so changes there get no verdict: {what} {shown}{more}"
+
+
+def _percent(share: float, digits: int = 0) -> str:
+    return f"{100 * share:.{digits}f} %"

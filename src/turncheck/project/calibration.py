@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -72,9 +73,29 @@ def read_calibration(root: Path) -> Calibration | None:
         calibration = msgspec.convert(head, Calibration)
     except (msgspec.ValidationError, RecursionError) as error:
         raise _unusable(f"is not a calibration: {error}") from None
-    if calibration.confidences is not None and not _is_map(calibration.confidences):
-        raise _unusable("is not a calibration: its confidences are not two ascending lists of one length, 0 to 1")
+    if fault := _fault_of(calibration):
+        raise _unusable(f"is not a calibration: {fault}")
     return calibration
+
+
+def _fault_of(calibration: Calibration) -> str:
+    """What cannot have been measured: files are edited by hand, too. Empty where nothing is wrong."""
+    found, confidences = calibration.agreements, calibration.confidences
+    overall = {"sentences": found.sentences, "entities": found.entities, "stories": found.stories}
+    for what, parts in (("", overall), ("intent ", found.intents), ("entity ", found.entity_types)):
+        for name, one in parts.items():
+            if one is not None and not 0 <= one.both <= min(one.ours, one.theirs):
+                numbers = f"both {one.both}, ours {one.ours}, theirs {one.theirs}"
+                return f"the numbers of {what}{name[:80]!r} cannot be: {numbers}"
+    if confidences is not None and not _is_map(confidences):
+        return "its confidences are not two ascending lists of one length, 0 to 1"
+    if confidences is not None and confidences.fallbacks is not None and not 0 <= confidences.fallbacks <= 1:
+        return f"its share of fallbacks, {confidences.fallbacks:g}, is not between 0 and 1"
+    try:
+        date.fromisoformat(calibration.date)
+    except ValueError:
+        return f"its date is {calibration.date[:80]!r}, not like '2026-11-12'"
+    return ""
 
 
 def _is_map(confidences: ConfidenceMap) -> bool:

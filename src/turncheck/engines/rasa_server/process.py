@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from turncheck.process.child_process import Child
     from turncheck.project.model import Project
 
-START_SECONDS: Final = 300.0
+START_SECONDS: Final = 900.0
 """Importing TensorFlow and loading a large model takes its time on a small machine."""
 _POLL_SECONDS: Final = 0.5
 _PROBE_SECONDS: Final = 5.0
