@@ -96,7 +96,11 @@ def test_a_fallback_follows_as_often_as_in_the_team_s_model(bot: Path) -> None:
     path.write_text(json.dumps(written))
     after, _ = ran(bot)
     assert after.nlu.understood.not_understood == 24
-    assert after.nlu.understood.same_fallbacks.not_understood == 12
+    sure = [one.predicted.confidence for one in before.nlu.predictions]
+    possible = {sum(other < one for other in sure) for one in sure} | {24}  # equal confidences fall together
+    assert after.nlu.understood.same_fallbacks.not_understood == min(
+        possible, key=lambda number: (abs(number - 12), number)
+    )
     assert after.nlu.intents.accuracy == before.nlu.intents.accuracy
 
 
