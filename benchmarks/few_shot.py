@@ -1,11 +1,12 @@
 """Few sentences and real messages: the standard few-shot splits, and HINT3.
 
-    python benchmarks/few_shot.py [--corpora ../shared/corpora]
+    python benchmarks/few_shot.py [--corpora ../shared/corpora] [--without-vectors] [FOLDER ...]
 
 Prints Markdown tables: accuracy on the official test part, calibration error over ten bins and CPU seconds of training
 (imports aside; vectors computed before), with n-grams alone and with sentence vectors where they are installed. Of
 HINT3's messages out of scope it counts those below a confidence of 0.3, ours and those of the Rasa that the corpus has
-recorded. Ends with 1 where a figure falls below what was reached.
+recorded. Ends with 1 where a figure falls below what was reached. Folders are further corpora (``train.yml`` and
+``test.yml``), measured instead.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from typing import Any
 from nlu import STAND_IN, calibration_error, in_own_process, project_of, read_examples, vectors_are_installed
 
 LEAST = {
-    ("banking77_5shot", False): 65.6,
+    ("banking77_5shot", False): 69.0,
     ("banking77_10shot", False): 77.0,
-    ("banking77_5shot", True): 80.9,
+    ("banking77_5shot", True): 81.5,
     ("banking77_10shot", True): 86.5,
     ("hint3_curekart", False): 83.5,
     ("hint3_curekart", True): 85.5,
@@ -70,14 +71,13 @@ def main() -> int:
     here = Path(__file__).parent
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpora", type=Path, default=here / ".." / ".." / "shared" / "corpora")
+    parser.add_argument("--without-vectors", action="store_true")
+    parser.add_argument("folders", type=Path, nargs="*")
     options = parser.parse_args()
     os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"})
-    with_vectors = (False, True) if vectors_are_installed() else (False,)
-    rows: list[tuple[Path, bool]] = [
-        (options.corpora / name, vectors)
-        for name in dict.fromkeys(name for name, _ in LEAST)
-        for vectors in with_vectors
-    ]
+    with_vectors = (False, True) if vectors_are_installed() and not options.without_vectors else (False,)
+    folders = options.folders or [options.corpora / name for name in dict.fromkeys(name for name, _ in LEAST)]
+    rows: list[tuple[Path, bool]] = [(folder, vectors) for folder in folders for vectors in with_vectors]
     print("| data | features | sentences | accuracy | its error | fit, CPU s | out of scope below 0.3 |")
     print("|---|---|---|---|---|---|---|")
     good = True
@@ -92,7 +92,7 @@ def main() -> int:
             f"| {fit:.2f} | {below(foreign)} |",
             flush=True,
         )
-        good = good and accuracy >= LEAST[corpus.name, vectors]
+        good = good and accuracy >= LEAST.get((corpus.name, vectors), 0.0)
         if vectors and (corpus / "rasa_predictions.csv").is_file():
             accuracy, foreign = recorded(corpus)
             print(f"| {corpus.name} | Rasa's DIET, recorded | {count:,} | {accuracy:.2f} | – | – | {below(foreign)} |")

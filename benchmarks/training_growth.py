@@ -26,7 +26,7 @@ from turncheck.project.nlu_data import Example
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SENTENCES = (50, 150, 500, 700, 750, 1_500, 5_000, 20_000)
+SENTENCES = (50, 150, 500, 800, 1_200, 1_600, 1_700, 5_000, 20_000)
 INTENTS = (5, 20, 60, 150)
 LIMIT = 2.0
 FEW = 500
