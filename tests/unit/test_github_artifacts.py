@@ -84,6 +84,13 @@ def test_a_bomb_is_put_out(monkeypatch: pytest.MonkeyPatch) -> None:
         list(read_reports(packed(("report.json", b" " * 5_000_000))))
 
 
+def test_many_small_values_are_refused_before_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archived_reports, "MOST_VALUES", 1_000)
+
+    with pytest.raises(BadArchiveError, match="hold more than 1,000 values"):
+        list(read_reports(packed(("report.json", b"[" + b"[]," * 600))))
+
+
 def test_a_size_that_is_a_lie_is_seen_through(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archived_reports, "MAX_BYTES", 1_000_000)
     raw = bytearray(packed(("report.json", b" " * 5_000_000)).getvalue())

@@ -31,6 +31,9 @@ MOST_BYTES: Final = 256 * 1024 * 1024
 """Maximum size of a compressed archive."""
 MOST_ENTRIES: Final = 20_000
 MOST_REPORTS: Final = 50
+MOST_VALUES: Final = 40_000_000
+"""Of all reports in an archive: 100,000 failing stories and their base have 35 million; so many fit into 3 GB."""
+_BEFORE_VALUES: Final = (b",", b"[", b"{")
 _DIRECTORY_BYTES: Final = 8 * 1024 * 1024
 _END: Final = b"PK\x05\x06"
 _END_64: Final = b"PK\x06\x07"
@@ -85,7 +88,7 @@ def read_reports(file: IO[bytes]) -> Iterator[StoredReport]:
             found = [entry for entry in entries if PurePosixPath(entry.filename).name == REPORT_NAME]
             if len(found) > MOST_REPORTS:
                 raise BadArchiveError(f"it holds more than {MOST_REPORTS} reports")
-            budget = _Budget()
+            budget = _Budget(MAX_BYTES, MOST_VALUES)
             for entry in found:
                 beside = by_name.get(str(PurePosixPath(entry.filename).with_name(BASELINE_NAME)))
                 report = _decode(_unpacked(archive, entry, budget))
@@ -126,9 +129,13 @@ def _check(entries: list[zipfile.ZipInfo]) -> None:
 
 @dataclass(slots=True)
 class _Budget:
-    """Bytes that may still be unpacked, all reports together."""
+    """Bytes and values that may still be unpacked, all reports together.
 
-    left: int = 2 * MAX_BYTES
+    A value of two bytes takes some seventy in memory, and a report of a fork may hold nothing else.
+    """
+
+    left: int
+    values: int
 
 
 def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, budget: _Budget) -> bytes:
@@ -140,8 +147,11 @@ def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, budget: _Budget)
         while chunk := packed.read(_CHUNK):
             content += chunk
             budget.left -= len(chunk)
-            if len(content) > MAX_BYTES or budget.left < 0:
-                raise BadArchiveError(f"a report in it is larger than {MAX_BYTES // 2**20} MiB")
+            if budget.left < 0:
+                raise BadArchiveError(f"the reports in it are larger than {MAX_BYTES // 2**20} MiB")
+            budget.values -= sum(map(chunk.count, _BEFORE_VALUES))
+            if budget.values < 0:
+                raise BadArchiveError(f"the reports in it hold more than {MOST_VALUES:,} values")
     return bytes(content)
 
 
