@@ -29,7 +29,7 @@ Level = Literal["error", "warning", "notice"]
 LEVELS: Final[tuple[Level, ...]] = ("error", "warning", "notice")
 """Worst first."""
 PER_LEVEL: Final = 10
-"""GitHub shows ten annotations of a level a step, and drops what follows."""
+"""GitHub shows ten annotations of of each level per step, and drops the rest."""
 _SEVERITIES: Final[dict[str, Level]] = {"error": "error", "warning": "warning", "info": "notice"}
 _TEXT: Final = 300
 _LINE: Final = 1000
@@ -48,7 +48,7 @@ class Annotation:
 
 
 def find_annotations(report: Report, comparison: Comparison | None) -> tuple[Annotation, ...]:
-    """Return all annotations, worst first and what is new before what is old, one per file and line."""
+    """Return all annotations, worst first and new before old, one per file and line."""
     merged: dict[tuple[str | None, int | None], list[Remark]] = {}
     for remark in find_remarks(report, comparison):
         path = repository_path(report.project.root, remark.location)
@@ -58,10 +58,10 @@ def find_annotations(report: Report, comparison: Comparison | None) -> tuple[Ann
 
 
 def find_remarks(report: Report, comparison: Comparison | None) -> list[Remark]:
-    """Return all that there is to say at a place, what is new before what is old.
+    """Return everything to annotate at a place, new before old.
 
     Findings, failed stories, end-to-end steps and batch cases, and, with a base, sentences that are newly wrong:
-    without one, which of the wrong sentences matter to this change is not known.
+    without one, nobody knows which of the wrong sentences matter to this change.
     """
     compared = comparison if comparison and comparison.judged else None
     new_findings, old_findings = _finding_remarks(report, compared)
@@ -75,7 +75,7 @@ def find_remarks(report: Report, comparison: Comparison | None) -> list[Remark]:
         newly = compared.examples.newly_failing
         remarks += [_sentence_remark(case, case.location) for case in newly if case.location]
     remarks += old_findings
-    # What failed before is only as bad as the gates take it, and never takes the place of what is new.
+    # What failed before is only as severe as the gates count it, and never displaces what is new.
     counts = "test-failures" in report.settings.fail_on
     remarks += _test_remarks(old, level="error" if counts else "warning", failed="failed (on the base too)")
     return remarks
@@ -84,9 +84,9 @@ def find_remarks(report: Report, comparison: Comparison | None) -> list[Remark]:
 def within_limit(
     found: Sequence[Annotation], taken: Mapping[Level, int] = MappingProxyType({})
 ) -> tuple[tuple[Annotation, ...], tuple[Annotation, ...]]:
-    """Part annotations into those that are shown where only some of each level are, and those that are not.
+    """Split annotations into those that are shown if only some of each level are, and those that are not.
 
-    The last place of a level that has too many says how many more there are. ``taken``: places that are gone already.
+    The last place of a level that has too many says how many more there are. ``taken``: slots already used.
     """
     shown: list[Annotation] = []
     left: list[Annotation] = []
@@ -124,9 +124,9 @@ class Remark(NamedTuple):
 
 
 def _finding_remarks(report: Report, compared: Comparison | None) -> tuple[list[Remark], list[Remark]]:
-    """Errors and warnings, the new ones apart from those that the base has too.
+    """Errors and warnings, the new ones separate from those that the base has too.
 
-    Notes are in the report alone: beside somebody's lines they would only be noise.
+    Notes are only in the report: beside somebody's lines they would be noise.
     """
     news = {(one.code, one.message, one.location) for one in compared.new_findings} if compared else set()
     new: list[Remark] = []
@@ -154,7 +154,7 @@ def _test_remarks(
 
 
 def _misunderstood_remarks(report: Report, compared: Comparison | None) -> list[Remark]:
-    """Sentences that alone keep tests from passing, as bad as the settings take them."""
+    """Sentences that are the only reason why tests fail, as severe as the settings count them."""
     stories, cases = misunderstood_stories(report), misunderstood_cases(report)
     explained = (compared.misunderstood, compared.misunderstood_in_cases) if compared else ((), ())
     level: Level = "error" if report.settings.misunderstood == "fail" else "warning"
@@ -197,7 +197,7 @@ def _drew(near: TrainingChange) -> str:
 
 
 def _merge(path: str | None, line: int | None, said: Sequence[Remark]) -> Annotation:
-    """One annotation for all that is said about a line: as bad as the worst of it."""
+    """One annotation for everything said about a line: as severe as the worst of it."""
     level = min((one.level for one in said), key=LEVELS.index)
     if len(said) == 1:
         return Annotation(level, said[0].title, said[0].text, path, line)

@@ -45,7 +45,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """An assistant that could not be measured: its path in the repository, and why."""
+    """An assistant that could not be measured: its path in the repository, and the reason."""
 
     name: str
     why: str
@@ -92,7 +92,7 @@ def comment_key(report: Report) -> str:
 
 
 def worst_first(run: Run) -> tuple[bool, bool, bool, int, str, str]:
-    """Order assistants by how bad it is; the worst is the least."""
+    """Key that sorts the worst assistants first."""
     kinds = (run.comparison.stories, run.comparison.e2e, run.comparison.batch, run.comparison.examples)
     newly = sum(len(kind.newly_failing) for kind in kinds)
     calm = run.verdict.reservation in {"", "old failures only"}
@@ -101,7 +101,7 @@ def worst_first(run: Run) -> tuple[bool, bool, bool, int, str, str]:
 
 
 def key_of(folders: Iterable[str]) -> str:
-    """What distinguishes a run of these folders from others: the folder they are in, whatever is added to it.
+    """What distinguishes a run of these folders from others: the folder they are in, whatever is added to it later.
 
     >>> key_of(["bots/pizza", "bots/clinic"]), key_of(["pizza", "clinic"])
     ('bots/*', '*')

@@ -1,7 +1,7 @@
 """A suite's results as the platform's CSV report: a block of keys and values, then a row per entity.
 
-An utterance is somebody else's text, and spreadsheets run cells that begin with ``=``, ``+``, ``-`` or ``@``. So these
-get an apostrophe in front, which spreadsheets hide; ``raw`` leaves them as they are, and writes scores in full.
+An utterance is somebody else's text, and spreadsheets run cells that begin with ``=``, ``+``, ``-`` or ``@``. Such
+cells get a leading apostrophe, which spreadsheets hide; ``raw`` leaves them as they are, and writes scores in full.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ COLUMNS: Final = (
     "Elimination Info",
 )
 ENGINES: Final = ("FM", "ML", "KG", "FAQ", "CS")
-"""The platform's own, whose scores of one intent cannot be compared with each other."""
+"""The platform's own engines; their scores of one intent cannot be compared with each other."""
 RESULT_TYPES: Final = {
     "tp": "True Positive",
     "tn": "True Negative",
@@ -46,15 +46,15 @@ RESULT_TYPES: Final = {
     "not-evaluated": "Not Evaluated",
 }
 _FORMULA: Final = re.compile(r"'*[=+\-@\t\r]")
-"""Apostrophes of the cell's own before it are escaped too, so that one goes where a report is read again."""
+"""The cell's own leading apostrophes are escaped too, so that reading a report again removes exactly one."""
 _STATES: Final = {"in-development": "Configured", "published": "Published"}
 _RUN_TYPES: Final = {"in-development": "inDevelopment", "published": "published"}
 
 
 def render_batch_csv(report: Report, suite: BatchSuite, name: str, *, raw: bool = False, tested: str = "") -> Rendered:
-    """Return the CSV of one suite as the file ``name``; what nobody knows is empty.
+    """Return the CSV of one suite as the file ``name``; unknown values are empty.
 
-    ``tested``: when it was run, where the suite itself does not say.
+    ``tested``: when it was run, if the suite itself does not say.
     """
     out = io.StringIO()
     writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
@@ -124,14 +124,14 @@ def _rows(case: BatchCase, state: str, *, exact: bool) -> Iterator[tuple[str, ..
 
 
 def names_of_intents(names: tuple[str, ...], *, is_trait: bool) -> str:
-    """Return alternatives, or traits after their prefix, as the platform writes them; ``None`` where there is none."""
+    """Return alternatives, or traits after their prefix, as the platform writes them; ``None`` if there is none."""
     if is_trait:
         return f"trait: {'||'.join(names)}"
     return "|".join(names) or "None"
 
 
 def _scores(case: BatchCase, names: tuple[str, ...], *, exact: bool) -> str:
-    """Return a number per name, or one per engine and name where they are known apart; ``-`` where there is none."""
+    """Return a number per name, or one per engine and name if they are known separately; ``-`` if there is none."""
 
     def written(key: str) -> str:
         return (f"{case.scores[key]!r}" if exact else f"{case.scores[key]:.4f}") if key in case.scores else "-"

@@ -18,7 +18,7 @@ _MOST_FAILURES: Final = 200
 
 
 def batch_text(batch: Batch, *, folder: str = "") -> str:
-    """Return all that is said of batch suites; ``folder`` is the project's path from the current folder."""
+    """Return all lines about the batch suites; ``folder`` is the project's path from the current folder."""
     lines = [line for suite in batch.suites for line in _suite(suite, folder)]
     if len(batch.suites) > 1:
         lines += [f"all {len(batch.suites)} suites", *_numbers(batch), ""]
@@ -65,7 +65,7 @@ def _suite(suite: BatchSuite, folder: str) -> Iterator[str]:
 
 
 def _one_reason(suite: BatchSuite) -> str | None:
-    """Return why no case of a suite was evaluated, where it is the same for all of several."""
+    """Return why no case of a suite was evaluated, if there are several with the same reason."""
     reasons = {case.reason for case in suite.cases if case.result == "not-evaluated"}
     is_whole = suite.not_evaluated == len(suite.cases) > 1
     return next(iter(reasons)) if is_whole and len(reasons) == 1 else None

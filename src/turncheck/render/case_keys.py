@@ -1,4 +1,4 @@
-"""Keys of judged cases: what an address after ``#`` names, the same in every run and every output.
+"""Keys of judged cases: what an address names after ``#``, the same in every run and every output.
 
 A key is made of what a case is (a sentence and its intent, the name of a test), never of its position, so that a link
 from last week's comment leads to the same case in today's page.
@@ -31,7 +31,7 @@ def key_of_sentence(text: str, intent: str) -> str:
 
 
 def key_of_text(text: str) -> str:
-    """Return what names a judged sentence by its text alone; :class:`CaseKeys` finds its key by its place."""
+    """Return what identifies a judged sentence only by its text; :class:`CaseKeys` finds its key by its place."""
     return "text-" + _digest(text)
 
 
@@ -41,7 +41,7 @@ def key_of_test(kind: str, name: str) -> str:
 
 
 def distinct_keys(keys: Iterable[str]) -> list[str]:
-    """Number those that occur again: the second of ``story-1f`` is ``story-1f-2``."""
+    """Number repeated keys: the second ``story-1f`` is ``story-1f-2``."""
     seen: Counter[str] = Counter()
     parts = []
     for key in keys:
@@ -52,7 +52,7 @@ def distinct_keys(keys: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class CaseKeys:
-    """The keys of all cases of a report. Those of one name are distinguished by their places."""
+    """The keys of all cases of a report. Cases with the same name are distinguished by their places."""
 
     report: Report
 
@@ -81,7 +81,7 @@ class CaseKeys:
         return tuple(distinct_keys(key_of_test("batch case", one.text) for one in cases))
 
     def placed(self, entry: Entry) -> Entry:
-        """Return the entry, it and those below it with the keys of the very cases that are at their places."""
+        """Return the entry; it and those below it get the keys of the cases at their places."""
         below = tuple(map(self.placed, entry.below))
         key = entry.case and self._at(entry.case, entry.place.location if entry.place else None)
         return entry if (key, below) == (entry.case, entry.below) else replace(entry, case=key, below=below)
@@ -93,7 +93,7 @@ class CaseKeys:
 
     @cached_property
     def _of_several(self) -> Mapping[str, Sequence[tuple[str, Sequence[Location]]]]:
-        """The cases that one name means, each with its key and its places."""
+        """The cases that share one name, each with its key and its places."""
         found: defaultdict[str, list[tuple[str, Sequence[Location]]]] = defaultdict(list)
         for name, key, places in self._named():
             found[name].append((key, places))

@@ -42,9 +42,9 @@ def caused_first(sentences: Iterable[CaseChange]) -> list[CaseChange]:
 def in_both(
     stories: Iterable[MisunderstoodSentence], cases: Iterable[MisunderstoodSentence]
 ) -> tuple[list[tuple[MisunderstoodSentence, MisunderstoodSentence | None]], list[MisunderstoodSentence]]:
-    """Return the sentences of stories, each with the same one of end-to-end cases, and those of such cases alone.
+    """Return the sentences of stories, each with the same one of end-to-end cases, and those of such cases only.
 
-    It is the same if it is understood alike, and was on the base as the stories say.
+    It is the same if it is understood the same way, and was on the base as the stories say.
     """
 
     def meaning(one: MisunderstoodSentence) -> tuple[str, str, str]:
@@ -61,7 +61,7 @@ def number_of_tests(tests: Iterable[Test]) -> int:
 
 
 def findings_by_cause(findings: Sequence[Finding | FindingChange]) -> list[tuple[Finding | FindingChange, ...]]:
-    """Gather the findings of one code that name the same thing first, in the order of the first of each."""
+    """Gather the findings of one code whose first subject is the same, in the order of the first of each."""
     return _grouped(findings, _subject)
 
 
@@ -71,7 +71,7 @@ def _subject(finding: Finding | FindingChange) -> Hashable:
 
 
 def _grouped(items: Iterable[_Item], cause: Callable[[_Item], Hashable | None]) -> list[tuple[_Item, ...]]:
-    """Items with equal causes, in the order of the first of them; one without a cause is alone."""
+    """Items with equal causes, in the order of the first of them; one without a cause is a group of its own."""
     groups: dict[Hashable, list[_Item]] = {}
     for place, item in enumerate(items):
         key = cause(item)

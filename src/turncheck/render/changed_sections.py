@@ -1,4 +1,4 @@
-"""What changed sides against a base, worst first, and what was so on the base already."""
+"""What changed sides compared with a base, worst first, and what was already wrong on the base."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _sentences(compared: Comparison) -> tuple[tuple[str, ChangedCases], ...]:
 
 
 def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[NeutralSection]:
-    """Against a base: what changed sides."""
+    """With a base: what changed sides."""
     changed = compared.settings_changed
     yield lists.listed("settings", _RULES_CHANGED, changed, entries.setting, unfolded=BUILT)
     because = tests_because_of(compared)
@@ -97,7 +97,7 @@ def _improvements(lists: Lists, compared: Comparison) -> Iterable[NeutralSection
     title = f"Newly right ({sum(weights)})"
     yield Section("right", title, tuple(right[:BUILT]), sum(weights), 0, weights=weights)
     kinds = (*_tests(compared), ("sentence", compared.examples))
-    # Those that broke are above already.
+    # Those that broke are listed above.
     reported = {id(case) for _, cases in kinds for case in (*cases.became_wrong, *cases.newly_misunderstood)}
     edited = [(kind, case) for kind, cases in kinds for case in cases.edited if id(case) not in reported]
     title = f"Edited or renamed ({number_of_tests(edited)})"
@@ -116,7 +116,7 @@ def _improvements(lists: Lists, compared: Comparison) -> Iterable[NeutralSection
 
 
 def _constants(lists: Lists, report: Report, compared: Comparison) -> Iterable[NeutralSection]:
-    """What was wrong on the base already, folded."""
+    """What was already wrong on the base, folded."""
     _, tests = new_and_old(report, compared)
     yield lists.failing("still_failing", "Tests that fail on the base too", tests, unfolded=0)
     new_ones = {(case.name, case.location) for case in compared.stories.newly_misunderstood}
@@ -143,7 +143,7 @@ def _constants(lists: Lists, report: Report, compared: Comparison) -> Iterable[N
 
 
 def _how_to_delete(compared: Comparison) -> Line:
-    """What to do where tests are gone on purpose, and where they may be if not."""
+    """What to do if tests were removed on purpose, and where they may be if not."""
     hidden = [line(Prose(one.message), " ", Prose(one.hint), " ") for one in out_of_sight(compared)]
     accept = line("To delete a test on purpose, name it, its file or folder in the setting ", Code("accept-gone"), ".")
     return line(*hidden[:_MOST_HIDDEN], accept)
@@ -155,7 +155,7 @@ def _sentence(judged: tuple[str, CaseChange]) -> Entry:
 
 
 def _parted(compared: Comparison) -> tuple[list[CaseChange], list[CaseChange]]:
-    """Sentences newly wrong: those of no collision, and those that a collision explains already."""
+    """Newly wrong sentences: those without a collision, and those that a collision already explains."""
     reported = {frozenset(collision.intents) for collision in compared.collisions if collision.sentences}
     others: list[CaseChange] = []
     collided: list[CaseChange] = []
@@ -168,7 +168,7 @@ def _parted(compared: Comparison) -> tuple[list[CaseChange], list[CaseChange]]:
 
 
 def _without_reasons(case: CaseChange) -> CaseChange:
-    """A sentence of two colliding intents: the reasons are there, once for all of them."""
+    """A sentence of two colliding intents: the reasons are given there, once for all of them."""
     return msgspec.structs.replace(case, because=())
 
 

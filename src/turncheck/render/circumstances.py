@@ -14,7 +14,7 @@ _LONGEST_VALUE: Final = 40
 
 
 class Shown(Protocol):
-    """Makes a text fit for where it is shown: one line, this many letters at most."""
+    """Fits text into the place where it is shown: one line, at most this many characters."""
 
     def __call__(self, value: str, limit: int, /) -> str:
         """Return the text."""

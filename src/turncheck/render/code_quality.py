@@ -1,8 +1,8 @@
 """GitLab's code quality report: what a merge request shows at its lines.
 
 Source: "Code Quality report format" in GitLab's documentation. An entry needs ``description``, ``check_name``,
-``fingerprint``, ``severity`` and ``location`` with ``path`` and ``lines.begin``; of entries of one fingerprint only the
-first is shown, and one that the base has too is not new.
+``fingerprint``, ``severity`` and ``location`` with ``path`` and ``lines.begin``; of entries with equal fingerprints only
+the first is shown, and one that the base has too is not new.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _LONGEST: Final = 1_000
 
 
 def render_code_quality(report: Report, comparison: Comparison | None) -> Rendered:
-    """Render all that is to be said at lines, worst first; what belongs to no file is at ``turncheck.yml``."""
+    """Render everything to report at lines, worst first; what belongs to no file is at ``turncheck.yml``."""
     return _rendered([(report, remark) for remark in find_remarks(report, comparison)])
 
 
 def render_code_quality_of_all(assistants: Assistants) -> Rendered:
-    """Render the same of several assistants."""
+    """Render the same for several assistants."""
     return _rendered(
         [(run.report, remark) for run in assistants.runs for remark in find_remarks(run.report, run.comparison)]
     )
@@ -68,7 +68,7 @@ def _entry(report: Report, remark: Remark, seen: Counter[str]) -> dict[str, Any]
 
 
 def _fingerprint(remark: Remark, path: str, seen: Counter[str]) -> str:
-    """Stays the same while lines move and confidences change; a number distinguishes repetitions in a file."""
+    """Fingerprint that survives moved lines and changed confidences; a number distinguishes repetitions in a file."""
     identity = "\0".join((remark.kind, path, remark.subject))
     seen[identity] += 1
     numbered = f"{identity}\0{seen[identity]}" if seen[identity] > 1 else identity

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 _MOST: Final = 10
 _PLAIN_WIDTH: Final = 10_000
-"""Without a terminal a line is as long as it is: whoever reads a log or greps it wants it whole."""
+"""Without a terminal lines are not wrapped: whoever reads or greps a log wants complete lines."""
 _FAILURES: Final = (
     "errors", "collisions", "relabelled", "failing", "still_failing", "misunderstood", "still_misunderstood",
     "misunderstood_cases", "still_misunderstood_cases", "wrong",
 )  # fmt: skip
-"""The sections above the figures: what is not a failure is left to the job summary."""
+"""The sections above the figures: anything that is not a failure is only in the job summary."""
 _STYLES: Final = {
     "failed": "bold red", "passed": "bold green", "not judged": "yellow",
     "real drop": "red", "worse": "red", "real gain": "green", "better": "green",
@@ -98,7 +98,7 @@ class _Printer:
     sections: dict[str, NeutralSection]
 
     def entries(self, name: str) -> list[Entry]:
-        """The entries of a list; none where it has nothing to show."""
+        """The entries of a list; none if it has nothing to show."""
         shown = self.sections[name].entries if name in self.sections else ()
         return [entry for entry in shown if isinstance(entry, Entry)]
 
@@ -123,7 +123,7 @@ class _Printer:
             self.console.print(f"{before}{self.writer.entry(entry)}")
 
     def table(self, name: str) -> None:
-        """Print rows of figures; what a difference is worth is in a column of its own."""
+        """Print rows of figures; the verdict on a difference has a column of its own."""
         if name not in self.sections:
             return
         section = self.sections[name]
@@ -159,5 +159,5 @@ class _Printer:
             self._indented(f"- {line}", 4)
 
     def _indented(self, line: str, columns: int) -> None:
-        """Print a line so that what wraps is indented as well."""
+        """Print a line so that wrapped lines are indented as well."""
         self.console.print(Padding(Text(line), (0, 0, 0, columns), expand=False))

@@ -1,4 +1,4 @@
-"""The lists of every document, worst first, and who gives way when they do not fit."""
+"""The lists of every document, worst first, and which of them gives up entries when they do not fit."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ DEGRADATION: Final = (
     "failing", "errors", "gates", "metrics",
     "settings",
 )  # fmt: skip
-"""Who gives up entries first: details, then what was wrong already, what became right, what became wrong, the gates."""
+"""The order in which lists give up entries: details, what was wrong already, became right, became wrong, the gates."""
 ORDER: Final = (
     "remarks", "errors", "collisions", "relabelled", "failing", "misunderstood", "misunderstood_cases", "gone_tests",
     "wrong", "labels", "findings", "uncovered", "survivors", "noise", "notes", "right", "edited", "gone", "names",
@@ -100,7 +100,7 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:
 
 
 def _failures(lists: Lists, report: Report) -> Iterable[NeutralSection]:
-    """Without a base: all that is wrong."""
+    """Without a base: everything that is wrong."""
     yield from lists.in_the_data(findings_worst_first(report), new=False)
     tests, wrong = wrong_tests(report), wrong_sentences(report)
     yield lists.failing("failing", "Failing tests", tests)

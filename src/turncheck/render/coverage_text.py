@@ -16,7 +16,7 @@ _KINDS = ("intents", "actions", "responses", "forms", "flows", "rules", "stories
 
 
 def not_reached(coverage: Mapping[str, KindCoverage], test: str, kinds: Sequence[str] = _KINDS) -> Iterator[str]:
-    """Yield the names that no ``test`` (say, ``test story``) reaches, by kind; nothing where all are reached."""
+    """Yield the names that no ``test`` (say, ``test story``) reaches, by kind; nothing if all are reached."""
     first = True
     for kind in kinds:
         found = coverage.get(kind)

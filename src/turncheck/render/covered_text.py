@@ -1,4 +1,4 @@
-"""What of a Kore.ai assistant is tested, in plain lines."""
+"""How much of a Kore.ai assistant is tested, in plain lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MEAN: Final = "mean of the kinds"
 
 
 def covered_lines(covered: CoveredIntents | None) -> Iterator[str]:
-    """Yield what is covered of each kind, and the two totals; nothing where it was not measured."""
+    """Yield what is covered of each kind, and the two totals; nothing if it was not measured."""
     if covered is None:
         return
     shares = (f"{one.covered} of {one.total} {KIND_NAMES.get(kind, kind)}" for kind, one in covered.kinds.items())

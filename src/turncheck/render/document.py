@@ -1,4 +1,4 @@
-"""All that a document says of a run, chosen and worded once: comment, job summary and terminal only write it."""
+"""What a document says about a run, chosen and worded once: comment, job summary and terminal only write it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ MISUNDERSTOOD_BOTH: Final = line(
 
 
 def _explained(report: Report, verdict: Verdict) -> tuple[Line, ...]:
-    """What "misunderstood" means, where there are such tests or the first screen says that there were."""
+    """What "misunderstood" means, if there are such tests or the first screen says that there were."""
     stories, cases = report.core.stories if report.core else (), report.e2e.cases if report.e2e else ()
     in_cases = any(one.outcome == "misunderstood" for one in cases)
     mentioned = "misunderstood" in f"{verdict.summary} {verdict.in_words}" and not in_cases
@@ -116,7 +116,7 @@ def _with_trust(baseline: Entry, report: Report) -> Entry:
 
 
 def _examples(report: Report, comparison: Comparison) -> Line:
-    """Said where the two sides did not judge the same sentences."""
+    """A remark for when the two sides did not judge the same sentences."""
     cases = comparison.examples
     if not (cases.added or cases.removed or cases.edited):
         return ()

@@ -26,7 +26,7 @@ _STEP_KINDS: Final = {"bot", "utter", "slot_was_set", "slot_was_not_set"}
 
 
 def mark(case: CaseResult) -> str:
-    """Return the sign of a case in the line of progress."""
+    """Return the sign of a case in the progress line."""
     return MARKS[case.outcome]
 
 
@@ -38,7 +38,7 @@ def e2e_text(
     coverage: Mapping[str, KindCoverage] | None = None,
     folder: str = "",
 ) -> str:
-    """Return all that is below the progress.
+    """Return everything below the progress line.
 
     ``colour`` is for a terminal; ``folder`` is the project's path from the current folder.
     """
@@ -91,7 +91,7 @@ def _notes(case: CaseResult, folder: str) -> Iterator[str]:
 
 
 def _accuracy(cases: Sequence[CaseResult]) -> Iterator[str]:
-    """Yield the share of each type of assertion that was met, those that were not run left out."""
+    """Yield the share of each type of assertion that was met, excluding those that were not run."""
     counts: dict[str, Counter[str]] = {}
     for case in cases:
         for step in case.steps:
@@ -122,7 +122,7 @@ def _summary(cases: Sequence[CaseResult], folder: str) -> Iterator[str]:
 
 
 def _headline(case: CaseResult) -> str:
-    """Return in a few words why the case did not pass: its first expectation that was not met, or the reason."""
+    """Return briefly why the case did not pass: the first unmet expectation, or the reason."""
     step = next((step for step in case.steps if step.outcome == "failed"), None)
     if step is None or case.outcome != "failed":
         return text(case.reason or "", 200)

@@ -1,4 +1,4 @@
-"""What of an engine is not the assistant's own, in plain lines."""
+"""What an engine runs instead of the assistant's own components, in plain lines."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def substitution_lines(substitutions: Iterable[Substitution]) -> Iterator[str]:
-    """Yield for each component that was replaced or left out by what, and why."""
+    """Yield a line for each component that was replaced or left out: by what, and why."""
     for one in substitutions:
         used = f"replaced by {text(one.used)}" if one.used else "left out"
         yield f"{text(one.component)} is {used}: {text(one.reason, 400)}"
 
 
 def engine_lines(engine: EngineInfo) -> Iterator[str]:
-    """Yield the substitutions, and what else there is to say of the engine."""
+    """Yield the substitutions, and other remarks on the engine."""
     yield from substitution_lines(engine.substitutions)
     for note in engine.notes:
         yield text(note, 400)

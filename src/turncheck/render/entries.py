@@ -1,4 +1,4 @@
-"""One case, finding, gate … as one entry of a list: what it says, whatever it is written to."""
+"""One case, finding, gate … as one entry of a list: what it says, independent of the output format."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 _MOST_BEHIND: Final = 5
 """A failed gate names this many of the things that failed it; all of them are in verdict.json."""
 _MOST_SHOWN: Final = 4
-"""Sentences on each side of a collision, tests that fail alike; all of them are in comparison.json."""
+"""Sentences on each side of a collision, or tests that fail the same way; all of them are in comparison.json."""
 _MOST_FOLDED: Final = 50
-"""Of what belongs below an entry, this many are built."""
+"""At most this many entries are built below an entry."""
 _PLURALS: Final = {"story": "stories", "end-to-end case": "end-to-end cases"}
 _VERBS: Final = {
     "unchanged": "like",
@@ -78,7 +78,7 @@ def sentence(case: CaseChange) -> Entry:
 
 
 def survivor(mutant: MutantResult) -> Entry:
-    """A fault that nothing notices."""
+    """A mutant that nothing notices."""
     return Entry(line(Prose(mutant.what)), _at(mutant.location), label=mutant.operator)
 
 
@@ -90,7 +90,7 @@ def under_noise(sentence: SentenceUnderNoise) -> Entry:
 
 
 def step(kind: str, case: CaseChange) -> Entry:
-    """A story, end-to-end or batch case, with the first step that failed."""
+    """A story, end-to-end or batch case, with its first failed step."""
     head, key = _test(kind, case), key_of_test(kind, case.name)
     if case.misunderstood:
         passes = "it passes with its messages understood as on the base" if case.again else "the dialogue passes"
@@ -109,21 +109,21 @@ def _below_case(case: CaseChange) -> list[Entry]:
 
 
 def misunderstood_in_case(sentence: MisunderstoodSentence) -> Entry:
-    """A sentence that keeps end-to-end cases from passing: what it was and is understood as."""
+    """A sentence that makes end-to-end cases fail: what it was and is understood as."""
     return _keeps_from_passing(sentence, _kept("end-to-end case", sentence), case=True)
 
 
 def newly_misunderstood(sentence: MisunderstoodSentence, in_cases: MisunderstoodSentence | None = None) -> Entry:
-    """One that the change brought: what the change did not touch did not do it."""
+    """A neighbour that the change added: a sentence that it did not touch is not the cause."""
     return misunderstood(sentence, in_cases, not_new=True)
 
 
 def misunderstood(
     sentence: MisunderstoodSentence, in_cases: MisunderstoodSentence | None = None, *, not_new: bool = False
 ) -> Entry:
-    """A sentence that keeps stories from passing: what was expected and what was understood.
+    """A sentence that makes stories fail: what was expected and what was understood.
 
-    ``in_cases``: the same one where it keeps end-to-end cases from passing.
+    ``in_cases``: the same for a sentence that makes end-to-end cases fail.
     """
     spoilt = _kept("story", sentence)
     if in_cases is not None:
@@ -132,7 +132,7 @@ def misunderstood(
 
 
 def _kept(kind: str, sentence: MisunderstoodSentence) -> Line:
-    """The tests of a kind that a sentence keeps from passing: ``2 stories `a`, `b` ``."""
+    """The tests of a kind that fail because of a sentence: ``2 stories `a`, `b` ``."""
     names = listed(line(Code(story.name)) for story in sentence.stories[:_MOST_SHOWN])
     more = sentence.number - len(sentence.stories[:_MOST_SHOWN])
     number = kind if sentence.number == 1 else f"{sentence.number:,} {_PLURALS[kind]}"
@@ -142,7 +142,7 @@ def _kept(kind: str, sentence: MisunderstoodSentence) -> Line:
 def _keeps_from_passing(
     sentence: MisunderstoodSentence, spoilt: Line, *, case: bool = False, not_new: bool = False
 ) -> Entry:
-    """A sentence that keeps tests from passing, those tests, and what drew it away."""
+    """A sentence that makes tests fail, those tests, and what drew it away."""
     if not sentence.expected:
         return Entry(line(spoilt, ": the imported files do not say which sentence"), _at(sentence.location))
     wrong = expected_understood(sentence.expected, sentence.predicted, case=case)
@@ -153,7 +153,7 @@ def _keeps_from_passing(
 
 
 def steps(tests: Sequence[Test]) -> Entry:
-    """Tests that fail alike, as one entry: what went wrong, then who fails because of it."""
+    """Tests that fail the same way, as one entry: what went wrong, then which tests fail because of it."""
     if len(tests) == 1:
         return step(*tests[0])
     _, first = tests[0]
@@ -183,7 +183,7 @@ def labelled(what: str, case: CaseChange) -> Entry:
 
 
 def edited(kind: str, case: CaseChange) -> Entry:
-    """A case that is not the one it was, with its result on both sides."""
+    """A case that was edited, with its result on both sides."""
     was = _side(case.base_passed, case.base_misunderstood)
     sides = f"{was} on the base, {_side(case.passed, case.misunderstood)} now"
     how = " and ".join(case.edits)
@@ -205,7 +205,7 @@ def training(change: TrainingChange, *, not_new: bool = False) -> Entry:
 
     Args:
         change: the sentence.
-        not_new: say of one that was there before that it was: it is not a cause.
+        not_new: whether to say of an older sentence that it is not new: it is not a cause.
     """
     was = line(f", {_WAS[change.change]} ", Code(change.was or "")) if change.change in _WAS else ()
     unchanged = " (not changed by this pull request)" if not_new and change.change == "unchanged" else ""
@@ -234,7 +234,7 @@ def collision(collision: Collision) -> Entry:
 
 
 def findings(found: Sequence[Finding | FindingChange], *, advises: bool = True, because: Sequence[Test] = ()) -> Entry:
-    """Findings about one thing, as one entry: the first with what to do; below it the others, and who fails by it."""
+    """Findings about one thing, as one entry: the first with what to do, below it the others and what fails by it."""
     first, *others = found
     tests = [_named_test(*test) for test in because]
     below = [replace(test, line=line("fails because of it: ", *test.line)) for test in tests]
@@ -247,7 +247,7 @@ def findings(found: Sequence[Finding | FindingChange], *, advises: bool = True, 
 
 
 def finding_gone(finding: FindingChange) -> Entry:
-    """A finding that the base has and this state has not."""
+    """A finding that the base has and this state does not."""
     return Entry(line(Prose(_message(finding))), _at(finding.location, on_base=True), label=finding.code)
 
 
@@ -264,7 +264,7 @@ def named(what: str, named: Named, removed: bool) -> Entry:
 
 
 def gate(gate: GateResult, shown: AbstractSet[Location | str | None], *, causes: bool) -> Entry:
-    """A gate with its outcome, its reason and the ``causes`` of its failure, but for what is ``shown`` above."""
+    """A gate with its outcome, its reason and the ``causes`` of its failure, except what is ``shown`` above."""
     first = gate.first_cause
     behind = [cause for cause in (_behind(gate, shown) if causes else []) if cause is not first]
     counted = ", which fails the run" if gate.fails and gate.outcome == "not judged" else ""
@@ -306,7 +306,7 @@ def setting(change: SettingChange) -> Entry:
 
 
 def _behind(gate: GateResult, shown: AbstractSet[Location | str | None]) -> list[FailedBy]:
-    """What failed a gate and is not shown yet; behind a figure the worst come first, and the others add nothing."""
+    """What failed a gate and is not shown yet; nothing if any of it is, for a metric: its worst causes come first."""
     new = [cause for cause in gate.unnamed if cause.location not in shown and cause.what not in shown]
     return [] if gate.metric and len(new) < len(gate.failed_by) else new
 
@@ -327,7 +327,7 @@ def _at(location: Location | None, *, on_base: bool = False) -> Place | None:
 
 
 def _with_below(entry: Entry, below: Sequence[Entry]) -> Entry:
-    """The entry with others below it: where they are many some in plain sight, the rest to unfold."""
+    """The entry with others below it: if there are many, some in plain sight, the rest folded."""
     many = len(below) > _MOST_SHOWN + 1
     left_out = max(len(below) - _MOST_FOLDED, 0)
     return replace(entry, below=tuple(below[:_MOST_FOLDED]), in_sight=_MOST_SHOWN if many else None, left_out=left_out)
@@ -351,5 +351,5 @@ def _side(passed: bool | None, misunderstood: bool) -> str:
 
 
 def _message(finding: Finding | FindingChange) -> str:
-    """What is wrong, and what a name in it is called now, where the change renamed it."""
+    """What is wrong, with the new name of anything in it that the change renamed."""
     return finding.message if isinstance(finding, Finding) else finding.message_now or finding.message

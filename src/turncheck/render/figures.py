@@ -1,4 +1,4 @@
-"""matplotlib as we draw with it: as it comes, whatever the machine or the current folder say about it."""
+"""matplotlib with its own defaults, whatever the machine or the current folder configures."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BACKEND: Final = "MPLBACKEND"
-"""Which window to draw into; an unknown one ends the import."""
+"""Which backend to draw with; an unknown one ends the import."""
 
 
 @cache
 def figure_class() -> type[Figure]:
     """Return matplotlib's Figure, with matplotlib's own settings.
 
-    Imported elsewhere it reads a ``matplotlibrc`` of the current folder before any other. On a pull request anybody may
-    have written that, and ``text.usetex`` in it has matplotlib run LaTeX on what is drawn.
+    Imported without this, it reads a ``matplotlibrc`` of the current folder before any other. On a pull request anybody
+    may have written that file, and ``text.usetex`` in it has matplotlib run LaTeX on what is drawn.
     """
     backend = os.environ.pop(_BACKEND, None)
     try:
         with _in_its_own_folder():
-            from matplotlib.figure import Figure  # imported on drawing alone
+            from matplotlib.figure import Figure  # only imported to draw
     finally:
         if backend is not None:
             os.environ[_BACKEND] = backend

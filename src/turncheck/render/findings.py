@@ -29,7 +29,7 @@ _MESSAGE_WIDTH: Final = 2000
 
 
 def findings_json(findings: Sequence[Finding], counts: Mapping[Severity, int]) -> str:
-    """Return ``{"findings": [{code, severity, message, location}], "counts"}``, a finding a line."""
+    """Return ``{"findings": [{code, severity, message, location}], "counts"}``, one finding per line."""
     encode = json.JSONEncoder(ensure_ascii=False).encode
     rows = [
         encode(
@@ -61,9 +61,9 @@ def findings_text(
 ) -> str:
     """Return the findings grouped by file, as a compiler shows them: place, source line with a caret, what to do.
 
-    Of those that are ``info``, ``some`` are shown in one line each, the first three of a code, and the others counted;
-    ``all`` shows each as it shows the others, ``none`` counts them. ``source_line`` gives the line of a place, ``None``
-    where there is none; ``folder`` is the project's path from the current folder.
+    Of findings that are ``info``, ``some`` shows the first three of each code in one line each and counts the others;
+    ``all`` shows each like any other finding, ``none`` only counts them. ``source_line`` returns the line of a place,
+    ``None`` if there is none; ``folder`` is the project's path from the current folder.
     """
     lines: list[str] = []
     shown, left_out = _selected(findings, notes)
@@ -86,7 +86,7 @@ def findings_text(
 
 
 def _selected(findings: Sequence[Finding], notes: Notes) -> tuple[list[Finding], Counter[str]]:
-    """What is shown, and by code how many notes are not."""
+    """The findings that are shown, and by code how many notes are not."""
     most = _NOTES_OF_A_CODE[notes]
     shown: list[Finding] = []
     met: Counter[str] = Counter()
@@ -119,14 +119,14 @@ def _finding_lines(finding: Finding, source_line: SourceLine, *, is_short: bool,
 
 
 def _window(source: str, column: int) -> tuple[str, int]:
-    """The part of a line that is shown, and the column of the caret in it.
+    """The part of a line that is shown, and the caret's column in it.
 
     Each character keeps its place: what a terminal would act on becomes a replacement character.
     """
     begin = max(0, column - 1 - _WIDTH // 2)
     part = source[begin : begin + _WIDTH]
     shown = "".join(character if character.isprintable() else " " if character == "\t" else "�" for character in part)
-    # A zero-width space would move the caret; two signs of a command in a row become harmless in place.
+    # A zero-width space would move the caret; two adjacent signs of a command are made harmless in place.
     return shown.replace("::", ": ").replace("##[", "## "), column - begin
 
 
@@ -139,7 +139,7 @@ def _styled(text: str, code: str, *, coloured: bool) -> str:
 
 
 def findings_commands(findings: Sequence[Finding], root: str) -> str:
-    """Return one workflow command a finding, worst first: GitHub shows ten of a kind. ``root``: the project's path."""
+    """Return a workflow command per finding, worst first: GitHub shows ten of each level. ``root``: the project's path."""
     ordered = sorted(findings, key=lambda one: (one.code != LEGACY_PROJECT, SEVERITIES.index(one.severity)))
     lines = []
     for finding in ordered:

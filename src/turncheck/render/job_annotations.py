@@ -21,7 +21,7 @@ _LONGEST: Final = 200
 
 
 def render_job_annotations(verdict: Verdict, links: Links) -> Rendered:
-    """Render the link to the HTML page, under the verdict in a line."""
+    """Render the link to the HTML page, labelled with the verdict in one line."""
     return _rendered(verdict.summary, links)
 
 

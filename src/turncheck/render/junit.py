@@ -4,13 +4,13 @@ A suite for each evaluation. A case for each code of findings in a file, each in
 and gate: a wrong sentence within an intent whose gates pass is not a failure, it is listed in the intent's output.
 
 Readers put the files of several assistants together and take cases of equal names for the same test:
-publish-unit-test-result-action and GitLab by ``classname`` and ``name``, action-junit-report by these and ``file``,
+publish-unit-test-result-action and GitLab by ``classname`` and ``name``, action-junit-report by both and ``file``,
 test-reporter and Jenkins group by ``classname``, Jenkins at its last dot. So a ``classname`` holds the assistant (its
 path in the repository, else its name), the evaluation and, where a test belongs to one file, that file; a name occurs
 once in its class, whatever the order of the report.
 
-``file`` is relative to the repository and so is every path in a text; ``line`` is at least 1, and left out
-where a file is meant as a whole.
+``file`` is relative to the repository and so is every path in a text; ``line`` is at least 1, and omitted
+if a file is meant as a whole.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def render_junit(
     links: Links,
     flavour: JunitFlavour = "common",
 ) -> Rendered:
-    """Render ``junit.xml``: UTF-8, whatever the report holds always well-formed.
+    """Render ``junit.xml``: UTF-8, always well-formed, whatever the report holds.
 
     ``common`` gives each case the attributes ``file`` and ``line``, which publish-unit-test-result-action,
     action-junit-report, test-reporter (``phpunit-junit``) and GitLab read and Jenkins' own ``junit`` step takes.

@@ -1,4 +1,4 @@
-"""What the text of a JUnit case says, line by line."""
+"""The text of a JUnit case, line by line."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def misheard(rooted: Rooted, test: StoryResult | CaseResult) -> list[str]:
 
 
 def misheard_lines(rooted: Rooted, sentences: Iterable[Misunderstanding], *, case: bool) -> list[str]:
-    """A line for each sentence that was understood differently than it should be, with what drew it away."""
+    """A line for each sentence that was understood differently than expected, with what drew it away."""
     lines = []
     for one in sentences:
         near = [nearest(near.text, near.intent, near.location) for near in one.neighbours[:1]]
@@ -68,7 +68,7 @@ def misheard_lines(rooted: Rooted, sentences: Iterable[Misunderstanding], *, cas
 
 
 def step_lines(rooted: Rooted, step: StoryStep) -> Iterator[str]:
-    """A step of a story that failed: what the others were, and of the wrong one what was expected and what came."""
+    """A step of a failed story: what it was, or, if it is wrong, what was expected and what came instead."""
     if step.passed:
         yield f"  {step.expected}"
         return
@@ -79,12 +79,12 @@ def step_lines(rooted: Rooted, step: StoryStep) -> Iterator[str]:
 
 
 def content(case: StoryResult | CaseResult) -> str:
-    """What distinguishes cases of one name at one place, such as those that an ``or`` makes of a story."""
+    """What distinguishes cases with one name at one place, such as those that an ``or`` makes of a story."""
     return "\n".join([*(f"{step.kind} {step.expected}" for step in case.steps), str(case.passed)])
 
 
 def batch_lines(case: BatchCase) -> Iterator[str]:
-    """What a failed batch case expects and what came, field by field."""
+    """What a failed batch case expected and what it got, field by field."""
     yield f"class: {case.result.upper()}{f' ({case.reason})' if case.reason else ''}"
     if case.parent:
         yield f"parent: {' >> '.join(case.parent)}"

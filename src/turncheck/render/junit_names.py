@@ -27,15 +27,15 @@ class Named:
 
     @property
     def order(self) -> tuple[tuple[str, int, int], str]:
-        """Where it comes among those of its name."""
+        """Its position among those with the same name."""
         return self.location.sort_key if self.location else ("", 0, 0), self.content
 
 
 def distinct(cases: Sequence[Named]) -> list[Named]:
     """Return the cases, in their order, with names that XML may hold and that occur once in their class.
 
-    Of cases with one name the first in its file keeps it, those below it become ``name (2)``, ``name (3)``: a number
-    that no other case is called by.
+    Of cases with the same name, the first in its file keeps it and those below it become ``name (2)``, ``name (3)``,
+    skipping names that another case already has.
     """
     named = [replace(case, name=attribute(case.name, _LONGEST) or "unnamed") for case in cases]
     taken = {(case.classname, case.name) for case in named}

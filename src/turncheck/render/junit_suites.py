@@ -37,7 +37,7 @@ COUNTS: Final = ("errors", "failures", "skipped", "tests")
 class Suite:
     """A suite with the seconds of its whole evaluation, and without ``disabled``, which newer schemas refuse.
 
-    Each case is written as soon as it is made: of many thousands the texts take a sixth of the room.
+    Each case is written as soon as it is made: the text of many thousands takes a sixth of the memory.
     """
 
     def __init__(self, name: str, cases: Iterable[TestCase], properties: dict[str, str], seconds: float) -> None:
@@ -85,7 +85,7 @@ class SuiteWriter:
         self._keys = CaseKeys(report)
         self._project = report.project.root or report.project.name
         self._whole = next(places(report), None)
-        """The place of what is of no single file; an older report names none for it."""
+        """The place of anything that does not belong to one file; older reports do not name one."""
 
     def _suite(self, evaluation: str, cases: Iterable[TestCase], step: Evaluation | None = None) -> Suite:
         report = self._report
@@ -101,7 +101,7 @@ class SuiteWriter:
         return attribute(".".join(parts), LONGEST_CLASS)
 
     def _of_file(self, what: str, name: str, location: Location, content: str) -> Named:
-        """A test that belongs to one file, which its class names."""
+        """A test that belongs to one file; its class names that file."""
         return Named(self._class(what, location=location), name, location, content)
 
     def _case(self, case: Named, *, at: Location | None = None, seconds: float | None = None) -> TestCase:
@@ -116,14 +116,14 @@ class SuiteWriter:
         return attribute(path, LONGEST_CLASS), None if location.line is None else max(location.line, 1)
 
     def _text(self, lines: Iterable[str], at: Location | None) -> str:
-        """The text of a failure. Where cases have no attributes for their place, it begins with it as a stack would."""
+        """The text of a failure. If cases have no attributes for their place, it begins with it, as a stack trace would."""
         path, line = self._place(at)
         if self._flavour == "common" or at is None or path is None:
             return listed(lines)
         return listed([f"at ({path}:{line or 1}:{at.column or 1})", *lines])
 
     def _on_page(self, key: str) -> list[str]:
-        """Where the page shows a case, or a view, if its address is known."""
+        """Link to where the page shows a case, or a view, if its address is known."""
         return [f"details: {address}"] if (address := self._links.case(key)) else []
 
     def validation(self) -> Iterable[Suite]:
@@ -186,7 +186,7 @@ class SuiteWriter:
     def _intent(
         self, case: Named, judged: Sequence[NluPrediction], gates: Sequence[GateResult], page: Sequence[str]
     ) -> TestCase:
-        """The sentences of one intent, where the ``page`` shows them, and the gates about it that failed."""
+        """The sentences of one intent, linked to the ``page``, and the gates about it that failed."""
         wrong = [example for example in judged if not example.correct]
         place = (wrong or judged)[0].location
         lines = [
@@ -235,7 +235,7 @@ class SuiteWriter:
         self._add_misunderstood(written, message, [*lines, passes, *result.difference, *page], place)
 
     def _add_misunderstood(self, written: TestCase, text: str, lines: Sequence[str], place: Location) -> None:
-        """Where it is not to fail the run: as skipped, which is how pytest reports an expected failure."""
+        """If it must not fail the run: as skipped, which is how pytest reports an expected failure."""
         message = attribute(text)
         if self._report.settings.misunderstood == "fail":
             written.add_failure_info(message, self._text(lines, place), "misunderstood")
@@ -302,7 +302,7 @@ class SuiteWriter:
             yield self._suite(entry.evaluation, [written])
 
     def gates(self, verdict: Verdict) -> Suite:
-        # Of a gate that the file does not set there is no line to show.
+        # A gate that the file does not set has no line to show.
         whole = Location(self._whole.path) if self._whole is not None else None
         cases = distinct([Named(self._class("gates"), gate.name, gate.location or whole) for gate in verdict.gates])
         return self._suite("gates", [self._gate(case, gate) for case, gate in zip(cases, verdict.gates, strict=True)])

@@ -1,8 +1,9 @@
-"""The hash by which GitHub's code scanning knows a line again when it has moved.
+"""The hash by which GitHub's code scanning recognises a line that has moved.
 
-Source: github/codeql-action, ``src/fingerprints.ts``. The hash of a line is that of the 100 characters (UTF-16 code
-units) from its start on: blanks and tabs are left out, line ends are line feeds, after the last character follow 65535
-and zeros. It is their polynomial in 37 modulo 2⁶⁴, in hexadecimal, with a number: lines of one hash count from 1.
+Source: github/codeql-action, ``src/fingerprints.ts``. The hash of a line covers the 100 characters (UTF-16 code
+units) from its start on: blanks and tabs are omitted, line ends are line feeds, and the last character is followed by
+65535 and zeros. It is their polynomial in 37 modulo 2⁶⁴, in hexadecimal, followed by a number: lines with the same hash
+count from 1.
 """
 
 from __future__ import annotations

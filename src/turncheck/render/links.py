@@ -1,4 +1,4 @@
-"""How to point at a file and line of a commit, at a commit, a run, an artifact; plain text outside a CI host."""
+"""Links to a file and line of a commit, to a commit, a run, an artifact; plain text outside a CI host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NUMBER: Final = re.compile(r"[0-9]{1,20}")
 
 
 class Pages(Protocol):
-    """How a host writes the addresses of one repository's pages; what is asked for is checked before."""
+    """How a host writes the addresses of one repository's pages; arguments are validated before."""
 
     def file(self, commit: str, path: str, line: int | None) -> str:
         """Address of a file in a commit, and of a line in it; the path is not quoted."""
@@ -29,7 +29,7 @@ class Pages(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Where things can be looked at. Everything is optional: what is not known is not linked.
+    """Addresses of everything that can be linked. All are optional: what is not known is not linked.
 
     ``pages`` writes the addresses of the repository, ``commit`` is the measured state (on a pull request its head
     commit), ``base_commit`` the baseline's. All of them come from the context of the run, never from a report.
@@ -52,7 +52,7 @@ class Links:
         Args:
             root: the project's path in its repository, "" at its top.
             location: the place, relative to the project.
-            base: point into the baseline's commit (for what is gone).
+            base: point into the baseline's commit (for what was removed).
         """
         commit = self.base_commit if base else self.commit
         path = repository_path(root, location)
@@ -80,7 +80,7 @@ class Links:
 
 
 def repository_path(root: str, location: Location) -> str | None:
-    """Path of a place from the repository's top.
+    """Path of a place, relative to the repository's top.
 
     ``None`` for one that is outside (a path from the command line), or that is longer than any path in a repository
     (:data:`LONGEST_PATH`, Linux' own limit for a path).

@@ -1,4 +1,4 @@
-"""Sections that are lists: entries worst first, this many in plain sight, what fails alike as one."""
+"""Sections that are lists: entries worst first, some in plain sight, what fails the same way as one."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Lists:
             yield replace(section, total=len(listed), weights=tuple(map(len, groups)))
 
     def failing(self, name: str, title: str, tests: Sequence[Test], *, unfolded: int | None = None) -> NeutralSection:
-        """Tests that fail, those that fail alike as one entry."""
+        """Tests that fail; those that fail the same way are one entry."""
         groups, number = tests_by_cause(tests), number_of_tests(tests)
         section = self.listed(name, f"{title} ({number})", groups, entries.steps, unfolded=unfolded)
         return replace(section, total=number, weights=tuple(map(number_of_tests, groups)))
@@ -85,10 +85,10 @@ class Lists:
         entry: Callable[[MisunderstoodSentence, MisunderstoodSentence | None], Entry] = entries.misunderstood,
         **how: int,
     ) -> Iterable[NeutralSection]:
-        """The sentences that alone keep tests from passing, and what that means for the run.
+        """The sentences that are the only reason why tests fail, and what that means for the run.
 
-        One that is understood alike in both kinds of tests is listed once; of the others of end-to-end cases, what was
-        understood on the base is what is expected. ``text``: the title, where ``{}`` is followed by the kind of test.
+        One that is understood the same way in both kinds of tests is listed once; for the other sentences of end-to-end
+        cases, what was understood on the base is expected. ``text``: the title, with ``{}`` for the kind of test.
         """
         both, only_in_cases = in_both(stories, cases)
         where = "" if any(other for _, other in both) else " in stories"
@@ -111,6 +111,6 @@ def _what_it_does(report: Report) -> Line:
 
 
 def _hints_once(groups: Sequence[_Found]) -> list[tuple[_Found, bool]]:
-    """What to do is said once, at the first of those that ask for the same."""
+    """Advice is given once, at the first entry that needs it."""
     first: dict[str, int] = {}
     return [(group, first.setdefault(group[0].hint, place) == place) for place, group in enumerate(groups)]

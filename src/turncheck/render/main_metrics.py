@@ -1,4 +1,4 @@
-"""The few figures that the table at the top shows, the same in the comment, the job summary and on a terminal."""
+"""The main figures, which the table at the top shows, the same in the comment, the job summary and on a terminal."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
 
 SHARED: Final = " (shared sentences)"
-"""After the label of a row whose figures are those of the sentences that both sides judged."""
+"""Added to the label of a row if its figures only cover the sentences that both sides judged."""
 _ONLY_IF_ANY: Final = frozenset({"validation.warnings", "core.passed", "e2e.passed", "batch.passed"})
 _FIRST: Final = 4
 _MOST_INTENTS: Final = 5
-"""This many of the intents that really dropped have a row of their own."""
+"""At most this many intents that really dropped have a row of their own."""
 _AS_WRITTEN: Final = "core.as_written.passed"
 _OF: Final = {
     "core.passed": ("core.failed", "core.misunderstood"),
@@ -35,7 +35,7 @@ _OF: Final = {
     "e2e.passed": ("e2e.failed", "e2e.misunderstood"),
     "batch.passed": ("batch.failed",),
 }
-"""What is counted beside the passed ones."""
+"""What is counted besides the passed ones."""
 _TESTS: Final[dict[str, Callable[[Comparison], ChangedCases]]] = {
     "core.passed": lambda comparison: comparison.stories,
     _AS_WRITTEN: lambda comparison: comparison.stories,
@@ -66,7 +66,7 @@ class MainMetric:
 
     @property
     def title(self) -> str:
-        """The label, and which sentences it is about."""
+        """The label, and which sentences the row covers."""
         return f"{self.label}{SHARED if self.on_shared else ''}"
 
 
@@ -81,7 +81,7 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
         if (metric is None and delta is None) or (name in _ONLY_IF_ANY and not _any(name, current, deltas)):
             continue
         if name == _AS_WRITTEN and not _counts("core.misunderstood", current, deltas):
-            continue  # the dialogue alone says the same as the stories end to end
+            continue  # the dialogue by itself says the same as the stories end to end
         on_shared = delta is not None and is_on_shared(delta)
         whole = f"{_base(delta, deltas)} → {_now(name, current)}"
         base, now = sides_of(delta) if delta and on_shared else (_base(delta, deltas), _now(name, current))
@@ -107,19 +107,19 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
 
 
 def _tests_ran(report: Report) -> bool:
-    """Whether what the tests reach is known: some ran, and none was kept from it by a fault."""
+    """Whether what the tests reach is known: some ran, and no fault kept any from running."""
     ran = report.nlu is not None or report.core is not None or report.e2e is not None
     ran = ran or report.batch is not None
     return ran and not faults_of(report)
 
 
 def _of_others(delta: MetricDelta, comparison: Comparison | None) -> bool:
-    """Whether the two figures are measured on different sentences in different ways: their difference is none."""
+    """Whether the figures are measured on different sentences in different ways, so that they cannot be compared."""
     return comparison is not None and comparison.other_mode and not is_counted(delta.name)
 
 
 def change_of(delta: MetricDelta) -> str:
-    """The difference between the two figures beside it; of different tests it is reported in words."""
+    """The difference between the two figures beside it; in words if the tests differ."""
     if delta.name in _OF and (delta.shared is not None or not mark(delta) or _by_sentences(delta)):
         return ""
     base, value = delta.sides
@@ -127,7 +127,7 @@ def change_of(delta: MetricDelta) -> str:
 
 
 def is_on_shared(delta: MetricDelta) -> bool:
-    """Whether the figures that are shown are not those of all sentences."""
+    """Whether the figures that are shown do not cover all sentences."""
     return delta.name not in _OF and sides_of(delta) != (
         _shown(delta.base, delta.kind),
         _shown(delta.value, delta.kind),
@@ -157,7 +157,7 @@ def how_few(delta: MetricDelta) -> str:
 
 
 def _what_became_of_tests(delta: MetricDelta, comparison: Comparison) -> str:
-    """Where the sides ran different tests: ``1 broke, 2 new (1 fails), 7 gone``."""
+    """If the sides ran different tests: ``1 broke, 2 new (1 fails), 7 gone``."""
     if delta.name not in _OF:
         return ""
     tests = _TESTS[delta.name](comparison)
@@ -192,7 +192,7 @@ def _any(name: str, current: dict[str, Metric], deltas: dict[str, MetricDelta]) 
 
 
 def _counts(name: str, current: dict[str, Metric], deltas: dict[str, MetricDelta]) -> bool:
-    """Whether a figure is anything but 0 on either side."""
+    """Whether a figure is not 0 on either side."""
     return bool((name in current and current[name].value) or (name in deltas and deltas[name].base))
 
 
@@ -203,7 +203,7 @@ def _named(report: Report, dropped: list[MetricDelta]) -> list[tuple[str, str, s
         ("Entities, F1", "entities", report.nlu.entities if report.nlu else {}),
         ("Responses, F1", "responses", report.nlu.responses if report.nlu else {}),
     ):
-        # One alone needs no name.
+        # A single one does not need a name.
         rows += [(label, name if len(scores) > 1 else "", f"nlu.{kind}.{name}.f1") for name in scores]
     rows += [
         ("Stories passed", "", "core.passed"),
@@ -245,7 +245,7 @@ def _base(delta: MetricDelta | None, deltas: dict[str, MetricDelta]) -> str:
 
 
 def _by_sentences(delta: MetricDelta) -> bool:
-    """Whether tests moved only because their sentences are understood differently, and are judged by these."""
+    """Whether tests moved only because of how sentences are understood, so that the verdict is about the sentences."""
     return delta.name in _OF and delta.significance is not None and delta.significance.method != "counted"
 
 
@@ -258,7 +258,7 @@ def mark(delta: MetricDelta) -> Mark:
     if delta.judgement == "same":
         return "unchanged"
     if delta.judgement == "noise" and _by_sentences(delta):
-        return ""  # what became of the tests says more
+        return ""  # the tests that changed say more
     if delta.judgement == "noise":
         few = delta.significance is not None and delta.significance.too_few
         return "too few sentences to tell" if few else "within noise"

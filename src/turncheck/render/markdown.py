@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
 
 COMMENT_LIMIT: Final = 60_000
-"""GitHub refuses a comment beyond 65,536 characters; how it counts those beyond the basic plane is not documented, so
-they count twice here, and some room is left."""
+"""GitHub refuses a comment beyond 65,536 characters; how it counts those beyond the Basic Multilingual Plane is not
+documented, so they count twice here, with a margin."""
 NOTHING: Final = trusted("")
 SUMMARY_LIMIT: Final = 1024 * 1024 - 1024
-"""GitHub shows nothing at all of a summary beyond 1 MiB; a page of other steps' words is left."""
+"""GitHub shows nothing at all of a summary beyond 1 MiB; room for a page by other steps is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def render_comment(
 
 
 def render_summary(report: Report, comparison: Comparison | None, verdict: Verdict, links: Links) -> Rendered:
-    """Render the job summary: the comment at length."""
+    """Render the job summary: the long form of the comment."""
     size = Size("summary.md.j2", SUMMARY_LIMIT, utf8_bytes, unfolded=50)
     return Rendered("summary.md", "text/markdown", draw(report, comparison, verdict, links, size=size))
 
@@ -101,7 +101,7 @@ def draw(
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """What the templates see of what is around the sections; an empty line has nothing to say."""
+    """What the templates get besides the sections; an empty line is omitted."""
 
     title: Markdown
     headline: Markdown
@@ -126,7 +126,7 @@ def _view(document: Document, writer: MarkdownWriter) -> _View:
 
 @dataclass(frozen=True, slots=True)
 class _SectionView:
-    """What the templates see of a section."""
+    """What the templates get for a section."""
 
     section: Section[Markdown]
     writer: MarkdownWriter
@@ -141,7 +141,7 @@ class _SectionView:
 
     @property
     def header(self) -> Markdown:
-        """What is above the entries: the head of their table, or a note and an empty line."""
+        """What precedes the entries: the head of their table, or a note and an empty line."""
         if self.section.columns:
             return table_head(self.section.columns)
         note = self.writer.line(self.section.note)
@@ -154,17 +154,17 @@ class _SectionView:
 
     @property
     def folded(self) -> tuple[Markdown, ...]:
-        """Entries that unfold."""
+        """Folded entries."""
         return self.section.entries[self.section.unfolded :]
 
     @property
     def fold_title(self) -> Markdown:
-        """What unfolds: all of it, or the rest."""
+        """The title of the fold: for all entries, or for the rest."""
         return trusted(f"{self.section.folded_number:,} more") if self.section.unfolded else self.title
 
     @property
     def left_out(self) -> Markdown:
-        """What is said about entries that are not shown, if there are any."""
+        """The remark on entries that are not shown, if there are any."""
         number = self.section.left_out
         if number <= 0:
             return trusted("")
@@ -185,7 +185,7 @@ def utf8_bytes(text: str) -> int:
 
 @cache
 def environment() -> jinja2.Environment:
-    """Templates hold structure only: whatever they print must have come through the Markdown sink."""
+    """Templates only hold structure: whatever they print must come from the Markdown sink."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(template_folder()),
         undefined=jinja2.StrictUndefined,
@@ -203,7 +203,7 @@ def _only_markdown(value: object) -> object:
 
 
 def template_folder() -> Path:
-    """In a wheel the templates are within the package, in a working copy beside ``src``."""
+    """In a wheel the templates are within the package, in a working copy they are beside ``src``."""
     package = Path(turncheck.__file__).parent
     inside = package / "templates"
     return inside if inside.is_dir() else package.parents[1] / "templates"

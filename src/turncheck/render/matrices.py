@@ -1,6 +1,6 @@
 """Confusion matrices as pictures, drawn by Pillow: matplotlib takes longer to start than stories to test.
 
-Right is blue and wrong is vermilion (Okabe and Ito's palette, which colour-blind people can distinguish), and a wrong
+Correct is blue and wrong is vermilion (Okabe and Ito's palette, which colour-blind people can distinguish), and a wrong
 cell is never recognised only by its colour: it is off the diagonal and shows its number.
 """
 
@@ -37,11 +37,11 @@ _SIZE: Final = 15
 _LINE: Final = 21
 _LARGEST_SIDE: Final = 12_000
 _BAND: Final = 512
-"""Number of lines that are drawn at once."""
+"""Number of pixel rows that are drawn at once."""
 _DARK: Final = 0.75
 _LONGEST_LABEL: Final = 40
 _MANY_LABELS: Final = 40
-"""From here on the labels are on all four sides, since nobody can follow a row that far."""
+"""From this size on the labels are on all four sides, since nobody can follow a row that far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +74,14 @@ class Picture:
 
     @property
     def pdf(self) -> bytes:
-        """A PDF page of its size: PDF reads the compressed lines of a PNG (PDF 1.7, 7.4.4.4)."""
+        """A PDF page of the picture's size: PDF reads the compressed lines of a PNG (PDF 1.7, 7.4.4.4)."""
         return _pdf(self.lines, self.width, self.height)
 
 
 def draw_matrix(matrix: Matrix, title: Sequence[str]) -> Picture:
-    """Draw a matrix below the lines of its title; a cell is the darker the larger its share of its row.
+    """Draw a matrix below the lines of its title; the larger a cell's share of its row, the darker it is.
 
-    It is drawn in bands: all of a large one at once would take more memory than what it is about.
+    It is drawn in bands: a large one at once would take more memory than the evaluation itself.
     """
     drawing = _Drawing.of(matrix, title)
     packer = zlib.compressobj(3)
@@ -96,7 +96,7 @@ def draw_matrix(matrix: Matrix, title: Sequence[str]) -> Picture:
 
 @dataclass(frozen=True, slots=True)
 class _Drawing:
-    """Where everything is in the picture of a matrix, in pixels.
+    """The layout of a matrix's picture, in pixels.
 
     ``names`` are the labels as they are shown, ``room`` is what they need, ``behind`` what is beyond the cells,
     ``top`` where the cells begin, ``of_row`` the sum of each row.
@@ -115,7 +115,7 @@ class _Drawing:
 
     @classmethod
     def of(cls, matrix: Matrix, title: Sequence[str]) -> _Drawing:
-        """Measure the texts and lay out the picture."""
+        """Measure the labels and lay out the picture."""
         font = _font()
         names = [shown_label(label) for label in matrix.labels]
         room = math.ceil(max(font.getlength(name) for name in names)) + 2 * _MARGIN
@@ -132,7 +132,7 @@ class _Drawing:
 
     def band(self, upper: int, height: int) -> Image:
         """Draw the picture's lines from ``upper`` on."""
-        from PIL import Image, ImageDraw  # imported on drawing alone
+        from PIL import Image, ImageDraw  # only imported to draw
 
         font = _font()
         image = Image.new("RGB", (self.width, height), "white")
@@ -184,8 +184,8 @@ def _mixed(colour: str, strength: float) -> tuple[int, ...]:
 
 
 def _upright(name: str, font: FreeTypeFont) -> Image:
-    """Return a label that is read from below."""
-    from PIL import Image, ImageDraw  # imported on drawing alone
+    """Return a label that reads upwards."""
+    from PIL import Image, ImageDraw  # only imported to draw
 
     label = Image.new("RGB", (math.ceil(font.getlength(name)), _LINE), "white")
     ImageDraw.Draw(label).text((0, _LINE // 2), name, font=font, fill="black", anchor="lm")
@@ -195,7 +195,7 @@ def _upright(name: str, font: FreeTypeFont) -> Image:
 @cache
 def _font() -> FreeTypeFont:
     """Return DejaVu Sans, which comes with matplotlib; matplotlib itself is not imported."""
-    from PIL import ImageFont  # imported on drawing alone
+    from PIL import ImageFont  # only imported to draw
 
     found = find_spec("matplotlib")
     if found is None or not found.submodule_search_locations:
@@ -238,7 +238,7 @@ def _pdf(lines: bytes, width: int, height: int) -> bytes:
 
 
 def shown_label(label: str) -> str:
-    """A label in one line: control characters are replaced, the middle of a long one is left out."""
+    """A label on one line: control characters are replaced, the middle of a long one is omitted."""
     text = "".join(letter if letter.isprintable() else "\ufffd" for letter in label) or '""'
     if len(text) <= _LONGEST_LABEL:
         return text
@@ -247,6 +247,6 @@ def shown_label(label: str) -> str:
 
 
 def report_state(report: Report) -> str:
-    """Which project, and which commit of it where that is known."""
+    """The project, and its commit if known."""
     commit = f" at commit {shown_label(report.source.commit[:12])}" if report.source.commit else ""
     return f"{shown_label(report.project.name)}{commit}"

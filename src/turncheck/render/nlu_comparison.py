@@ -24,7 +24,7 @@ _MARKS: Final = "osD^vPX*"
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """A score over the runs at one size of the training data (sentences, or story steps)."""
+    """A score's mean and spread over the runs, at one size of the training data (sentences, or story steps)."""
 
     sentences: int
     mean: float
@@ -43,7 +43,7 @@ def figures_json(figures: Mapping[str, Any]) -> Rendered:
 
 @dataclass(frozen=True, slots=True)
 class CurveTexts:
-    """What is on a curve: the name of its files, and what its axes and title say."""
+    """A curve: the name of its files, its axes and its title."""
 
     name: str = CURVE_NAME
     x: str = "training sentences"

@@ -25,7 +25,7 @@ def nlu_text(nlu: Nlu, engine: EngineInfo | None = None, folder: str = "", trust
     """Describe the results: main figures, with their spread over the folds, and where to look first.
 
     ``folder``: the project's path from the current folder, for the places named. ``trust`` follows the substitutions:
-    how far they can be trusted.
+    how reliable they are.
     """
     return "\n".join([*_head(nlu, engine, trust), *_figures(nlu), *_where_to_look(nlu, folder), ""])
 

@@ -1,4 +1,4 @@
-"""What was asked for and not run, in plain lines, for the terminal and for logs."""
+"""What was requested and not run, in plain lines, for the terminal and for logs."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def not_run_text(report: Report) -> str:
 def skipped_by_cause(
     skipped: Iterable[Skipped], reported: AbstractSet[Location | None] = frozenset()
 ) -> list[tuple[str, Skipped, str]]:
-    """Gather evaluations that did not run for one reason: their names, one of them, and the reason.
+    """Group evaluations that did not run for the same reason: their names, one of them, and the reason.
 
     Args:
         skipped: those that did not run, or not all of them.
-        reported: places of which the same document says what is wrong with them: they are all that is said here.
+        reported: places whose faults the same document lists; the reason then only refers to them.
     """
     groups: dict[tuple[bool, str], list[Skipped]] = {}
     for entry in skipped:
@@ -45,5 +45,5 @@ def skipped_by_cause(
 
 
 def _reported_above(place: Location | None) -> str:
-    """A cause that the same document names; what it hides nobody knows yet."""
+    """A cause that the same document names; what it hides is not known yet."""
     return f"because of {place}; other faults in it show only once this one is fixed"

@@ -1,4 +1,4 @@
-"""What ``rasa test`` of Rasa 1.x and ``rasa_nlu.evaluate`` of 0.x called their pictures, and their files of stories.
+"""What ``rasa test`` of Rasa 1.x and ``rasa_nlu.evaluate`` of 0.x called their pictures and story files.
 
 Of 1.x the names of 1.10, of 0.x those of 0.13 to 0.15; 0.11 only printed.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FAILED: Final = "failed_stories.md"
 SUCCESSFUL: Final = "successful_stories.md"
-"""Of Rasa 1 there was none; it is written where it is asked for."""
+"""Rasa 1 had none; it is written on request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +31,14 @@ class NluNames:
 
     @classmethod
     def of(cls, histogram: Path | None, matrix: Path | None) -> Self:
-        """Take the names that were given, else those that Rasa gave."""
+        """Take the names from the flags, else Rasa's defaults."""
         return cls(str(histogram or cls().histogram), str(matrix or cls().matrix))
 
 
 def nlu_plots_of_rasa_0_and_1(
     plots: Iterable[Rendered], names: NluNames | None = None, *, responses: bool
 ) -> Iterator[Rendered]:
-    """Yield the pictures that were drawn then: of intents, and, where ``responses``, of the responses selected."""
+    """Yield the pictures of that version: of intents and, if ``responses``, of the selected responses."""
     names = names or NluNames()
     drawn = {"intent_histogram.png": names.histogram, "intent_confusion_matrix.png": names.matrix}
     if responses:
@@ -49,7 +49,7 @@ def nlu_plots_of_rasa_0_and_1(
 
 
 def story_files_of_rasa_1(core: Core, *, errors: bool = True, successes: bool = False) -> list[Rendered]:
-    """Return ``failed_stories.md``, and the stories that passed where they are asked for."""
+    """Return ``failed_stories.md``, and the passed stories if requested."""
     judged = [story for story in core.stories if not story.duplicate]
     wanted = {FAILED: (errors, False), SUCCESSFUL: (successes, True)}
     return [

@@ -26,7 +26,7 @@ def story_markdown(stories: Iterable[StoryResult]) -> str:
 
 
 def _body(story: StoryResult) -> str:
-    """Write the steps in order, each beside the prediction that it was compared with."""
+    """Write the steps in order, each with the prediction that it was compared with."""
     actions = deque(step for step in story.steps if step.kind == "action" and _is_written(step))
     heard = _heard(story.steps)
     writer = _Writer()
@@ -51,7 +51,7 @@ def _is_written(step: StoryStep) -> bool:
 
 
 def _rejects(step: StoryStep | None) -> bool:
-    """Whether an active form was taken as having refused to run for this step: its policy wanted it, and gave way."""
+    """Whether an active form counted as rejected at this step: its policy predicted it and was overruled."""
     return step is not None and step.policy != _MAPPING
 
 
@@ -59,7 +59,7 @@ def _rejects(step: StoryStep | None) -> bool:
 
 
 def _heard(steps: Iterable[StoryStep]) -> Iterator[str]:
-    """Yield the messages of an end-to-end story, with what was understood instead where that is something else."""
+    """Yield the messages of an end-to-end story, with what was understood instead if that differs."""
     listed = [step for step in steps if step.kind != "action"]
     for number, step in enumerate(listed):
         if step.kind != "intent":
@@ -76,7 +76,7 @@ def _heard(steps: Iterable[StoryStep]) -> Iterator[str]:
 
 
 def _message(written: WrittenStep) -> str:
-    """Write a message of a story without texts: the intent, its entities behind it; without an intent the text."""
+    """Write a message of a story without text: the intent, then its entities; without an intent the text."""
     step = written.step
     if "intent" not in step:
         return _line(str(step.get("user", "")))
@@ -95,7 +95,7 @@ def _comment(comment: str | None) -> str:
 
 
 def _line(text: str) -> str:
-    """Nothing of a project may begin another line, or hide the rest of it."""
+    """Project text must not begin another line, nor hide the rest of one."""
     return " ".join(text.splitlines())
 
 

@@ -1,4 +1,4 @@
-"""The metrics of a report as OpenMetrics text, which GitLab shows in a merge request beside those of its target.
+"""The metrics of a report as OpenMetrics text, which GitLab shows in a merge request beside those of the target branch.
 
 Source: the OpenMetrics 1.0 specification. GitLab compares values as text, so they are written with a fixed number of
 digits.
@@ -26,9 +26,9 @@ _ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n"}
 
 
 def render_open_metrics(report: Report, comparison: Comparison) -> Rendered:
-    """Render every metric that has a value: a gauge each, ``turncheck_nlu_intents_f1{assistant="bots/pizza"}``.
+    """Render every metric that has a value: one gauge each, ``turncheck_nlu_intents_f1{assistant="bots/pizza"}``.
 
-    What a metric is of (an intent, a suite) is its label ``of``.
+    The subject of a metric (an intent, a suite) is its label ``of``.
     """
     return _rendered([(report, comparison)])
 

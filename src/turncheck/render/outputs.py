@@ -1,4 +1,4 @@
-"""Everything that is written for a report: one list, in one order, made from the documents alone."""
+"""Everything that is written for a report: one list, in a fixed order, made only from the documents."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def render_documents(
     rules: Callable[[], Mapping[str, RuleText]] = dict,
     measured: Report | None = None,
 ) -> Iterator[Rendered]:
-    """Render the documents, JUnit, and what else is asked for, each when it is asked for.
+    """Render the documents, JUnit and other requested formats, each when it is requested.
 
     Args:
-        report: as it is reported beside its base.
+        report: as reported beside its base.
         comparison: with the base.
         verdict: of the gates.
-        links: where things can be looked at.
+        links: addresses of what can be linked.
         flavour: of JUnit.
         formats: further ones.
         rules: the text of each code of a finding, for SARIF.
@@ -80,7 +80,7 @@ def render_documents_of_all(
     formats: Collection[OutputFormat],
     rules: Callable[[], Mapping[str, RuleText]],
 ) -> Iterator[Rendered]:
-    """Render what hosts read, one file of each kind for several assistants; arguments as before."""
+    """Render the files for CI hosts, one of each kind for several assistants; arguments as above."""
     more: dict[OutputFormat, Callable[[], Rendered]] = {
         "sarif": lambda: run_sarif_of_all(assistants, rules(), __version__),
         "codequality": lambda: render_code_quality_of_all(assistants),
@@ -94,7 +94,7 @@ def render_documents_of_all(
 def render_texts(
     report: Report, comparison: Comparison, verdict: Verdict, links: Links, comment_limit: int = COMMENT_LIMIT
 ) -> tuple[Rendered, Rendered]:
-    """Render what people read, the summary and the comment: they link to whatever holds the other files."""
+    """Render the summary and the comment, which people read: they link to wherever the other files are."""
     return (
         render_summary(report, comparison, verdict, links),
         render_comment(report, comparison, verdict, links, limit=comment_limit),
@@ -102,13 +102,13 @@ def render_texts(
 
 
 def render_rasa_folder(report: Report) -> Iterator[Rendered]:
-    """Render Rasa's own files under ``rasa/``; none for an assistant of another kind."""
+    """Render Rasa's own files under ``rasa/``; none for other kinds of assistants."""
     if report.project.has_rasas_files:
         yield from (replace(rendering, name=f"{RASA_FOLDER}/{rendering.name}") for rendering in rasa_files(report))
 
 
 def rasa_files(report: Report) -> list[Rendered]:
-    """Render the files that ``rasa test`` of the project's version would write of this report; of Rasa 1 for older."""
+    """Render the files that ``rasa test`` of the project's version would write; those of Rasa 1 for older projects."""
     major = max(1, major_of_files(report.project))
     files = nlu_files(report.nlu, successes=True, major=major) if report.nlu else []
     if report.core is None:

@@ -1,4 +1,4 @@
-"""What a reader must know where judged sentences were trained on: which way the figures are off."""
+"""A remark for when judged sentences were trained on: in which direction the figures are off."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class OverlapRemark:
 
 
 def overlap_remarks(nlu: Nlu, base: Overlap | None = None) -> Iterator[OverlapRemark]:
-    """Yield a sentence for each kind of overlap that there is; without a ``base`` all of it is new."""
+    """Yield a sentence for each kind of overlap; without a ``base`` all of it is new."""
     copies, contradicted = nlu.on_training_sentences, nlu.under_other_intents
     more_copies = base is None or copies > base.on_training_sentences
     more_contradicted = base is None or contradicted > base.under_other_intents

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 _COLUMNS: Final = (Column(""), Column("assistant"), Column("outcome"), Column("figures"))
 _LEAST: Final = 3_000
-"""So much room has a fold at least, or it is not shown."""
+"""A fold gets at least this much room, or it is not shown."""
 _ROOM: Final = 300
-"""For what is said about folds that are not shown, and around each."""
+"""Room for the remark on folds that are not shown, and for the markup of each."""
 _LONGEST_REASON: Final = 600
 
 
@@ -52,7 +52,7 @@ def render_overview_comment(assistants: Assistants, links: Links, *, limit: int 
 
 
 def render_overview_summary(assistants: Assistants, links: Links) -> Rendered:
-    """Render the job summary: the comment at length."""
+    """Render the job summary: the long form of the comment."""
     size = Size("fold.md.j2", SUMMARY_LIMIT, utf8_bytes, unfolded=50)
     return Rendered("summary.md", "text/markdown", _text(assistants, links, size, "##", NOTHING))
 
@@ -106,7 +106,7 @@ def _row(sign: Sign, name: str, words: Markdown, figures: Markdown) -> Markdown:
 
 
 def _folds(runs: Sequence[Run], size: Size, room: int) -> list[_Fold]:
-    """The folds of the worst, each as large as leaves the others their share."""
+    """The folds of the worst assistants, each as large as the others' shares allow."""
     needed = [size.measure(_fold(run, size).text) + _ROOM for run in runs]
     share = max(room // max(len(runs), 1), _LEAST)
     folds: list[_Fold] = []

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def expected_got(expected: str, got: str, remark: str = "") -> Line:
-    """``expected X, got Y``; where nothing came, the ``remark`` says why."""
+    """``expected X, got Y``; if nothing came, the ``remark`` says why."""
     if not expected:  # no step failed: something kept the case from being run to its end
         return line(Prose(got))
     if not got:
@@ -26,7 +26,7 @@ def expected_got(expected: str, got: str, remark: str = "") -> Line:
 
 
 def expected_intent(sentence: str, expected: str, got: str, confidence: float | None = None, *, was: str = "") -> Line:
-    """``'hello': expected greet, got goodbye (0.71)``; ``was``: what else there is to say of the sentence."""
+    """``'hello': expected greet, got goodbye (0.71)``; ``was``: a further remark on the sentence."""
     wrong = line(EXPECTED, Code(expected), GOT, Code(got) if got else "no intent")
     return line(Said(sentence), was, ": ", wrong, sure(confidence))
 
@@ -43,27 +43,27 @@ def expected_understood(expected: str, got: str, *, case: bool, near: str = "") 
 
 
 def understood(text: str) -> Line:
-    """What a message was understood as; of a fallback also the intent that was not sure enough, each by itself."""
+    """What a message was understood as; for a fallback also the intent that was not sure enough, each as a string."""
     fallback, separator, intent = text.partition(ELSE)
     return line(Code(fallback), ELSE, Code(intent)) if separator and fallback == FALLBACK else line(Code(text))
 
 
 def also_misunderstood(sentence: Misunderstanding, *, case: bool) -> Line:
-    """What is wrong with a test that fails anyhow."""
+    """What is wrong with a test that fails for other reasons, too."""
     near = sentence.neighbours[0].text if case and sentence.neighbours else ""
     wrong = expected_understood(*expected_and_predicted(sentence), case=case, near=near)
     return line("also misunderstood: ", Said(sentence.text), ": ", wrong)
 
 
 def heard(case: CaseChange) -> Line:
-    """What the user said before an end-to-end case failed, and what it is and was understood as; may be nothing."""
+    """What the user said before an end-to-end case failed, and what it is and was understood as; may be empty."""
     if not case.said or not case.understood:
         return ()
     return understood_now_and_then(case.said, case.understood, case.base_understood)
 
 
 def understood_now_and_then(said: str, now: str, on_base: str = "") -> Line:
-    """What a message is understood as, and what it was on the base, where that is known."""
+    """What a message is understood as, and what it was on the base, if known."""
     if on_base == now:
         base = line(", as on the base")
     else:
@@ -77,5 +77,5 @@ def nearest(text: str, intent: str, location: Location, how: str = "near") -> Li
 
 
 def sure(confidence: float | None) -> str:
-    """``(0.71)``, where it is known how sure the engine is."""
+    """``(0.71)``, if the engine's confidence is known."""
     return f" ({confidence:.2f})" if confidence is not None else ""

@@ -1,6 +1,6 @@
 """Pictures of an evaluation: confusion matrices and histograms of confidence, under the names that Rasa gives them.
 
-Matplotlib draws the histograms, and is imported on drawing.
+Matplotlib draws the histograms; it is only imported to draw.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def matrix_of(report: dict[str, Any], confusions: Sequence[Confusion], *, outsid
     Args:
         report: its rows' ``support`` gives what is left for the diagonal.
         confusions: the cells off the diagonal.
-        outside: how often ``no_entity`` was expected, which the report of an extractor leaves out.
+        outside: how often ``no_entity`` was expected, which the report of an extractor omits.
     """
     expected = {name: int(row["support"]) for name, row in report.items() if _is_label(row)}
     if outside is not None:
@@ -85,7 +85,7 @@ def matrix_of(report: dict[str, Any], confusions: Sequence[Confusion], *, outsid
 
 
 def _is_label(row: Any) -> bool:
-    """Only labels have ``confused_with``; averages have not, and the accuracy is a number."""
+    """Only labels have ``confused_with``; averages do not, and the accuracy is a number."""
     return isinstance(row, dict) and "confused_with" in row
 
 
@@ -125,7 +125,7 @@ def _how(nlu: Nlu) -> str:
 def _histogram(
     name: str, title: str, right: Sequence[float], wrong: Sequence[float], state: str, *, threshold: float | None = None
 ) -> Rendered:
-    """Right above, wrong below, each to its own scale, since the wrong ones are (it is hoped) few."""
+    """Correct above, wrong below, each to its own scale, since the wrong ones are (hopefully) few."""
     figure = figure_class()(figsize=(7, 5), dpi=_DOTS_PER_INCH)
     above, below = figure.subplots(2, 1, sharex=True)
     edges = [step / _BINS for step in range(_BINS + 1)]
@@ -149,8 +149,8 @@ def _png(figure: Any) -> bytes:
 
 
 def _saved(figure: Any, kind: str, metadata: dict[str, None]) -> bytes:
-    """Save without date or version in the file: the same figures give the same bytes."""
-    from matplotlib.text import Text  # imported on drawing alone
+    """Save without date and version: the same figures give the same bytes."""
+    from matplotlib.text import Text  # only imported to draw
 
     for text in figure.findobj(Text):
         text.set_parse_math(False)  # a label such as "$price$" is not a formula
@@ -162,7 +162,7 @@ def _saved(figure: Any, kind: str, metadata: dict[str, None]) -> bytes:
 
 @contextmanager
 def _boxes_for_missing_letters() -> Iterator[None]:
-    """The font that comes along has no Chinese, say: such a letter becomes a box, and no warning goes with each."""
+    """The bundled font lacks some scripts, such as Chinese: their letters become boxes, without a warning for each."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield

@@ -23,7 +23,7 @@ NAMED_AS_TODAY: Final = 2
 _ACCURACY: Final = "accuracy"
 _MICRO: Final = "micro avg"
 _WITH_BOTH: Final = 3
-"""The first version that writes both of them."""
+"""The first version that writes both accuracy and micro average."""
 _WITH_MISTAKES: Final = 2
 """The first version that writes which entities are confused, and which responses are right and wrong."""
 
@@ -36,7 +36,7 @@ def major_of_files(project: ProjectInfo, asked: int | None = None) -> int:
 
 
 def nlu_files(nlu: Nlu, *, successes: bool = False, errors: bool = True, major: int = 3) -> list[Rendered]:
-    """Return the JSON files of ``rasa test nlu``; ``errors`` and ``successes`` as its flags have them."""
+    """Return the JSON files of ``rasa test nlu``; ``errors`` and ``successes`` as in its flags."""
     files = _intent_files(nlu, successes=successes, errors=errors, major=major)
     files += _response_files(nlu, successes=successes, errors=errors, major=major)
     for extractor in active_extractors(nlu):
@@ -58,7 +58,7 @@ def report_of(report: dict[str, Any], major: int) -> dict[str, Any]:
 
 
 def active_extractors(nlu: Nlu) -> list[str]:
-    """Return the extractors that Rasa would write files for: those that found an entity in some sentence."""
+    """Return the extractors that Rasa would write files for: those that found an entity in any sentence."""
     found = {entity.extractor for prediction in nlu.predictions for entity in prediction.predicted.entities}
     return [extractor for extractor in nlu.entities if extractor in found]
 
@@ -98,7 +98,7 @@ def intent_successes(nlu: Nlu) -> Entries:
 def entity_outcomes(prediction: NluPrediction, extractor: str) -> tuple[bool, bool]:
     """Return whether the sentence is an error and whether it is a success for the extractor; it may be both.
 
-    An error has some token with a wrong label, a success some token with a right one other than ``no_entity``.
+    An error has a token with a wrong label, a success has a token with a right label other than ``no_entity``.
     """
     tokens = read_tokens(prediction.predicted.tokens)
     expected = token_labels(tokens, prediction.expected.entities)
@@ -217,7 +217,7 @@ def _listed(name: str, entries: Entries | None) -> list[Rendered]:
 
 
 def as_json(name: str, content: Any) -> Rendered:
-    """Write JSON in Rasa's own layout: two blanks of indentation, letters of all scripts as they are."""
+    """Write JSON in Rasa's own layout: indented by two spaces, without ASCII escapes."""
     return Rendered(name, "application/json", content.pieces if isinstance(content, Entries) else _json(content))
 
 
@@ -226,5 +226,5 @@ def _json(content: Any) -> str:
 
 
 def file_part(name: str) -> str:
-    """A retrieval intent or a custom extractor may be called anything; a file name may not."""
+    """Retrieval intents and custom extractors may have any name; files may not."""
     return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)

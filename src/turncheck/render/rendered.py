@@ -1,4 +1,4 @@
-"""What a renderer returns, and all that a publisher ever gets."""
+"""What a renderer returns, and the only thing that a publisher gets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Pieces = Callable[[], Iterator[bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A file to write or to publish: its name (no folder), its media type, and its text, its bytes or its pieces."""
+    """A file to write or to publish: its name (without a folder), its media type, and its text, bytes or pieces."""
 
     name: str
     media_type: str

@@ -26,7 +26,7 @@ def variant_line(one: FailedVariant, intent: str) -> Line:
 
 
 def robustness_note(robustness: Robustness) -> Line:
-    """Say the rate of each family, the worst first."""
+    """Show the rate of each family, the worst first."""
     rates = [f"{one.name} {_rate(one)}" for one in _worst_first(robustness.by_family)]
     return line(f"Misunderstood variants by family: {'; '.join(rates)}.")
 

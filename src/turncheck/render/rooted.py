@@ -1,4 +1,4 @@
-"""Paths from the top of the repository in texts that are about paths from the project's folder."""
+"""Paths relative to the repository's top, in text that names them relative to the project's folder."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ class Rooted:
     """Puts the project's path before the paths of a report, so that they open from the current folder.
 
     Args:
-        report: whose paths these are.
-        root: the project's path from there; by default that in its repository.
-        also: further places that are named.
+        report: the report with these paths.
+        root: the project's path from there; by default, its path in the repository.
+        also: further places.
     """
 
     def __init__(self, report: Report, root: str | None = None, also: Iterable[Location] = ()) -> None:
         self._root = report.project.root if root is None else "" if root == "." else root
         named = {location.path for location in (*places(report), *also)}
         paths = sorted(named - {""}, key=len, reverse=True)
-        # Not within a longer path; behind it may come a line number, a bracket, the end of a sentence.
+        # Not within a longer path; a line number, a bracket or the end of a sentence may follow.
         known = "|".join(map(re.escape, paths))
         self._known = re.compile(rf"(?<![\w./-])(?:{known})(?![\w/-]|\.\w)") if paths and self._root else None
 
     def location(self, location: Location) -> Location:
-        """Return a place by its path from the repository's top; one that is outside stays as it is."""
+        """Return a place with its path from the repository's top; one outside the repository is unchanged."""
         path = repository_path(self._root, location)
         return location if path is None else Location(path, location.line, location.column)
 
     def text(self, text: str) -> str:
-        """Return a sentence with those of the report's paths that it names written from the repository's top."""
+        """Return a sentence with the report's paths in it written from the repository's top."""
         if self._known is None:
             return text
         return self._known.sub(lambda match: Location(match[0]).below(self._root).path, text)
@@ -70,7 +70,7 @@ def places(report: Report) -> Iterator[Location]:
 
 
 def base_places(comparison: Comparison | None) -> Iterator[Location]:
-    """Yield the places of tests that only the base has."""
+    """Yield the places of tests that exist only on the base."""
     if comparison is not None:
         for cases in (comparison.stories, comparison.e2e, comparison.batch):
             yield from (case.base_location for case in cases.gone if case.base_location is not None)

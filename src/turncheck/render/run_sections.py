@@ -67,7 +67,7 @@ def run_sections(
 
 
 def _in_plain_sight(lists: Lists, report: Report, compared: Comparison | None) -> frozenset[Location | str | None]:
-    """What the lists above show without a click: tests by name, other things by place."""
+    """What the lists above show without unfolding: tests by name, everything else by place."""
     tests = wrong_tests(report) if compared is None else newly_failing_tests(compared)
     wrong = wrong_sentences(report) if compared is None else compared.examples.newly_failing
     found = findings_worst_first(report) if compared is None else compared.new_findings
@@ -91,7 +91,7 @@ def overlaps(report: Report, compared: Comparison | None) -> list[OverlapRemark]
 
 
 def _method(report: Report, compared: Comparison | None) -> list[Entry]:
-    """How the figures were made, for who wants to know."""
+    """How the figures were computed."""
     parts = [part for part in (report.nlu, report.core, report.e2e) if part]
     known = [remark.in_words for remark in overlaps(report, compared) if not remark.new]
     return [Entry(line(Prose(remark, 1000))) for remark in (*known, *(one for part in parts for one in part.remarks))]

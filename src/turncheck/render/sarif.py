@@ -35,7 +35,7 @@ MEDIA_TYPE: Final = "application/sarif+json"
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 MOST_RESULTS: Final = 5_000
 MOST_BYTES: Final = 9_500_000
-"""Of the log as it is sent, packed by gzip; GitHub takes 10 MB, and packers differ."""
+"""Size of the log as it is sent, compressed by gzip; GitHub accepts 10 MB, and compressors differ."""
 _LONGEST_MESSAGE: Final = 4_000
 _LEVELS: Final[Mapping[Severity, str]] = {"error": "error", "warning": "warning", "info": "note"}
 _OF_LEVELS: Final[Mapping[Level, Severity]] = {"error": "error", "warning": "warning", "notice": "info"}
@@ -43,7 +43,7 @@ _OF_LEVELS: Final[Mapping[Level, Severity]] = {"error": "error", "warning": "war
 
 @dataclass(frozen=True, slots=True)
 class RuleText:
-    """What is said about a code: a title, an explanation in Markdown, and the severity it has by itself.
+    """What is said about a code: a title, an explanation in Markdown, and its default severity.
 
     ``in_manual``: whether the manual of findings explains it.
     """
@@ -70,18 +70,18 @@ TEST_RULES: Final[Mapping[str, RuleText]] = {
         "A sentence is newly misclassified", "On the base, its intent was recognised.", "warning", False
     ),
 }
-"""What a run says about tests, beside findings."""
+"""What a run reports about tests, besides findings."""
 
 
 def run_sarif(report: Report, comparison: Comparison | None, rules: Mapping[str, RuleText], version: str) -> Rendered:
-    """Return a SARIF log of all that a run found: findings, failed tests, sentences that it understands wrongly."""
+    """Return a SARIF log of everything that a run found: findings, failed tests, misunderstood sentences."""
     return findings_sarif(_results(report, comparison), {**rules, **TEST_RULES}, report.project.root, version)
 
 
 def run_sarif_of_all(assistants: Assistants, rules: Mapping[str, RuleText], version: str) -> Rendered:
     """Return one SARIF log with one run of several assistants, their paths from the repository's top.
 
-    GitHub takes no file with several runs of one tool.
+    GitHub does not accept a file with several runs of one tool.
     """
     found: list[Finding] = []
     for run in assistants.runs:
@@ -118,10 +118,10 @@ def findings_sarif(
 
     Args:
         findings: in the order in which they are written.
-        rules: the text of each code; a code without one explains itself by its name.
+        rules: the text of each code; a code without one is explained by its name.
         root: the project's path in its repository, "" at its top.
         version: turncheck's own.
-        line_hash: the hash by which GitHub knows the line of a place again (:mod:`turncheck.render.line_hashes`).
+        line_hash: the hash by which GitHub recognises the line of a place (:mod:`turncheck.render.line_hashes`).
         say: called with what was left out.
     """
     most = min(len(findings), MOST_RESULTS)
@@ -142,7 +142,7 @@ def findings_sarif(
 
 
 def _worst(findings: Sequence[Finding], most: int) -> list[Finding]:
-    """The worst of the findings, this many at most, in the order that all have."""
+    """The worst of the findings, at most this many, in their original order."""
     ranked = sorted(range(len(findings)), key=lambda index: SEVERITIES.index(findings[index].severity))
     return [findings[index] for index in sorted(ranked[:most])]
 
@@ -211,7 +211,7 @@ def _result(finding: Finding, used: Sequence[str], root: str, line_hash: str | N
     path = repository_path(root, finding.location)
     if path is not None:
         physical: dict[str, Any] = {"artifactLocation": {"uri": quote(path, errors="replace"), "uriBaseId": "SRCROOT"}}
-        # Where only the file is known, its first line stands for it: code scanning wants a region.
+        # If only the file is known, use its first line: code scanning requires a region.
         region = {"startLine": max(1, finding.location.line or 1)}
         if finding.location.line is not None and finding.location.column is not None:
             region["startColumn"] = max(1, finding.location.column)
@@ -225,6 +225,6 @@ def _shortened(text: str) -> str:
 
 
 def _fingerprint(finding: Finding, root: str) -> str:
-    """Stays the same while lines move: code, file and message."""
+    """A fingerprint that survives moved lines: code, file and message."""
     identity = "\0".join((finding.code, root, finding.location.path, finding.message))
     return hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()[:32]

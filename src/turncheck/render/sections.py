@@ -1,4 +1,4 @@
-"""Sections of a document: lists and tables that can be cut, whole entry by entry, until the document fits."""
+"""Sections of a document: lists and tables that can be cut entry by entry until the document fits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from turncheck.render.spans import Column, Line
 
 BUILT: Final = 3000
-"""More entries than this are never built: not even one character each would fit."""
+"""More entries than this are never built: they would not fit even with one character each."""
 
 _Shown = TypeVar("_Shown")
 """What an entry is: neutral, or as a sink has written it."""
@@ -37,16 +37,16 @@ class Section(Generic[_Shown]):
     columns: tuple[Column, ...] = ()
     note: Line = ()
     weights: tuple[int, ...] = ()
-    """How many of ``total`` each entry stands for, where that is not one each."""
+    """How many of ``total`` each entry counts for, if that is not one each."""
 
     @property
     def folded_number(self) -> int:
-        """How many things the entries that unfold stand for."""
+        """How many of ``total`` the folded entries count for."""
         return self._stand_for(self.unfolded, len(self.entries))
 
     @property
     def left_out(self) -> int:
-        """How many things are not shown."""
+        """How many of ``total`` are not shown."""
         return self.total - self._stand_for(0, len(self.entries))
 
     def _stand_for(self, first: int, end: int) -> int:
@@ -75,7 +75,7 @@ def fit(
 
     Args:
         sections: all sections.
-        degradation: names of sections in the order in which they give up entries, each to its last before the next.
+        degradation: names of sections in the order in which they give up entries, each all of its own before the next.
         draw: makes the document of its sections, by name.
         measure: size of a document (characters for a comment, bytes for a job summary).
         limit: the largest size.

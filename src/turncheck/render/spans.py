@@ -1,6 +1,6 @@
-"""What a line says, before any sink: pieces of it by what they are. A sink writes each in its own dress.
+"""The content of a line before any sink: typed pieces, which each sink writes in its own markup.
 
-Text of other people is in :class:`Code`, :class:`Said` and :class:`Prose` only; a sink escapes every piece all the
+Other people's text is only in :class:`Code`, :class:`Said` and :class:`Prose`; sinks escape every piece all the
 same.
 """
 
@@ -25,7 +25,7 @@ Mark = Literal[
     "no verdict",
     "",
 ]
-"""What a difference is worth, in words that need no statistics."""
+"""How significant a difference is, in words that need no statistics."""
 Sign = Literal["passed", "failed", "not judged", "error", "warning", "info", "caution", "stopped", ""]
 """What an entry is, at a glance: the outcome of a gate, the severity of a finding, what to know before reading on."""
 
@@ -35,37 +35,37 @@ PROSE_LIMIT: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words of our own."""
+    """Our own words."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Strong:
-    """Words of our own that a reader must not miss."""
+    """Our own words that a reader must not miss."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word that the text behind it explains."""
+    """A word that the following text explains."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A name, letter by letter; one that is longer than ``limit`` is cut, an empty one is a dash.
+    """A name, letter by letter; one that is longer than ``limit`` is cut, an empty one becomes a dash.
 
-    Where letters look all the same, one of several words is quoted: where it ends could not be seen.
+    Without a font of its own, a name of several words is quoted: otherwise one could not see where it ends.
     """
 
     text: str
     limit: int = NAME_LIMIT
 
     def quoted(self, shown: str) -> str:
-        """Return what is shown of it, as it is between words that look the same."""
+        """Return ``shown``, quoted if it has several words."""
         return f"'{shown}'" if " " in shown else shown
 
 
@@ -80,9 +80,9 @@ class Said(Code):
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """A sentence with names between backticks or quotes in it, ``limit`` letters of it at most.
+    """A sentence with names in backticks or quotes, cut after ``limit`` characters.
 
-    ``names_paths``: it may name files by their path from the project's folder; a sink writes them as it writes places.
+    ``names_paths``: it may name files relative to the project's folder; a sink writes these as it writes places.
     """
 
     text: str
@@ -92,7 +92,7 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Words that lead to an address, where there is one."""
+    """Words that link to an address, if there is one."""
 
     label: Line
     url: str | None
@@ -100,7 +100,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place in the project; with ``on_base`` it is one in the base, and gone since."""
+    """A place in the project; with ``on_base`` it is one in the base that was removed since."""
 
     location: Location
     on_base: bool = False
@@ -108,7 +108,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The difference between two figures, what it is worth, and what else to know about it."""
+    """The difference between two figures, how significant it is, and what else to know about it."""
 
     difference: str
     mark: Mark
@@ -116,7 +116,7 @@ class Change:
 
     @property
     def words(self) -> tuple[str, str]:
-        """The difference, and the rest in words; a figure that stayed the same has no difference."""
+        """The difference, and the rest in words; an unchanged figure has no difference."""
         if self.mark != "unchanged":
             return self.difference, f"{self.mark}{self.note}".removeprefix("; ")
         return "" if self.difference == "±0" else self.difference, f"same{self.note}"
@@ -128,7 +128,7 @@ Line = tuple[Span, ...]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing that is said: a line, and what belongs to it.
+    """One statement: a line, and what belongs to it.
 
     ``label`` and ``outcome`` come first: the code of a finding; the name of a gate and what came of it, where that is
     not what one expects. After the line come the ``place`` and, as a sentence of its own, the ``hint``. Of the entries
@@ -157,17 +157,17 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The head of a column of a table, and where its cells are put."""
+    """The head of a column of a table, and the alignment of its cells."""
 
     title: str
     align: Literal["", "left", "right"] = ""
 
 
 def plain(shown: Line, place: Callable[[Location], object] = str) -> str:
-    """Return a line as bare text, sentences quoted and nothing cut, for a sink that escapes and cuts whole lines.
+    """Return a line as plain text, with sentences quoted and nothing cut, for sinks that escape and cut whole lines.
 
     Args:
-        place: how a place is written.
+        place: writes a place.
 
     >>> plain(line("expected ", Code("a"), " of ", Said("b")))
     "expected a of 'b'"
@@ -190,7 +190,7 @@ def _plain(span: Span, place: Callable[[Location], object]) -> str:
 
 
 def line(*parts: Span | str | Iterable[Span]) -> Line:
-    """Put a line together; a string is words of our own.
+    """Compose a line; a string is our own words.
 
     >>> line("expected ", Code("a"), (Text(", "), Text("b")))
     (Text(text='expected '), Code(text='a', limit=160), Text(text=', '), Text(text='b'))
@@ -207,7 +207,7 @@ def line(*parts: Span | str | Iterable[Span]) -> Line:
 
 
 def listed(lines: Iterable[Line], separator: str = ", ") -> Line:
-    """Put lines after each other, with words of our own between them."""
+    """Join lines with our own words between them."""
     spans: list[Span] = []
     for one in lines:
         spans += [Text(separator), *one] if spans else one

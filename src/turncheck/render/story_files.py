@@ -1,6 +1,6 @@
 """The files of ``rasa test core``: same names, same shapes, same lines, so that scripts written for Rasa keep working.
 
-Made from the report alone. Stories that Rasa drops as duplicates are left out of them, as there.
+Made from the report alone. Stories that Rasa drops as duplicates are omitted, as Rasa does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FAILED: Final = "failed_test_stories.yml"
 SUCCESSFUL: Final = "successful_test_stories.yml"
 WITH_WARNINGS: Final = "stories_with_warnings.yml"
 POLICY_ENTITIES_REPORT: Final = "TEDPolicy_report.json"
-"""Entities that policies found: Rasa writes it whatever the policies are, and where no message has an entity."""
+"""Entities that policies found: Rasa writes it whatever the policies are, even if no message has an entity."""
 POLICY_ENTITIES_ERRORS: Final = "TEDPolicy_errors.json"
 
 _FORMAT_VERSIONS: Final = {2: "2.0", 3: "3.1"}
@@ -38,7 +38,7 @@ _TRUTH: Final = re.compile("true|True|TRUE|false|False|FALSE")
 def story_files(
     core: Core, *, errors: bool = True, warnings: bool = True, successes: bool = False, major: int = 3
 ) -> list[Rendered]:
-    """Return the JSON and YAML files; ``errors``, ``warnings`` and ``successes`` as Rasa's flags have them.
+    """Return the JSON and YAML files; ``errors``, ``warnings`` and ``successes`` as in Rasa's flags.
 
     ``major``: the version whose files they are, 2 or 3; those of older ones are in :mod:`turncheck.render.older_files`.
     """
@@ -96,7 +96,7 @@ def _step(step: WrittenStep) -> str:
 
 
 def _lines(step: dict[str, Any]) -> list[str]:
-    """Write a step. Nearly all are one key with a name, or a slot with a value; only others are worth a YAML dump."""
+    """Write a step. Nearly all are one key with a name, or a slot with a value; only the others need a YAML dump."""
     if len(step) == 1:
         key, value = next(iter(step.items()))
         if isinstance(value, str | None) and key != "user":
@@ -115,13 +115,13 @@ def _scalar(value: str | float | None) -> str:
 
 
 def _comment(comment: str) -> str:
-    """A comment ends with its line, and must not be able to begin another, nor hold what YAML does not allow."""
+    """A comment ends with its line: it must not begin another, nor contain what YAML does not allow."""
     line = " ".join(comment.splitlines())
     return f"  # {''.join(letter if letter.isprintable() else REPLACEMENT for letter in line)}"
 
 
 def _entity_line(step: dict[str, Any], index: int) -> int:
-    """Return the line of an entity: it is below the intent and the line ``entities:``."""
+    """Return the line of an entity: it goes below the intent and the line ``entities:``."""
     before = [key for key in step if key != "user"].index("entities") + 1
     return before + sum(_dumped([entity]).count("\n") + 1 for entity in step["entities"][:index])
 
@@ -133,7 +133,7 @@ class _Block(str):
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes as Rasa does: texts in one line, keys in order, no aliases; ``yes`` and ``no`` are strings (YAML 1.2)."""
+    """Writes as Rasa does: strings on one line, keys in order, no aliases; ``yes`` and ``no`` are strings (YAML 1.2)."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - declared so by its base
         letter: [
@@ -145,7 +145,7 @@ class _Dumper(yaml.SafeDumper):
     }
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - every value is written in full
-        """Write each value in full, wherever else it is."""
+        """Write each value in full, even if it occurs elsewhere."""
         return True
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _MATRIX: Final = "story_confusion_matrix.png"
 _DOCUMENTED: Final = "story_confmat.pdf"
 _NAMES: Final = {0: (_DOCUMENTED,), 1: (_DOCUMENTED,), 2: (_MATRIX,), 3: (_MATRIX, _DOCUMENTED)}
-"""What each major version of Rasa calls the matrix; that of Rasa 3 also as its documentation does."""
+"""What each major version of Rasa calls the matrix; that of Rasa 3 also under the name in its documentation."""
 
 
 def story_plots(report: Report, major: int = 3) -> Iterator[Rendered]:

@@ -1,4 +1,4 @@
-"""A core evaluation in plain lines, for the terminal and for logs: figures, then each failed story side by side."""
+"""A core evaluation in plain lines, for the terminal and for logs: figures, then each failed story with both sides."""
 
 from __future__ import annotations
 

@@ -27,13 +27,13 @@ _NAMED: Final = 3
 
 
 def judged_mutants(report: Report) -> int:
-    """Return how many faults there were to notice."""
+    """Return how many mutants there were to notice."""
     strength = report.strength
     return strength.killed + strength.survived if strength else 0
 
 
 def strength_note(report: Report) -> Line:
-    """Say what was noticed by whom, and what does not count."""
+    """Say which mutants were noticed by what, and which do not count."""
     strength = report.strength
     if strength is None:
         return ()
@@ -93,7 +93,7 @@ def _table(title: str, groups: Sequence[MutantGroup]) -> Iterator[str]:
     yield f"{title}:"
     for group in groups:
         score = " – " if group.score is None else f"{group.score:.2f}"
-        # Said only where it is another one.
+        # Only mentioned if it is a different one.
         alone = "" if group.by_tests in {None, group.score} else f", by tests alone {group.by_tests:.2f}"
         noticed = f"{group.killed} of {group.killed + group.survived}{alone}"
         yield f"  {text(group.name, 60):<{width}}  {score:>4}  {noticed}"

@@ -1,4 +1,4 @@
-"""Figures as tables: the few that matter at the top, those of every intent folded below what changed."""
+"""Figures as tables: the main ones at the top, those of every intent folded below what changed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LONGEST_SUBJECT: Final = 40
 
 
 def metrics_table(report: Report, comparison: Comparison | None) -> NeutralSection:
-    """The few figures that the table at the top shows, on both sides where there are two."""
+    """The main figures, on both sides if there are two."""
     listed = main_metrics(report, comparison)
     compared = comparison is not None and comparison.judged
     columns = (Column(""), *_SIDES) if compared else (Column(""), Column("now", "right"))
@@ -99,7 +99,7 @@ def batch_table(report: Report) -> NeutralSection:
 
 
 def coverage_table(report: Report) -> NeutralSection:
-    """Of a Kore.ai assistant how much of each kind is tested, and both totals of the platform."""
+    """How much of each kind of a Kore.ai assistant is tested, and both of the platform's totals."""
     sides = {
         "judged sentences": report.nlu.coverage if report.nlu else None,
         "suites": report.batch.coverage if report.batch else None,

@@ -1,4 +1,4 @@
-"""How far the stand-in can be trusted to say what the team's own model would: one line, in every document."""
+"""How closely the stand-in agrees with the team's own model: one line, in every document."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep",
 
 
 def trust_entry(report: Report) -> Entry | None:
-    """Say how far the engine agrees with the team's Rasa; ``None`` where it stands in for nothing."""
+    """Say how far the engine agrees with the team's Rasa; ``None`` if it is not a stand-in."""
     trust, engine = report.trust, report.engine
     if engine is None or not report.has_stand_in:
         return None
@@ -36,7 +36,7 @@ def trust_entry(report: Report) -> Entry | None:
 
 
 def fallback_entry(report: Report) -> Entry | None:
-    """Say what is understood at the pipeline's threshold, and with as many fallbacks as the team's Rasa has."""
+    """Count right, wrong and not understood sentences at the pipeline's threshold, and with as many fallbacks as Rasa has."""
     understood = report.nlu.understood if report.nlu else None
     if understood is None or understood.same_fallbacks is None or understood.threshold is None:
         return None
@@ -64,7 +64,7 @@ def _agreements(trust: Trust) -> list[tuple[Agreement, str]]:
 
 
 def _percent(agreement: Agreement) -> str:
-    """Not 100 % where anything differs, nor 0 % where anything is alike."""
+    """Not rounded to 100 % if anything differs, nor to 0 % if anything agrees."""
     share = agreement.share or 0.0
     shown = round(100 * share)
     if shown == 100 and share < 1:

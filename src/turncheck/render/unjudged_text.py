@@ -1,4 +1,4 @@
-"""Intents that cross-validation left out, and what would have them judged."""
+"""Intents that cross-validation left out, and how to get them judged."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FEWEST_FOLDS: Final = 2
 
 
 def unjudged_remark(nlu: Nlu) -> str | None:
-    """Return one sentence about all of them, ``None`` where every intent was judged."""
+    """Return one sentence about all of them, ``None`` if every intent was judged."""
     left_out = sorted(nlu.unjudged, key=lambda entry: (-entry.examples, entry.intent))
     if not left_out:
         return None
@@ -26,7 +26,7 @@ def unjudged_remark(nlu: Nlu) -> str | None:
 
 
 def why_unjudged(entry: UnjudgedIntent, folds: int | None) -> str:
-    """Say it of one intent."""
+    """Return the remark on one intent."""
     return f"not judged: {count(entry.examples, 'example')}, fewer than folds ({folds})"
 
 

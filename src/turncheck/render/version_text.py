@@ -1,4 +1,4 @@
-"""Which Rasa a project is written for, and by what one sees it: the first line on the terminal."""
+"""The Rasa version that a project is written for, and what shows it: the first line on the terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WIDTH: Final = 300
 
 
 def version_line(project: ProjectInfo, folder: str = "") -> str:
-    """Return the line, ended; empty where nothing is known. ``folder``: put before the paths, so that they open."""
+    """Return the line with a line break, "" if nothing is known. ``folder``: put before the paths, so that they open."""
     if project.rasa_version is None:
         return ""
     shown = f" ({_listed(project.rasa_signs, folder)})" if project.rasa_signs else ""
@@ -24,7 +24,7 @@ def version_line(project: ProjectInfo, folder: str = "") -> str:
 
 
 def noted_version_line(project: ProjectInfo, folder: str = "") -> str:
-    """Return the line where it says more than one expects: of an older Rasa, or of several."""
+    """Return the line if it is unexpected: for an older Rasa, or for several versions."""
     is_newest = project.rasa_version is None or project.rasa_version.startswith("3")
     return "" if is_newest and not project.rasa_others else version_line(project, folder)
 

@@ -33,7 +33,7 @@ def wrong_tests(report: Report) -> list[tuple[str, CaseChange]]:
 def new_and_old(
     report: Report, compared: Comparison | None
 ) -> tuple[list[tuple[str, CaseChange]], list[tuple[str, CaseChange]]]:
-    """Return :func:`wrong_tests` in two: those that are new, and those that fail on the base too (none without one)."""
+    """Split :func:`wrong_tests`: those that are new, and those that fail on the base too (none without a base)."""
     tests = wrong_tests(report)
     if compared is None or not compared.judged:
         return tests, []
@@ -57,7 +57,7 @@ def misunderstood_cases(report: Report) -> list[CaseChange]:
 
 
 def wrong_sentences(report: Report) -> list[CaseChange]:
-    """Test sentences whose intent is wrong, the surest error first."""
+    """Test sentences whose intent is wrong, the most confident error first."""
     wrong = [_wrong(case) for case in intent_cases(report) if not case.passed]
     return sorted(wrong, key=lambda case: -(case.confidence or 0.0))
 

@@ -19,7 +19,7 @@ def name_of(report: Report) -> str:
 
 
 def distinct_names(reports: Sequence[Report]) -> list[str]:
-    """The names of assistants; those that share one with another have their folder behind it, else a number."""
+    """The names of assistants; those with the same name get their folder appended, else a number."""
     names = [name_of(report) for report in reports]
     placed = [
         f"{name} ({report.project.root})" if names.count(name) > 1 and report.project.root else name
@@ -32,7 +32,7 @@ def distinct_names(reports: Sequence[Report]) -> list[str]:
 
 
 def slugs_of(names: Sequence[str]) -> list[str]:
-    """What distinguishes the assistants in addresses: letters and digits of their names, numbered where they repeat.
+    """Slugs of the assistants for addresses: letters and digits of their names, numbered if they repeat.
 
     They are numbered in the order of the names, not in that of the verdicts: an address leads to the same assistant
     in the next report.

@@ -36,9 +36,9 @@ def fitted(
     """Return the assistants with as many details as fit.
 
     Args:
-        assistants: with all details.
-        size_of: the size of a page with these; of one beyond the limit any number beyond it.
-        limit: the largest size; what remains after the last step is shown all the same.
+        assistants: the assistants with all details.
+        size_of: returns the size of a page with these; for one beyond the limit, any number beyond it.
+        limit: the largest size; what remains after the last step is shown even if it is larger.
     """
     shown = list(assistants)
     size = size_of(shown)
@@ -57,7 +57,7 @@ def _less(one: Assistant, text: str, smaller: Callable[[Assistant], Assistant]) 
 
 
 def _without_unused(one: Assistant) -> Assistant:
-    """Empty the names and training sentences that nothing refers to any more; the others keep their numbers."""
+    """Empty the names and training sentences that are no longer referred to; the others keep their numbers."""
     columns, training = one.sentences, one.training
     near = {number for listed in columns.neighbours.values() for number, _ in listed}
     labels = {row.name for row in one.intents}.union(
@@ -153,11 +153,11 @@ def _most_frequent(confusions: list[tuple[int, int, int]], most: int) -> list[tu
 def _with_short_texts(one: Assistant) -> Assistant:
     whole = replace(one, conversations=list(one.conversations))
     short: Assistant = msgspec.convert(_cut(msgspec.to_builtins(whole)), type(one), strict=False)
-    return replace(short, files=one.files)  # an address that is cut leads elsewhere
+    return replace(short, files=one.files)  # a cut address would lead elsewhere
 
 
 def _cut(value: Any) -> Any:
-    """Cut every text in plain data."""
+    """Cut every string in plain data."""
     if isinstance(value, str):
         return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
     if isinstance(value, dict):
@@ -178,11 +178,11 @@ _STEPS: Final[tuple[_Step, ...]] = (
     (f"what exceeds {_LONGEST:,} characters of one text", _with_short_texts),
     (f"all but {_FEWEST:,} of each list", partial(_with_few_of_all, most=_FEWEST)),
 )
-"""What goes, in this order, and how the page calls it."""
+"""What is given up, in this order, and how the page calls it."""
 
 
 def _wrong(columns: Sentences) -> set[int]:
-    """The sentences that are wrong in anything, or that changed."""
+    """The sentences with anything wrong, or that changed."""
     wrong = {number for number, intent in enumerate(columns.expected) if intent != columns.predicted[number]}
     wrong |= {number for number, found in columns.entities.items() if not found.right or found.side}
     wrong |= {number for number, one in columns.responses.items() if one.expected != one.selected or one.side}
@@ -194,7 +194,7 @@ def _only(values: dict[int, _Value], numbers: set[int]) -> dict[int, _Value]:
 
 
 def _kept(columns: Sentences, numbers: Sequence[int]) -> Sentences:
-    """The columns with these rows alone."""
+    """The columns with only these rows."""
     place = {number: new for new, number in enumerate(numbers)}
 
     def moved(values: dict[int, _Value]) -> dict[int, _Value]:

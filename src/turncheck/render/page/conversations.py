@@ -68,7 +68,7 @@ def _worst_first(one: Listed) -> int:
 
 
 class _Changes(Generic[Result]):
-    """How the tests of a kind changed sides. A test is known by its name, among several of one name by its place."""
+    """How the tests of a kind changed sides. A test is identified by its name, or by its place if several have it."""
 
     def __init__(self, cases: ChangedCases | None, before: Iterable[Result]) -> None:
         self._compared = cases is not None
@@ -93,9 +93,9 @@ class _Changes(Generic[Result]):
         return next(iter(exact), ("", None))
 
     def base(self, case: CaseChange | None, outcome: str, turns: Callable[[Result], Iterable[Turn]]) -> Base | None:
-        """Return how the test fared on the base; one that did not change fared as it does now.
+        """Return how the test fared on the base; one that did not change fared the same.
 
-        ``turns`` makes the transcript of a result. The base's lines are not those of this side: no place goes with it.
+        ``turns`` makes the transcript of a result. It has no places: the base's lines are not those of this side.
         """
         if not self._compared:
             return None
@@ -143,7 +143,7 @@ class _Transcripts:
                 if step.expected != _LISTENS or not step.passed:
                     yield self._story_step(step)
             return
-        # Without sentences to understand: the messages stand in the story as it was written back.
+        # Without sentences to understand, the messages are in the story as it was written back.
         actions = iter([step for step in story.steps if step.expected != _LISTENS or not step.passed])
         for written in story.written:
             said = _said(written.step)
@@ -222,7 +222,7 @@ class _Transcripts:
         )
 
     def batch(self, case: BatchCase, changes: _Changes[BatchCase]) -> Conversation:
-        """An utterance of a batch suite: the intents or traits that were expected of it and found, and its entities."""
+        """An utterance of a batch suite: the intents or traits that were expected and found, and its entities."""
         side, change = changes.of(case.text, case)
         outcome = "passed" if case.passed else "failed"
         return Conversation(
@@ -299,7 +299,7 @@ def _events(story: StoryResult) -> list[str]:
 
 
 def _drawn_away(test: StoryResult | CaseResult) -> list[str]:
-    """The training sentences that misunderstood messages are like."""
+    """The training sentences that misunderstood messages resemble."""
     return [
         f"'{sentence.text}'{plain(nearest(near.text, near.intent, near.location))}"
         for sentence in test.misunderstood

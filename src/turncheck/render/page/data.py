@@ -1,4 +1,4 @@
-"""Everything that the page's script shows, made from report, comparison and verdict alone."""
+"""Everything that the page's script shows, made only from report, comparison and verdict."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def assistant_data(
     """Return the data of one assistant.
 
     Args:
-        slug: what distinguishes it from the others of the page, in addresses.
+        slug: distinguishes it from the others on the page, in addresses.
         manual: what the manual says of a finding, by its code.
     """
     compared = comparison if comparison.judged else None

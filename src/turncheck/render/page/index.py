@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from turncheck.render.links import Links
 
 _LINE: Final = 987_654_321
-"""Stands for the line while its place in an address is looked for."""
+"""A placeholder line number, to find where the line is in an address."""
 NONE: Final = -1
 
 
@@ -26,7 +26,7 @@ class Files:
         self.listed: list[File] = []
 
     def place(self, location: Location) -> Place:
-        """Return a place as the page's data write it."""
+        """Return a place as it is in the page's data."""
         return Place(file=self.number(location.path), line=location.line or 0)
 
     def number(self, path: str) -> int:
@@ -63,7 +63,7 @@ class Labels:
 
 
 def _with_blank(address: str | None) -> str | None:
-    """Put ``{line}`` where the address has the line."""
+    """Replace the line in the address by ``{line}``."""
     if address is None:
         return None
     before, _, after = address.rpartition(str(_LINE))

@@ -1,4 +1,4 @@
-"""Conversations that are made when they are written: thousands of transcripts at once do not fit into memory."""
+"""Conversations that are created while they are written: thousands of transcripts do not fit into memory at once."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ Applies = Callable[[Listed], bool]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conversations(Sequence[Conversation]):
-    """Conversations, made anew each time that they are gone through, with each of the ``changes`` where it applies."""
+    """Conversations, created anew on each iteration, with each of the ``changes`` that applies."""
 
     listed: tuple[Listed, ...]
     changes: tuple[tuple[Change, Applies], ...] = ()
 
     def __iter__(self) -> Iterator[Conversation]:
-        """Make them, one by one."""
+        """Create them, one by one."""
         return map(self._made, self.listed)
 
     def __len__(self) -> int:
@@ -46,7 +46,7 @@ class Conversations(Sequence[Conversation]):
     def __getitem__(self, index: slice) -> Conversations: ...
 
     def __getitem__(self, index: int | slice) -> Conversation | Conversations:
-        """Make one; or return some of them, unmade."""
+        """Create one, or return a slice without creating it."""
         if isinstance(index, slice):
             return replace(self, listed=self.listed[index])
         return self._made(self.listed[index])
@@ -68,14 +68,14 @@ class Conversations(Sequence[Conversation]):
 
 
 def changed(conversations: Sequence[Conversation], change: Change, applies: Applies) -> Sequence[Conversation]:
-    """Return the conversations with a change; the very same ones where it applies to none."""
+    """Return the conversations with a change; the same object if it applies to none."""
     if not isinstance(conversations, Conversations) or not any(map(applies, conversations.listed)):
         return conversations
     return replace(conversations, changes=(*conversations.changes, (change, applies)))
 
 
 def keys_of(conversations: Sequence[Conversation]) -> Iterator[str]:
-    """Yield their keys, without making them."""
+    """Yield their keys, without creating them."""
     if isinstance(conversations, Conversations):
         return (one.key for one in conversations.listed)
     return (one.key for one in conversations)

@@ -1,6 +1,6 @@
 """``report.html``: the first screen as plain HTML, and behind it the data for the views that a script draws.
 
-One file that asks for nothing: style and script are part of it, and its policy lets a browser run these two alone, by
+One file that loads nothing: style and script are part of it, and its policy lets a browser run only these two, by
 their digests. Equal documents give equal bytes.
 """
 
@@ -90,7 +90,7 @@ def _draw(
     packed: str,
 ) -> str:
     style, script = _asset("page.css"), _asset("page.js")
-    # Spaces around the texts of style and script would be part of what the digests are of.
+    # Spaces around style and script would be part of what the digests cover.
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:;"
         " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -116,7 +116,7 @@ def _draw(
 
 @dataclass(frozen=True, slots=True)
 class _List:
-    """What the template sees of a section."""
+    """What the template gets for a section."""
 
     name: str
     section: Section[Html]
@@ -164,7 +164,7 @@ class _List:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The first screen of one assistant, as the template sees it: lines and lists, written."""
+    """The first screen of one assistant, as the template gets it: lines and lists, as HTML."""
 
     slug: Html
     name: Html
@@ -194,7 +194,7 @@ def _part(run: Run, one: Assistant, *, name: str, several: bool, limit: int) -> 
 
 
 def _first_screen(document: Document, writer: HtmlWriter, limit: int) -> Html:
-    """All that the comment says, as HTML; with as many entries of its lists as fit."""
+    """Everything that the comment says, as HTML, with as many list entries as fit."""
     template = _environment().get_template("page/first_screen.html.j2")
     lines = {
         "headline": writer.line(document.headline),
@@ -236,12 +236,12 @@ def _row(name: Html, cells: Sequence[Html]) -> Html:
 
 
 def _packed(assistants: Sequence[Assistant]) -> str:
-    """The data as gzip in base64, without a clock."""
+    """The data, compressed by gzip (without a timestamp), in base64."""
     return base64.b64encode(b"".join(_compressed(assistants))).decode()
 
 
 def _size_packed(assistants: Sequence[Assistant], limit: int) -> int:
-    """The size of the packed data in characters; where it is beyond the limit, how far it was found to be."""
+    """The size of the compressed data in characters; beyond the limit, as far as it was counted."""
     size = 0
     for piece in _compressed(assistants):
         size += len(piece)
@@ -269,7 +269,7 @@ def _digest(text: str) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
-    """Templates hold structure only: whatever they print must have come through the HTML sink."""
+    """Templates only hold structure: whatever they print must come from the HTML sink."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(template_folder()),
         undefined=jinja2.StrictUndefined,

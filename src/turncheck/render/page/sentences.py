@@ -25,7 +25,7 @@ _DIGITS: Final = 4
 _LARGEST: Final = 1e9
 
 Changes = dict[tuple[str, "Location | None"], tuple[Side, "CaseChange"]]
-"""By name and place: how a case changed sides."""
+"""How each case changed sides, by name and place."""
 
 
 def changes_of(cases: ChangedCases) -> Changes:
@@ -39,7 +39,7 @@ def changes_of(cases: ChangedCases) -> Changes:
 def sentence_columns(
     nlu: Nlu | None, comparison: Comparison | None, files: Files, labels: Labels, *, keys: Sequence[str]
 ) -> tuple[Sentences, Training]:
-    """Return every judged sentence, and the training sentences that are near to a wrong one; each has its key."""
+    """Return every judged sentence, and the training sentences near a wrong one; each has its key."""
     judged = nlu.predictions if nlu else ()
     changed = changes_of(comparison.examples) if comparison else {}
     entities = changes_of(comparison.entities) if comparison else {}
@@ -83,13 +83,13 @@ def sentence_columns(
 
 
 def _margin(one: NluPrediction) -> float:
-    """How far the second intent is behind the first, where there is a second."""
+    """How far the second intent is behind the first, if there is a second."""
     ranking = one.predicted.ranking
     return _rounded(ranking[0].confidence - ranking[1].confidence) if len(ranking) > 1 else float(NONE)
 
 
 def _neighbours(nlu: Nlu | None, files: Files, labels: Labels) -> tuple[Training, dict[int, list[tuple[int, float]]]]:
-    """Return the training sentences that are somebody's neighbours, and whose."""
+    """Return the training sentences that are neighbours of a judged one, and of which."""
     training = nlu.training if nlu else ()
     used: dict[int, int] = {}
     near: dict[int, list[tuple[int, float]]] = {}
@@ -182,7 +182,7 @@ def confusions(nlu: Nlu | None, labels: Labels) -> list[tuple[int, int, int]]:
 
 
 def threshold_of(nlu: Nlu | None) -> Threshold | None:
-    """Return the fallback's thresholds, where sentences were judged."""
+    """Return the fallback's thresholds, if sentences were judged."""
     if nlu is None or not nlu.predictions:
         return None
     fallback = nlu.understood
@@ -194,7 +194,7 @@ def threshold_of(nlu: Nlu | None) -> Threshold | None:
 
 
 def _rounded(value: float) -> float:
-    """Cut to four digits: more than anybody reads. Never rounded up, so that no confidence passes a threshold by it."""
+    """Truncate to four digits: rounding up could lift a confidence over a threshold."""
     if not math.isfinite(value) or abs(value) > _LARGEST:
         return 0.0
     near = round(value, _DIGITS)

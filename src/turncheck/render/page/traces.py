@@ -1,4 +1,4 @@
-"""What the assistant did in a turn of an end-to-end case, in lines that unfold."""
+"""What the assistant did in a turn of an end-to-end case, in lines that are folded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def trace_in_words(trace: TurnTrace | None) -> list[tuple[str, str]]:
-    """Return slots, form and events of a turn, each with its name; nothing where nobody knows them."""
+    """Return slots, form and events of a turn, each with its name; nothing if they are not known."""
     if trace is None:
         return []
     events = [_event(event) for event in trace.events]

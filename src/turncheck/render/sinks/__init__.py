@@ -1,4 +1,4 @@
-"""One module per way out, each with the escaping that its readers need.
+"""One module per output format, each with the escaping that its readers need.
 
-Everything from a project or from a report of somebody else goes through one of them before it is shown.
+Everything from a project or from somebody else's report goes through one of them before it is shown.
 """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _LONGEST_PIECE: Final = 2000
 _LITERAL: Final = re.compile(r"`(?P<code>[^`]+)`|(?<![\w'`])'(?P<name>[^'`]*[^\s'`][^'`]*)'(?![\w'`])")
-"""What sentences of our own mark as literal; an apostrophe quotes nothing."""
+"""What our own sentences mark as literal; an apostrophe does not quote."""
 _WEB: Final = re.compile(r"https?://[^\s\"'<>]+")
 
 
@@ -31,22 +31,22 @@ class Html(Markup):
 
 
 def trusted(text: str) -> Html:
-    """Mark words of our own, written in this package, as HTML."""
+    """Mark our own words, written in this package, as HTML."""
     return Html(text)
 
 
 def join(parts: Iterable[Html], separator: str = "") -> Html:
-    """Join HTML by a separator of our own."""
+    """Join HTML with our own separator."""
     return Html(separator.join(parts))
 
 
 def words(text: str) -> Html:
-    """Escape a piece of a line, with the blanks that it has."""
+    """Escape a piece of a line, keeping its blanks."""
     return _escaped(with_blanks(text, _LONGEST_PIECE))
 
 
 def prose(text: str, limit: int = PROSE_LIMIT) -> Html:
-    """Escape a sentence, with code where our own sentences have backticks or quote a name; an empty one is a dash."""
+    """Escape a sentence, with code for what our sentences quote or put in backticks; an empty one becomes a dash."""
     text = one_line(text, limit)
     shown, end = [], 0
     for match in _LITERAL.finditer(text):
@@ -57,13 +57,13 @@ def prose(text: str, limit: int = PROSE_LIMIT) -> Html:
 
 
 def code(text: str, limit: int = NAME_LIMIT) -> Html:
-    """Show ``text`` letter by letter; an empty one is a dash."""
+    """Show ``text`` letter by letter; an empty one becomes a dash."""
     text = one_line(text, limit)
     return element("code", _escaped(text)) if text else Html("–")
 
 
 def element(name: str, inner: Html, **attributes: str) -> Html:
-    """Return an element of ours; the attributes' values are escaped, ``class_`` is ``class``."""
+    """Return one of our own elements; attribute values are escaped, ``class_`` is ``class``."""
     written = "".join(f' {key.rstrip("_").replace("_", "-")}="{_escaped(value)}"' for key, value in attributes.items())
     return Html(f"<{name}{written}>{inner}</{name}>")
 

@@ -22,11 +22,11 @@ _SIGNS: Final[dict[Sign, tuple[str, str]]] = {
     "error": ("✕", "error"), "warning": ("!", "warning"), "info": ("i", "note"),
     "caution": ("!", "caution"), "stopped": ("■", "stopped"),
 }  # fmt: skip
-"""What a sign looks like, and what it is called by a screen reader."""
+"""How a sign looks, and its name for a screen reader."""
 _MARKS: Final[dict[Mark, tuple[str, str]]] = {
     "real gain": ("▲", "better"), "better": ("▲", "better"), "real drop": ("▼", "worse"), "worse": ("▼", "worse"),
 }  # fmt: skip
-"""The signs beside the words, and their class: never instead of the words."""
+"""The signs beside the words, never instead of them, and their class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class HtmlWriter:
     links: Links
     rooted: Rooted
     base: str = ""
-    """The commit of the base, for what is gone from it."""
+    """The commit of the base, for what was removed since."""
     cases: AbstractSet[str] = frozenset()
     """Keys of the cases that have a place on the page."""
     address: Callable[[str], str] = field(default="#{}".format)
@@ -71,7 +71,7 @@ class HtmlWriter:
                 assert_never(span)
 
     def place(self, place: Place) -> Html:
-        """``path:line`` from the repository's top, linked where it can be; one of the base says so."""
+        """``path:line`` from the repository's top, linked if possible; a place in the base is marked as such."""
         location = place.location
         path = repository_path(self.root, location) or location.path
         shown = path if location.line is None else f"{path}:{location.line}"
@@ -99,7 +99,7 @@ class HtmlWriter:
         return join(parts)
 
     def _below(self, entry: Entry) -> list[Html]:
-        """What is below an entry: some in plain sight, the rest to unfold."""
+        """What is below an entry: some in plain sight, the rest folded."""
         items = [element("li", self.entry(one)) for one in entry.below]
         if entry.left_out:
             items.append(element("li", trusted(f"… and {entry.left_out:,} more in report.json")))
@@ -123,7 +123,7 @@ class HtmlWriter:
 
 def table_head(columns: tuple[Column, ...]) -> Html:
     """The first row of a table."""
-    # A column without a title has no header cell, which would be an empty one to a screen reader.
+    # A column without a title has no header cell: a screen reader would read out an empty one.
     cells = [
         element("th", words(column.title), scope="col") if column.title else element("td", trusted(""))
         for column in columns
@@ -132,14 +132,14 @@ def table_head(columns: tuple[Column, ...]) -> Html:
 
 
 def sign(of: Sign) -> Html:
-    """Return a sign with its word, which is read aloud and never left to the colour."""
+    """Return a sign with its word for screen readers: never the colour by itself."""
     shape, name = _SIGNS[of]
     inner = join([element("span", trusted(shape), aria_hidden="true"), element("span", trusted(name), class_="aloud")])
     return element("span", inner, class_=f"sign {of.replace(' ', '-')}")
 
 
 def _change(change: Change) -> Html:
-    """A difference, its worth and what to know about it."""
+    """A difference, how significant it is, and what to know about it."""
     difference, shown = change.words
     shape, kind = _MARKS.get(change.mark, ("", "same"))
     parts = [words(difference)] if difference else []

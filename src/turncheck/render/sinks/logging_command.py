@@ -2,7 +2,7 @@
 
 The agent reads ``##vso[area.action key=value;…]message`` wherever it is in a line of output. It reads ``%0D``,
 ``%0A``, ``%3B`` and ``%5D`` as what they stand for; ``%AZP25`` as a percent sign only where ``DECODE_PERCENTS`` is set,
-so a percent sign that would begin one of them is parted from it instead.
+so a percent sign that would begin one of them is separated from it instead.
 
 Sources: "Logging commands" in the documentation of Azure Pipelines; ``taskcommand.ts`` of its task library.
 """
@@ -21,7 +21,7 @@ _ESCAPE: Final = re.compile(r"%(?=0D|0A|3B|5D|AZP25)", re.IGNORECASE)
 
 
 def logging_command(name: str, message: str, /, **properties: str | int | None) -> str:
-    """Return one command line, ``name`` as in ``task.logissue``. Properties without a value are left out."""
+    """Return one command line, ``name`` as in ``task.logissue``. Properties without a value are omitted."""
     given = "".join(f"{key}={_value(str(value))};" for key, value in properties.items() if value not in {None, ""})
     return f"##vso[{name} {given}]{_message(message)}" if given else f"##vso[{name}]{_message(message)}"
 

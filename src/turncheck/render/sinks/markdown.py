@@ -32,11 +32,11 @@ _ACTS: Final = re.compile(
     r"|(?P<commit>(?<![^\W_])[0-9a-f]{7,40}(?![^\W_]))",
     re.IGNORECASE,
 )
-"""What means something within a line: HTML; Markdown and formulas; what GitHub makes links of, addresses included."""
+"""What has a meaning within a line: HTML; Markdown and formulas; what GitHub makes links of, addresses included."""
 _LITERAL: Final = re.compile(r"`(?P<code>[^`]+)`|(?<![\w'`])'(?P<name>[^'`]*[^\s'`][^'`]*)'(?![\w'`])")
-"""What sentences of our own mark as literal; an apostrophe quotes nothing."""
+"""What our own sentences mark as literal; an apostrophe does not quote."""
 _TOUCHING: Final = re.compile(r"(?<=`)\0(?=`)")
-"""Between two code spans that would run into each other; one_line() leaves no such character."""
+"""Separates two code spans that would run into each other; one_line() leaves no such character."""
 _STARTS_BLOCK: Final = re.compile(r"^(\d{0,9})([-+=.)!])")
 
 
@@ -47,17 +47,17 @@ class Markdown(str):
 
 
 def trusted(text: str) -> Markdown:
-    """Mark words of our own, written in this package, as Markdown."""
+    """Mark our own words, written in this package, as Markdown."""
     return Markdown(text)
 
 
 def join(parts: Iterable[Markdown], separator: str = "") -> Markdown:
-    """Join Markdown by a separator of our own."""
+    """Join Markdown with our own separator."""
     return Markdown(separator.join(parts))
 
 
 def words(text: str) -> Markdown:
-    """Escape a piece of a line, with the blanks that it has."""
+    """Escape a piece of a line, keeping its blanks."""
     return Markdown(_ACTS.sub(_disarm, with_blanks(text, _LONGEST_PIECE)))
 
 
@@ -67,12 +67,12 @@ def together(pieces: Iterable[Markdown]) -> Markdown:
 
 
 def prose(text: str, limit: int = PROSE_LIMIT) -> Markdown:
-    """Escape ``text`` for use within a sentence or a table cell; an empty one is a dash."""
+    """Escape ``text`` for use within a sentence or a table cell; an empty one becomes a dash."""
     return Markdown(_STARTS_BLOCK.sub(r"\1\\\2", _ACTS.sub(_disarm, one_line(text, limit) or "–")))
 
 
 def ticked(text: str, limit: int = PROSE_LIMIT) -> Markdown:
-    """Escape a sentence as :func:`prose` does, with code where our own sentences have backticks or quote a name."""
+    """Escape a sentence as :func:`prose` does, with code for what our own sentences quote or put in backticks."""
     text = one_line(text, limit)
     parts = text.split("`")
     if len(parts) % 2 == 0 or not all(parts[1::2]):
@@ -96,7 +96,7 @@ def _disarm(match: re.Match[str]) -> str:
 
 
 def code(text: str, limit: int = NAME_LIMIT) -> Markdown:
-    """Show ``text`` letter by letter in a code span; an empty one is a dash."""
+    """Show ``text`` letter by letter in a code span; an empty one becomes a dash."""
     text = one_line(text, limit)
     if not text:
         return Markdown("–")
@@ -106,17 +106,17 @@ def code(text: str, limit: int = NAME_LIMIT) -> Markdown:
 
 
 def code_cell(text: str, limit: int = 80) -> Markdown:
-    """Show ``text`` as :func:`code` does, within a table: GFM parts cells before it looks at code spans."""
+    """Show ``text`` as :func:`code` does, within a table: GFM splits cells before it parses code spans."""
     return Markdown(code(text, limit).replace("|", "\\|"))
 
 
 def code_in_html(text: str, limit: int = NAME_LIMIT) -> Markdown:
-    """Show ``text`` letter by letter within a line of HTML, such as what unfolds, where no Markdown is read."""
+    """Show ``text`` letter by letter within a line of HTML, such as the title of a fold, where no Markdown is read."""
     return Markdown(f"<code>{html.escape(one_line(text, limit)) or '–'}</code>")
 
 
 def block(text: str, limit: int = 4000) -> Markdown:
-    """Show several lines as a fenced block that nothing within can close."""
+    """Show several lines as a fenced block that nothing in them can close."""
     body = "\n".join(lines(text, limit))
     fence = "`" * max(3, _longest_run("`", body) + 1)
     return Markdown(f"{fence}\n{body}\n{fence}")
@@ -131,10 +131,10 @@ def link(label: Markdown, url: str | None) -> Markdown:
 
 
 def marker(name: str) -> Markdown:
-    """Return the hidden first line by which a comment is found again.
+    """Return the hidden first line by which a comment is recognised.
 
     Only ``A-Z a-z 0-9 . _ -`` are kept of the name, and no two dashes in a row, which would end an HTML comment; a
-    name that loses something by this gets a digest behind it, so that two names never share a comment.
+    name that loses something by this gets a digest appended, so that two names never share a comment.
     """
     key = re.sub(r"-{2,}", "-", re.sub(r"[^A-Za-z0-9._-]", "-", name[:100])).strip("-")
     if key != name:

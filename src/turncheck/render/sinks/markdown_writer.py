@@ -1,4 +1,4 @@
-"""Spans, entries and tables as Markdown: places as links to the line, what is much below ``<details>``."""
+"""Spans, entries and tables as Markdown: places as links to the line, long parts folded in ``<details>``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SIGNS: Final[dict[Sign, str]] = {
     "caution": "⚠️", "stopped": "⛔", "": "",
 }  # fmt: skip
 MARKS: Final[dict[Mark, str]] = {"real gain": "🟢", "real drop": "🔴", "better": "🟢", "worse": "🔴"}
-"""The signs beside the words: never instead of them."""
+"""The signs beside the words, never instead of them."""
 _RULES: Final = {"": "---", "left": ":---", "right": "---:"}
 
 
@@ -33,7 +33,7 @@ class MarkdownWriter:
     links: Links
     rooted: Rooted
     base: str = ""
-    """The commit of the base, for what is gone from it."""
+    """The commit of the base, for what was removed since."""
 
     def line(self, line: Line) -> Markdown:
         """Write a line."""
@@ -61,7 +61,7 @@ class MarkdownWriter:
                 assert_never(span)
 
     def place(self, place: Place) -> Markdown:
-        """``path:line`` from the repository's top, linked where it can be; one of the base says so."""
+        """``path:line`` from the repository's top, linked if possible; a place in the base is marked as such."""
         location = place.location
         path = repository_path(self.root, location) or location.path
         shown = path if location.line is None else f"{path}:{location.line}"
@@ -89,7 +89,7 @@ class MarkdownWriter:
         return join([sign, label, outcome])
 
     def _below(self, entry: Entry) -> list[Markdown]:
-        """What is below an entry: some in plain sight, the rest to unfold."""
+        """What is below an entry: some in plain sight, the rest folded."""
         items = [join([trusted("\n  - "), self.entry(one)]) for one in entry.below]
         more = trusted(f"\n  - … and {entry.left_out:,} more in report.json" if entry.left_out else "")
         if entry.in_sight is None:
@@ -127,6 +127,6 @@ def table_head(columns: Sequence[Column]) -> Markdown:
 
 
 def _change(change: Change) -> Markdown:
-    """A difference, its worth and what to know about it, in short words: all must show on a phone."""
+    """A difference, how significant it is and what to know about it, in few words: all of it must fit on a phone."""
     difference, shown = change.words
     return words(" ".join(part for part in (difference, MARKS.get(change.mark, ""), shown) if part))

@@ -1,4 +1,4 @@
-"""Text without anything that acts: what all other sinks begin with."""
+"""Text without control characters: the first step of all other sinks."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Final
 ELLIPSIS: Final = "…"
 
 _JOINERS: Final = "\u200c\u200d"
-"""Invisible, but scripts (Persian, Hindi) and emoji are wrong without them."""
+"""Invisible, but some scripts (Persian, Hindi) and emoji are wrong without them."""
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return at most ``limit`` characters of ``text`` on one line; a cut is shown by an ellipsis.
+    """Return at most ``limit`` characters of ``text`` on one line; a cut is marked with an ellipsis.
 
     Control characters, lone surrogates and invisible format characters (bidirectional overrides, zero-width spaces,
     tags) are dropped; any white space becomes one space.
     """
-    # Long strings are cut first: nothing is read that could not be shown, however long the text is.
+    # Long strings are cut first: what could not be shown is never processed.
     window = text[: 4 * limit + 16]
     kept = "".join(" " if character.isspace() else character for character in window if _shows(character))
     line = " ".join(kept.split())

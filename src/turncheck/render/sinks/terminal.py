@@ -14,7 +14,7 @@ _LONGEST_PLACE: Final = 400
 
 
 def text(value: str, limit: int = 160) -> str:
-    """Return ``value`` on one line, with nothing in it that a terminal or GitHub's runner would act on."""
+    """Return ``value`` on one line, without anything that a terminal or GitHub's runner would act on."""
     return log_line(one_line(value, limit))
 
 

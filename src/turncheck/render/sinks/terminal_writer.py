@@ -1,4 +1,4 @@
-"""Spans and entries for a terminal or a log: places first, as compilers write them, and from the current folder."""
+"""Spans and entries for a terminal or a log: places first, as compilers write them, relative to the current folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LONGEST_PIECE: Final = 2000
 _LONGEST_LABEL: Final = 200
 _SIGNS: Final[dict[Sign, str]] = {"caution": "Warning: "}
-"""Of a finding its section says how severe it is."""
+"""The section of a finding shows its severity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class TerminalWriter:
         return log_line(": ".join(part for part in (place, words) if part))
 
     def below(self, entry: Entry) -> Iterator[str]:
-        """Yield what is below an entry and in plain sight, and how much more there is."""
+        """Yield the visible lines below an entry, and how many more there are."""
         shown = entry.below if entry.in_sight is None else entry.below[: entry.in_sight]
         yield from map(self.entry, shown)
         more = len(entry.below) - len(shown) + entry.left_out

@@ -20,13 +20,13 @@ _OF_A_RUNNER = re.compile(r"##(?=\[|vso\[|teamcity\[)", re.IGNORECASE)
 
 
 def command(name: str, message: str, **properties: str | int | None) -> str:
-    """Return one command line. Properties without a value are left out, as the runner would drop them."""
+    """Return one command line. Properties without a value are omitted, since the runner would drop them."""
     given = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value not in {None, ""})
     return f"::{name} {given}::{_data(message)}" if given else f"::{name}::{_data(message)}"
 
 
 def log_line(text: str) -> str:
-    """Return ``text`` so that no part of it is a command, wherever a line of the log begins."""
+    """Return ``text`` so that no part of it is a command, wherever in it a line of the log begins."""
     return _OF_A_RUNNER.sub(f"##{_ZERO_WIDTH}", text.replace("::", f":{_ZERO_WIDTH}:"))
 
 

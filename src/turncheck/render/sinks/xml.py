@@ -1,4 +1,4 @@
-"""XML 1.0 text. The writer escapes markup; here go the characters that no XML document may hold."""
+"""XML 1.0 text. The writer escapes markup; this drops the characters that no XML document may contain."""
 
 from __future__ import annotations
 
