@@ -1,7 +1,7 @@
 """GitLab's code quality report: what a merge request shows at its lines.
 
 Source: "Code Quality report format" in GitLab's documentation. An entry needs ``description``, ``check_name``,
-``fingerprint``, ``severity`` and ``location`` with ``path`` and ``lines.begin``; of entries with equal fingerprints only
+``fingerprint``, ``severity`` and ``location`` with ``path`` and ``lines.begin``; of those with equal fingerprints only
 the first is shown, and one that the base has too is not new.
 """
 

@@ -139,7 +139,7 @@ def _styled(text: str, code: str, *, coloured: bool) -> str:
 
 
 def findings_commands(findings: Sequence[Finding], root: str) -> str:
-    """Return a workflow command per finding, worst first: GitHub shows ten of each level. ``root``: the project's path."""
+    """Return a workflow command per finding, worst first: GitHub shows ten of a level. ``root``: the project's path."""
     ordered = sorted(findings, key=lambda one: (one.code != LEGACY_PROJECT, SEVERITIES.index(one.severity)))
     lines = []
     for finding in ordered:

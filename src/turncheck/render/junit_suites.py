@@ -116,7 +116,7 @@ class SuiteWriter:
         return attribute(path, LONGEST_CLASS), None if location.line is None else max(location.line, 1)
 
     def _text(self, lines: Iterable[str], at: Location | None) -> str:
-        """The text of a failure. If cases have no attributes for their place, it begins with it, as a stack trace would."""
+        """The text of a failure. If cases have no attributes for their place, it begins with that, as a stack does."""
         path, line = self._place(at)
         if self._flavour == "common" or at is None or path is None:
             return listed(lines)

@@ -133,7 +133,7 @@ class _Block(str):
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes as Rasa does: strings on one line, keys in order, no aliases; ``yes`` and ``no`` are strings (YAML 1.2)."""
+    """Writes like Rasa: strings on one line, keys in order, no aliases; ``yes`` and ``no`` are strings (YAML 1.2)."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - declared so by its base
         letter: [

@@ -36,7 +36,7 @@ def trust_entry(report: Report) -> Entry | None:
 
 
 def fallback_entry(report: Report) -> Entry | None:
-    """Count right, wrong and not understood sentences at the pipeline's threshold, and with as many fallbacks as Rasa has."""
+    """Count right, wrong and not understood answers at the pipeline's threshold and with as many fallbacks as Rasa."""
     understood = report.nlu.understood if report.nlu else None
     if understood is None or understood.same_fallbacks is None or understood.threshold is None:
         return None

@@ -14,7 +14,7 @@ _WIDTH: Final = 300
 
 
 def version_line(project: ProjectInfo, folder: str = "") -> str:
-    """Return the line with a line break, "" if nothing is known. ``folder``: put before the paths, so that they open."""
+    """Return the line with a line break, "" if nothing is known. ``folder`` is put before the paths: then they open."""
     if project.rasa_version is None:
         return ""
     shown = f" ({_listed(project.rasa_signs, folder)})" if project.rasa_signs else ""
