@@ -1,4 +1,4 @@
-"""The base's results of the tests that changed: what is beside this side's where a reader asks what happened."""
+"""The base's results of the tests that changed, which are shown beside this side's results."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Result = TypeVar("Result", bound="StoryResult | CaseResult | BatchCase")
 
 
 class ResultsByPlace(Generic[Result]):
-    """Results of tests, found by what a comparison knows of them: a name, and the place of the test or of a step.
+    """Test results, looked up by what a comparison knows about them: a name, and the place of the test or of a step.
 
-    Only those at a place of a change in ``changes`` are found.
+    Only results at the place of a change in ``changes`` are found.
     """
 
     def __init__(self, results: Iterable[Result], changes: Iterable[CaseChange]) -> None:
@@ -32,7 +32,7 @@ class ResultsByPlace(Generic[Result]):
                     self._found.setdefault(place, []).append(one)
 
     def base_of(self, change: CaseChange) -> Result | None:
-        """Return the base's result of a changed test; of several at one place the one of its name."""
+        """Return the base's result of a changed test; if several share its place, the one with its name."""
         if change.base_location is None:
             return None
         found = self._found.get(change.base_location, [])

@@ -27,9 +27,9 @@ WAYS: Final[dict[Way, str]] = {
 class Present:
     """A report to compare with.
 
-    ``commit`` is the state it was found for, by whoever found it; ``run_id`` the workflow run that left it;
-    ``passed_over`` says in one line what else was looked at of artifacts ("2 expired, 1 of a fork"); ``warnings`` are
-    sentences about what kept a better one from being found.
+    ``commit`` is the state that it was found for; ``run_id`` is the workflow run that stored it; ``passed_over`` says
+    in one line which other artifacts were looked at ("2 expired, 1 of a fork"); ``warnings`` are sentences about what
+    kept a better one from being found.
     """
 
     report: Report
@@ -39,12 +39,12 @@ class Present:
     passed_over: str = ""
     warnings: tuple[str, ...] = ()
     settings_changed: tuple[SettingChange, ...] = ()
-    """Settings that say what to compare with, which the change alters in a file of its own."""
+    """Settings for what to compare with that the change under test alters in its own settings file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """There is nothing to compare with, and why; ``warnings`` as for :class:`Present`."""
+    """There is nothing to compare with; says why. ``warnings`` as for :class:`Present`."""
 
     reason: str
     warnings: tuple[str, ...] = ()
@@ -52,15 +52,15 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Unreachable(Missing):
-    """There is a base, but its report cannot be had now: GitHub does not answer, its commit is not in this clone.
+    """There is a base, but its report is not available now: GitHub does not answer, or its commit is not in this clone.
 
-    Unlike a base that is not there yet, a second try, a permission or a deeper checkout would bring it.
+    Unlike a base that does not exist yet, it can be obtained by another try, a permission or a deeper checkout.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Something was found, but it is not a report that could be trusted, and why."""
+    """Something was found, but it is not a report that can be trusted; says why."""
 
     reason: str
 

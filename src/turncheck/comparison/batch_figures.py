@@ -20,7 +20,7 @@ _RIGHT: Final = frozenset({"tp", "tn"})
 
 
 def tested_batch(base: Report, head: Report) -> dict[str, Tested]:
-    """Judge the figures of all suites and of each: by McNemar's test on the cases, or entities, that changed sides."""
+    """Judge the figures of each suite and of all of them by McNemar's test on cases or entities that changed sides."""
     pairs = _pairs(base, head)
     by_suite: dict[str, list[tuple[BatchCase, BatchCase]]] = defaultdict(list)
     for name, old, new in pairs:
@@ -32,7 +32,7 @@ def tested_batch(base: Report, head: Report) -> dict[str, Tested]:
 
 
 def _pairs(base: Report, head: Report) -> list[tuple[str, BatchCase, BatchCase]]:
-    """Pair the cases of equal words and expectation: those of the suite of the same name, then of one renamed."""
+    """Pair cases with equal words and expectation: first those in the suite of the same name, then in a renamed one."""
     waiting: dict[object, list[tuple[str, BatchCase]]] = defaultdict(list)
     for suite in base.batch.suites if base.batch else ():
         for case in suite.cases:

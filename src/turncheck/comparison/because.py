@@ -1,4 +1,4 @@
-"""Which newly failing tests a new error in the data explains: what it names is what they rest on."""
+"""Which newly failing tests a new error in the data explains: those that rest on the name it reports."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def newly_failing_tests(compared: Comparison) -> list[tuple[str, CaseChange]]:
-    """Return the tests that fail by themselves and did not, with what each is called."""
+    """Return the tests that fail by themselves now and did not on the base, each with the word for its kind."""
     return [(NAMES[evaluation][0], case) for evaluation, cases in tests_of(compared) for case in cases.newly_failing]
 
 
 def tests_because_of(compared: Comparison) -> dict[Location, list[tuple[str, CaseChange]]]:
-    """Return, by the place of a new error about a name that this change took away, who newly fails by it.
+    """Return the tests that newly fail because this change took a name away, by the place of the error about that name.
 
-    A test that rests on several of them is listed under the one that its wrong step is nearest to.
+    A test that rests on several such names is listed under the one nearest to its wrong step.
     """
     places: dict[str, Location] = {}
     for finding in compared.new_findings:

@@ -1,4 +1,4 @@
-"""Intents that the change broke: a real drop of a single one, or two that began to collide."""
+"""Intents that the change broke: one whose F1 really dropped, or two that began to collide."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SUFFIX: Final = "].f1"
 
 
 def is_f1_of_an_intent(name: str) -> bool:
-    """Whether a metric is the F1 of one intent."""
+    """Whether a metric is the F1 of a single intent."""
     return name.startswith(_PREFIX) and name.endswith(_SUFFIX)
 
 
@@ -27,13 +27,13 @@ def intent_of(name: str) -> str:
 
 
 def dropped_intents(compared: Comparison) -> list[MetricDelta]:
-    """Return the F1 of the intents whose drop is more than chance, the worst first."""
+    """Return the F1 metrics of the intents whose drop is more than chance, the worst first."""
     dropped = [one for one in compared.metrics if one.judgement == "worse" and is_f1_of_an_intent(one.name)]
     return sorted(dropped, key=lambda metric: ((metric.sides[1] or 0.0) - (metric.sides[0] or 0.0), metric.name))
 
 
 def broken_intents_in_words(compared: Comparison, reported: AbstractSet[str | None] = frozenset()) -> str:
-    """``a real drop of intent 'inform', which now collides with 'order_pizza'``; empty where no intent is broken.
+    """``a real drop of intent 'inform', which now collides with 'order_pizza'``; empty if no intent is broken.
 
     Args:
         compared: this side with the base.

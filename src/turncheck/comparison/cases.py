@@ -31,30 +31,30 @@ if TYPE_CHECKING:
     )
 
 _REMEMBERED: Final = 10_000
-"""So many different steps are in memory once, however many stories have them."""
+"""This many different steps are kept in memory only once, however many stories have them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A judged case, whatever its kind. ``name`` and ``expectation`` together are what it is."""
+    """A judged case, whatever its kind. ``name`` and ``expectation`` together identify it."""
 
     name: str
     expectation: Hashable
     location: Location
     passed: bool
     suite: str = ""
-    """The name of its batch suite, which may be renamed: of equal cases those of one suite belong together."""
+    """The name of its batch suite, which may be renamed: equal cases of the same suite belong together."""
     expected: str = ""
     actual: str = ""
     confidence: float | None = None
     remark: str = ""
-    """How the engine came to it: the policy that was wrong, what it would have done else."""
+    """How the engine arrived at it: the policy that was wrong, and its other candidates."""
     copies: int = 0
-    """How many more there are that are the same in every step, and fared the same."""
+    """How many more cases have exactly the same steps and the same result."""
     copy_of: str = ""
-    """The name of the story that it is a copy of, where it is distinguished from that one."""
+    """The name of the story that it is a copy of, if it is listed separately from that story."""
     judged: bool = True
-    """Whether it was run: one that was not is only known to be there."""
+    """Whether it was run; of a case that was not run, only its existence is known."""
 
     @property
     def number(self) -> int:
@@ -62,26 +62,26 @@ class Case:
         return 1 + self.copies
 
     misunderstood: bool = False
-    """Not passed only because of how its sentences were understood."""
+    """Whether it did not pass only because of how its sentences were understood."""
     sentences: tuple[Misunderstanding, ...] = ()
-    """Those of a story that were understood differently than written, of an end-to-end case differently than before."""
+    """Sentences of a story that were understood differently than written, or of an end-to-end case, than before."""
     again: str = ""
     """What became of an end-to-end case that was judged a second time with its messages understood as before."""
     said: str = ""
     """What the user said last before an end-to-end case failed."""
     result: StoryResult | CaseResult | None = None
-    """The story or the end-to-end case that it is; what few cases are asked for is found there when it is."""
+    """The story or end-to-end case itself, for details that only few cases are asked for."""
 
     @property
     def rests_on(self) -> Mapping[Hashable, tuple[str, ...]]:
-        """By step the names of the project that it rests on, the nearest first: action, response, slot, intent …"""
+        """The names of the project that each step rests on, the nearest first: action, response, slot, intent …"""
         if self.result is None:
             return {}
         return names_by_step(self.result)
 
     @property
     def skeleton(self) -> Hashable:
-        """The steps of a story without its texts; ``None`` where there are none."""
+        """The steps of a story without its texts; ``None`` if it has no steps."""
         steps = self.result.steps if isinstance(self.result, StoryResult) else ()
         return tuple((step.kind, step.expected) for step in steps if step.kind != "entities") or None
 
@@ -93,7 +93,7 @@ class Case:
 
     @property
     def wrong_steps(self) -> tuple[Hashable, ...]:
-        """The steps that are wrong, as ``rests_on`` knows them, the telling one first."""
+        """The wrong steps, as keys of ``rests_on``; the most informative one first."""
         match self.result:
             case StoryResult() as story:
                 wrong = telling_step(story)
@@ -106,7 +106,7 @@ class Case:
                 return ()
 
     def heard(self, text: str) -> str:
-        """Return what a message of an end-to-end case was understood as; of others nothing."""
+        """Return what a message of an end-to-end case was understood as; empty for any other kind of case."""
         messages = self.result.messages if isinstance(self.result, CaseResult) else ()
         found = [one for one in messages if one.text == text]
         return understanding_in_words(text, found[-1].understood) if found else ""
@@ -152,7 +152,7 @@ def response_cases(report: Report) -> list[Case]:
 
 
 def entity_cases(report: Report) -> list[Case]:
-    """Test sentences, judged by their entities: the same spans with the same types, whoever found them."""
+    """Test sentences, judged by their entities: the same spans with the same types, whichever extractor found them."""
     cases = []
     for example in _predictions(report):
         expected, found = entity_spans(example, expected=True), entity_spans(example, expected=False)
@@ -174,7 +174,7 @@ EntityPlace = tuple[int, int, str, str, str]
 
 
 def entity_spans(example: NluPrediction, *, expected: bool) -> tuple[EntityPlace, ...]:
-    """The spans of one side. Of two extractors that found the same one, the one that knows its role or group counts."""
+    """The spans of one side. If two extractors found the same span, the one that knows its role or group counts."""
     spans = example.expected.entities if expected else example.predicted.entities
     found = {(span.start, span.end, span.entity, span.role or "", span.group or "") for span in spans}
     detailed = {span[:3] for span in found if span[3] or span[4]}
@@ -194,9 +194,9 @@ def _predictions(report: Report) -> tuple[NluPrediction, ...]:
 
 
 def story_cases(report: Report, *, unnamed: bool = True, apart: Container[tuple[str, Location]] = ()) -> list[Case]:
-    """Test stories; exact copies of one are one case, which counts them. Of ``unnamed`` ones those that failed.
+    """Test stories; exact copies of a story are one case that counts them. Of ``unnamed`` ones only those that failed.
 
-    Those ``apart``, by name and place, are cases of their own, which say what they are copies of.
+    Copies in ``apart``, given by name and place, are separate cases that say what they are copies of.
     """
     stories = report.core.stories if report.core else ()
     listed = [story for story in stories if story.named or (unnamed and not story.passed)]
@@ -223,22 +223,22 @@ def _story_key(story: StoryResult) -> tuple[str, Location]:
 
 
 def copied_stories(report: Report) -> list[Case]:
-    """Test stories that are copies of others, each as it is called."""
+    """Test stories that are copies of others, each under its own name."""
     stories = report.core.stories if report.core else ()
     return [_story_case(story) for story in stories if story.duplicate and story.named]
 
 
 def _content(story: StoryResult) -> bytes:
-    """A digest of what a story says and how it fared.
+    """A digest of what a story says and of its result.
 
-    Two of other words are the same to every policy, not to who understands.
+    Stories that differ only in their words are the same to every policy, but not to the NLU.
     """
     written = [json.dumps(step.step, sort_keys=True) for step in story.written]
     return hashlib.sha256(repr((story.passed, _expectation(story), written)).encode("utf-8", "surrogatepass")).digest()
 
 
 def _expectation(story: StoryResult) -> Hashable:
-    """What a story says. An entity that is found where none is written is a step, and no other expectation."""
+    """What a story expects. An entity that is found where none is written is a step, not a different expectation."""
     return tuple(
         _expected_step(step.kind, step.expected, step.text)
         for step in story.steps
@@ -248,7 +248,7 @@ def _expectation(story: StoryResult) -> Hashable:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _expected_step(kind: str, expected: str, text: str | None) -> Hashable:
-    """A step as it is expected; thousands of stories have the same one, which is in memory once."""
+    """A step as it is expected. Thousands of stories share the same step, which is kept in memory once."""
     return kind, expected, text
 
 
@@ -277,14 +277,14 @@ def _story_case(story: StoryResult, copies: int = 0, *, copy_of: str = "") -> Ca
 
 
 def telling_step(story: StoryResult) -> StoryStep | None:
-    """Return the first step that is wrong; of a story whose dialogue fails the first wrong action."""
+    """Return the first wrong step; if the dialogue of the story fails, the first wrong action."""
     wrong = [step for step in story.steps if not step.passed]
     actions = [step for step in wrong if step.kind == "action"]
     return next(iter(actions if actions and story.outcome == "failed" else wrong), None)
 
 
 def _how(step: StoryStep) -> str:
-    """The policy and its confidence, the next best actions, the active form: a phrase that goes after what came."""
+    """The policy and its confidence, the next best actions, the active form: a phrase after the actual result."""
     others = tuple(other for other in step.alternatives[:2] if other.action != step.predicted)
     return _how_in_words(step.policy, step.confidence, others, step.active_loop)
 
@@ -303,7 +303,7 @@ def _how_in_words(
 
 
 def end_to_end_cases(report: Report, *, all_there: bool = False) -> list[Case]:
-    """End-to-end cases that were run; with ``all_there`` those that were skipped as well."""
+    """End-to-end cases that were run; with ``all_there`` also those that were skipped."""
     cases = []
     for case in report.e2e.cases if report.e2e else ():
         if all_there or case.outcome != "skipped":
@@ -330,19 +330,19 @@ def end_to_end_cases(report: Report, *, all_there: bool = False) -> list[Case]:
 
 
 def first_wrong(case: CaseResult) -> CaseStep | None:
-    """Return the first step of an end-to-end case that is wrong."""
+    """Return the first wrong step of an end-to-end case."""
     return next((step for step in case.steps if step.outcome in {"failed", "error"}), None)
 
 
 def heard_otherwise(case: CaseResult) -> tuple[Misunderstanding, ...]:
-    """Return the messages that are understood differently than before, but for the one that the failure follows."""
+    """Return the messages that are understood differently than before, except the one right before the failure."""
     last = case.failing_message
     of_failure = last.misunderstanding if last is not None else None
     return tuple(one for one in case.misunderstood if one != of_failure)
 
 
 def judged_again(case: CaseResult) -> str:
-    """Say what is known of a case whose messages are understood differently than when it passed; else nothing."""
+    """Say what is known about a case whose messages are understood differently than when it passed; else nothing."""
     if not case.misunderstood:
         return ""
     if case.as_before is None:
@@ -369,13 +369,13 @@ def batch_cases(report: Report) -> list[Case]:
 
 
 def batch_expectation(case: BatchCase) -> Hashable:
-    """Return what distinguishes a batch case from others of the same words: its context, intents and entities."""
+    """Return what distinguishes a batch case from others with the same words: its context, intents and entities."""
     entities = tuple((entity.name, entity.expected) for entity in case.entities)
     return case.parent, case.kind == "trait", case.expected, entities
 
 
 def batch_expected(case: BatchCase) -> str:
-    """``Order Tea or Buy``, ``trait Urgent and Angry``, ``no intent``; of a case whose intent is right its entities."""
+    """``Order Tea or Buy``, ``trait Urgent and Angry``, ``no intent``; if the intent is right, the entities."""
     if wrong := _wrong_entities(case):
         return ", ".join(f"{one.name}: {' or '.join(one.expected)}" for one in wrong)
     if case.kind == "trait":
@@ -384,7 +384,7 @@ def batch_expected(case: BatchCase) -> str:
 
 
 def batch_actual(case: BatchCase) -> str:
-    """What was matched instead, or why nobody knows."""
+    """What was matched instead, or why that is not known."""
     if case.result == "not-evaluated":
         return f"not evaluated: {case.reason or 'no answer'}"
     if wrong := _wrong_entities(case):
@@ -395,16 +395,16 @@ def batch_actual(case: BatchCase) -> str:
 
 
 def _wrong_entities(case: BatchCase) -> list[BatchEntity]:
-    """The entities that alone keep a case from passing."""
+    """The entities that keep a case from passing although its intent is right."""
     return [one for one in case.entities if not one.passed] if case.result in {"tp", "tn"} else []
 
 
 _HIDING: Final = frozenset({"domain-file-unread", "data-key-unseen"})
-"""Codes beside ``yaml-…`` and ``file-…`` of files whose content nobody sees."""
+"""Codes other than ``yaml-…`` and ``file-…`` that mean: the content of a file is not read."""
 
 
 def findings_worst_first(report: Report) -> list[Finding]:
-    """Findings of validation by severity; what could not be read first, since others may only follow from it."""
+    """Validation findings by severity; what could not be read comes first, since others may only follow from it."""
     findings = report.validation.findings if report.validation else ()
     return sorted(findings, key=lambda finding: (SEVERITIES.index(finding.severity), not _is_unreadable(finding)))
 
@@ -414,6 +414,6 @@ def _is_unreadable(finding: Finding) -> bool:
 
 
 def is_read_in_part(report: Report) -> bool:
-    """Whether a file of the project could not be read: what was found in it before has not gone away."""
+    """Whether a file of the project could not be read: findings that it had before are then not known to be gone."""
     findings = report.validation.findings if report.validation else ()
     return any(one.severity == "error" and (_is_unreadable(one) or one.code in _HIDING) for one in findings)

@@ -43,12 +43,12 @@ def changed_cases(matched: Matched) -> ChangedCases:
 
 
 def _is_better(pair: Pair) -> bool:
-    """Whether it passes and did not, or is only misunderstood and failed by itself."""
+    """Whether it passes now and did not before, or is only misunderstood now and failed by itself before."""
     return not pair.base.passed and (pair.head.passed or (pair.base.failed and pair.head.misunderstood))
 
 
 def changed_tests(matched: Matched) -> ChangedCases:
-    """As :func:`changed_cases`, and those that are gone by name: a test that is deleted checks nothing any more."""
+    """As :func:`changed_cases`, and list by name the tests that are gone: a deleted test checks nothing any more."""
     gone = _worst_first(_removed(case) for case in matched.removed)
     not_run = _worst_first(_not_run(pair) for pair in matched.not_run)
     return msgspec.structs.replace(changed_cases(matched), gone=gone, not_run=not_run)
@@ -71,7 +71,7 @@ def _not_run(pair: Pair) -> CaseChange:
 
 
 def _newly_run(pair: Pair) -> CaseChange:
-    """A case that the base has, and did not run: how it fared there is not known."""
+    """A case that the base has but did not run: its result there is not known."""
     return msgspec.structs.replace(_change(pair), base_passed=None, base_actual="", edits=())
 
 
@@ -112,7 +112,7 @@ def case_alone(case: Case) -> CaseChange:
 
 
 def _rests_on(case: Case, base: Case | None = None) -> tuple[str, ...]:
-    """The names that its wrong steps rest on; where the step was met on the base, what met it there first."""
+    """The names that its wrong steps rest on; if the step was met on the base, what met it there comes first."""
     wrong = case.wrong_steps
     sides = [side.rests_on for side in (base, case) if side is not None] if wrong else []
     return tuple(dict.fromkeys(name for step in wrong for names in sides for name in names.get(step, ())))

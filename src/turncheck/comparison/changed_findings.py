@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
 
 _PLACE: Final = re.compile(r":\d+(?::\d+)?")
-"""A message may name another place; one line more above it does not make another finding of it."""
+"""A message may name another place; a line added above that place does not make it a different finding."""
 
 
 def changed_findings(base: Report, head: Report) -> tuple[tuple[FindingChange, ...], tuple[FindingChange, ...]]:
     """Return the findings that are new and those that are gone, worst first.
 
-    A finding is known by its code, its message and its file; one that moved to another file is neither new nor gone.
-    Beside a file that cannot be read none is known to be gone.
+    A finding is identified by its code, message and file; one that moved to another file is neither new nor gone.
+    If a file cannot be read, no finding is known to be gone.
     """
     before, after = findings_worst_first(base), findings_worst_first(head)
     for parts in (("code", "severity", "message", "path"), ("code", "severity", "message")):
@@ -32,7 +32,7 @@ def changed_findings(base: Report, head: Report) -> tuple[tuple[FindingChange, .
 
 
 def _left_over(findings: list[Finding], others: list[Finding], parts: tuple[str, ...]) -> list[Finding]:
-    """The findings that have no partner among the others, counting equal ones."""
+    """The findings that have no counterpart among the others; equal ones are counted."""
 
     def key(finding: Finding) -> tuple[str, ...]:
         written = {"path": finding.location.path, "message": _without_places(finding.message, files="path" in parts)}
@@ -49,7 +49,7 @@ def _left_over(findings: list[Finding], others: list[Finding], parts: tuple[str,
 
 
 def _without_places(message: str, *, files: bool) -> str:
-    """The message with the lines it names blanked, and the ``files`` as well unless they say which one is meant."""
+    """The message without the line numbers that it names, and without ``files`` unless these say which one is meant."""
     if files:
         return _PLACE.sub("@", message)
     return " ".join("@" if _PLACE.search(word) else word for word in message.split(" "))
@@ -78,7 +78,7 @@ def changed_names(base: Report, head: Report, kind: str) -> ChangedNames:
 
 
 def _names(report: Report, kind: str) -> dict[str, Location]:
-    """Names with their first place, sorted: from the list of all things of the project, else from the training data."""
+    """Names with their first place, sorted: from the report's list of project items, else from the training data."""
     names: dict[str, Location] = {}
     if kind in report.coverage:
         for item in report.coverage[kind].items:

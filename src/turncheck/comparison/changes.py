@@ -19,8 +19,8 @@ class TrainingChange(Part, frozen=True, kw_only=True):
     """A training sentence that the change added, removed, or gave another intent (``was``).
 
     ``copied`` ones were added although the intent ``was`` has the same sentence, or nearly the same.
-    ``unchanged`` ones explain a test sentence that is new itself: that is what it looks like. Of ``unknown`` ones it is
-    not known whether the change touched them, since one side does not list its training sentences.
+    ``unchanged`` ones explain a test sentence that is new itself: they are what it looks like. For ``unknown`` ones it
+    is not known whether the change touched them, since one side does not list its training sentences.
     """
 
     change: Literal["added", "removed", "relabelled", "copied", "unchanged", "unknown"]
@@ -28,32 +28,32 @@ class TrainingChange(Part, frozen=True, kw_only=True):
     text: str
     """The sentence."""
     intent: str
-    """Its intent now; of a removed one, the intent that it had."""
+    """Its intent now; for a removed sentence, the intent that it had."""
     location: Location
     """Where it is, or was."""
     was: str | None = None
-    """The intent it had before, or, of a copied one, the intent that has it too."""
+    """The intent it had before; for a copied sentence, the other intent that has it too."""
     similarity: float = 0.0
-    """How near it is to the case it explains, 0 to 1."""
+    """How similar it is to the case it explains, 0 to 1."""
 
 
 class CaseChange(Part, frozen=True, kw_only=True):
-    """A case on both sides, or on one (then the other side's fields are ``None``).
+    """A case on both sides, or on one (the other side's fields are then ``None``).
 
     ``edits`` says how the case itself differs: ``edited`` (its text or expectation), ``renamed``, ``moved`` (to another
     file). ``because`` lists the training sentences of this change that explain it best, ``remark`` says how the engine
-    came to it (policy, next best actions), ``copies`` counts further cases that are the same and fared the same.
+    arrived at it (policy, next best actions), ``copies`` counts further identical cases with the same result.
 
     ``misunderstood``: it did not pass, but only because of its ``sentences``, which were understood differently than
-    written (a story) or than on the base (an end-to-end case); those of one that fails anyhow are listed as well.
+    written (a story) or than on the base (an end-to-end case); they are also listed for a case that fails anyway.
     """
 
     name: str
     """The case: a sentence, or the name of a story or a case."""
     location: Location | None
-    """Where it is; ``None`` where it is gone."""
+    """Where it is; ``None`` if it is gone."""
     base_location: Location | None
-    """Where it was; ``None`` where it is new."""
+    """Where it was; ``None`` if it is new."""
     passed: bool | None
     """Whether it passes now."""
     base_passed: bool | None
@@ -61,19 +61,19 @@ class CaseChange(Part, frozen=True, kw_only=True):
     expected: str = ""
     """What is expected."""
     actual: str = ""
-    """What came instead, now."""
+    """The actual result now, if it differs from what is expected."""
     base_actual: str = ""
-    """What came instead, before."""
+    """The actual result before, if it differed from what was expected."""
     confidence: float | None = None
     """How sure the engine is now, 0 to 1."""
     remark: str = ""
-    """How the engine came to it: the policy, the next best actions."""
+    """How the engine arrived at it: the policy, the next best actions."""
     edits: tuple[Edit, ...] = ()
     """How the case itself differs from before."""
     because: tuple[TrainingChange, ...] = ()
     """The training sentences of this change that explain it best."""
     copies: int = 0
-    """How many further cases are the same and fared the same."""
+    """How many further cases are identical and have the same result."""
     misunderstood: bool = False
     """Whether it fails now only because of how its sentences are understood."""
     base_misunderstood: bool = False
@@ -81,17 +81,17 @@ class CaseChange(Part, frozen=True, kw_only=True):
     sentences: tuple[Misunderstanding, ...] = ()
     """The sentences that are understood differently than written, or than on the base."""
     again: str = ""
-    """What is known of an end-to-end case if its messages are understood as on the base."""
+    """What is known about an end-to-end case if its messages are understood as on the base."""
     said: str = ""
     """What the user said last before an end-to-end case failed."""
     understood: str = ""
-    """What that was understood as: intent and entities."""
+    """What ``said`` was understood as: intent and entities."""
     base_understood: str = ""
-    """What that was understood as on the base."""
+    """What ``said`` was understood as on the base."""
     copy_of: str = ""
-    """The other story that it says the same as now; empty where it is none's copy or was so before."""
+    """The other story that it is now a copy of; empty if it is not a copy, or was one before."""
     rests_on: tuple[str, ...] = ()
-    """Names of the project that the steps rest on that are wrong, here and on the base, the nearest first."""
+    """Names of the project that the wrong steps rest on, here and on the base, the nearest first."""
 
     @property
     def number(self) -> int:
@@ -110,12 +110,12 @@ class CaseChange(Part, frozen=True, kw_only=True):
 
     @property
     def newly_misunderstood(self) -> bool:
-        """Whether it is misunderstood now, and passed on the base or was not there."""
+        """Whether it is misunderstood now, and passed on the base or did not exist there."""
         return self.misunderstood and (self.base_passed is None or self.base_passed)
 
 
 def and_copies(case: CaseChange) -> str:
-    """Say after a case how many copies of it there are."""
+    """Say how many copies of a case there are, as a suffix of its name."""
     return f" and {count(case.copies, 'copy', 'copies')}" if case.copies else ""
 
 
@@ -128,14 +128,14 @@ class ChangedCases(Part, frozen=True, kw_only=True):
     """Cases of one kind, matched by what they are. ``worse`` and ``better`` are the same cases on both sides.
 
     A story that is only misunderstood ranks between passed and failed: ``worse`` are those that fail by themselves
-    now, ``better`` those that pass now, or whose dialogue does; ``misunderstood`` are the same and the new stories that
-    are newly so.
+    now, ``better`` those that pass now, or whose dialogue does; ``misunderstood`` are unchanged and new stories that
+    are newly misunderstood.
 
     ``edited`` holds the pairs that were edited or renamed, whatever their results; ``added_failing`` the ones that fail
     and that the base did not judge (new ones, and those that it has but did not run); ``gone`` the tests that only the
-    base has (of sentences only their number is known); ``not_run`` those that the base judged and that are still there,
-    but were not run on this side. Worst first. The numbers count all cases, also those that nothing happened to: on
-    both sides, thereof in another file, only now, only before.
+    base has (of sentences only their number is known); ``not_run`` those that the base judged and that still exist,
+    but were not run on this side. Worst first. The numbers count all cases, including unchanged ones: on both sides,
+    of these in another file, only now, only before.
     """
 
     worse: tuple[CaseChange, ...] = ()
@@ -151,7 +151,7 @@ class ChangedCases(Part, frozen=True, kw_only=True):
     gone: tuple[CaseChange, ...] = ()
     """Cases that only the base has."""
     not_run: tuple[CaseChange, ...] = ()
-    """Cases that the base has results of and this side has not."""
+    """Cases that the base has results for and this side does not."""
     shared: int = 0
     """How many cases both sides have."""
     moved: int = 0
@@ -163,17 +163,17 @@ class ChangedCases(Part, frozen=True, kw_only=True):
 
     @property
     def became_wrong(self) -> tuple[CaseChange, ...]:
-        """Those of both sides that fail now and did not before: the same ones, and the edited."""
+        """The cases on both sides that fail now and did not before: unchanged and edited ones."""
         return (*self.worse, *(case for case in self.edited if case.failed and not case.base_failed))
 
     @property
     def newly_failing(self) -> tuple[CaseChange, ...]:
-        """All that fail now and did not before: those of both sides, and the new ones."""
+        """All cases that fail now and did not before: those on both sides, and new ones."""
         return (*self.became_wrong, *self.added_failing)
 
     @property
     def newly_misunderstood(self) -> tuple[CaseChange, ...]:
-        """All that are misunderstood now and were not before, the edited and the new ones included."""
+        """All cases that are misunderstood now and were not before, edited and new ones included."""
         return (*self.misunderstood, *(case for case in self.edited if case.newly_misunderstood))
 
 
@@ -183,7 +183,7 @@ class FindingChange(Part, frozen=True, kw_only=True):
     code: str
     """What kind of finding it is."""
     severity: Literal["error", "warning", "info"]
-    """How bad it is."""
+    """How serious it is."""
     message: str
     """One sentence that names what it is about."""
     location: Location
@@ -191,25 +191,25 @@ class FindingChange(Part, frozen=True, kw_only=True):
     hint: str = ""
     """What to do about it."""
     others: tuple[Location, ...] = ()
-    """The places that it disagrees with or repeats."""
+    """Other places that it contradicts or repeats."""
     message_now: str = ""
-    """The message, and what a name in it that this change replaced is called now; empty where there is none."""
+    """The message with the current name of anything that this change renamed; empty if it names no such thing."""
 
 
 class Named(Part, frozen=True, kw_only=True):
-    """An intent or entity, and where it is (for a removed one: where it was)."""
+    """An intent or entity, and where it is (if removed: where it was)."""
 
     name: str
     """What it is called."""
     location: Location | None = None
-    """Where it is; of a removed one, where it was."""
+    """Where it is; if removed, where it was."""
 
 
 class MisunderstoodSentence(Part, frozen=True, kw_only=True):
-    """A sentence of one or more tests that is newly misunderstood: the one cause of what is wrong with them.
+    """A sentence of one or more tests that is newly misunderstood, which is the single cause of their failures.
 
-    The tests are stories or end-to-end cases. ``because``: the training sentences that drew it away, those of this
-    change first; ``copies``: how many more stories are copies of ``stories``.
+    The tests are stories or end-to-end cases. ``because``: the training sentences that drew it to the wrong intent,
+    those of this change first; ``copies``: how many more stories are copies of ``stories``.
     """
 
     text: str
@@ -223,7 +223,7 @@ class MisunderstoodSentence(Part, frozen=True, kw_only=True):
     confidence: float | None = None
     """How sure the engine is of it, 0 to 1."""
     because: tuple[TrainingChange, ...] = ()
-    """The training sentences that drew it away, those of this change first."""
+    """The training sentences that drew it to the wrong intent, those of this change first."""
     stories: tuple[Named, ...] = ()
     """The stories or end-to-end cases that it keeps from passing."""
     copies: int = 0
@@ -236,7 +236,7 @@ class MisunderstoodSentence(Part, frozen=True, kw_only=True):
 
 
 class ChangedNames(Part, frozen=True, kw_only=True):
-    """What is there now and was not, and the other way round."""
+    """What is new, and what is gone."""
 
     added: tuple[Named, ...] = ()
     """Those that are new."""
@@ -245,7 +245,7 @@ class ChangedNames(Part, frozen=True, kw_only=True):
 
 
 class Alike(Part, frozen=True, kw_only=True):
-    """A sentence that others look like."""
+    """A sentence that others resemble."""
 
     text: str
     """The sentence."""
@@ -265,15 +265,15 @@ class Collision(Part, frozen=True, kw_only=True):
     intents: tuple[str, str]
     """The two intents."""
     newly_wrong: int
-    """How many sentences are newly predicted as the other."""
+    """How many sentences of one intent are newly predicted as the other."""
     sentences: tuple[TrainingChange, ...] = ()
     """The training sentences of this change that explain it."""
     like: tuple[Alike, ...] = ()
-    """What those look like."""
+    """What those sentences look like."""
 
 
 class SettingChange(Part, frozen=True, kw_only=True):
-    """A gate setting that differs from the baseline's."""
+    """A gate setting whose value differs from the baseline's."""
 
     name: str
     """The setting."""

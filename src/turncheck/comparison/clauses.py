@@ -1,4 +1,4 @@
-"""The words and parts that clauses of a verdict's summary share."""
+"""The words and phrases that the clauses of a verdict's summary share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Report against baseline: :func:`compare`, from the content of the two alone."""
+"""Compares a report with its baseline: :func:`compare`, which looks only at the content of the two."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _IF_EMPTY: Final = {
     "evaluations": "all that the project has files for",
     **dict.fromkeys(("data", "nlu", "stories", "e2e", "batch"), "the usual places"),
 }
-"""What a setting without a value means, where that is not nothing."""
+"""What a setting without a value means, if it means anything."""
 UNLISTED: Final = (
     "one side does not list all sentences that it judged: it is not known what changed, nor whether that is noise"
 )
@@ -53,7 +53,7 @@ UNLISTED: Final = (
 def compare(report: Report, baseline: Baseline) -> Comparison:
     """Compare a report with its baseline.
 
-    Without a baseline, or with the very report itself as one, the comparison says why and holds the values alone.
+    Without a baseline, or with the report itself as its baseline, the comparison says why and holds only the values.
     The same two reports give the same comparison, byte for byte.
     """
     match baseline:
@@ -88,16 +88,16 @@ def _used(baseline: Present) -> BaselineUsed:
 
 
 def _is_itself(base: Report, head: Report) -> bool:
-    """Whether both are one measurement: equal to the last timing, or equal and of one run of one commit.
+    """Whether both are the same measurement: equal down to the timings, or equal and from one run of one commit.
 
-    Two equal reports without either (made by hand, say) are compared.
+    Two equal reports with neither (made by hand, say) are compared.
     """
     known = base.source.run_id is not None and base.source.commit is not None
     return base == head and (known or bool(head.timings))
 
 
 def _is_repeated(base: Report, head: Report) -> bool:
-    """Whether one commit was measured twice with one result. Who names such a baseline meant another one."""
+    """Whether one commit was measured twice with the same result. Whoever names such a baseline meant another one."""
     same = base.source.commit is not None and base.source.commit == head.source.commit
     return same and msgspec.structs.replace(base, timings={}, source=head.source) == msgspec.structs.replace(
         head, timings={}
@@ -165,7 +165,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
 
 
 def _overlap(base: Report, head: Report) -> Overlap | None:
-    """What of the base's sentences was trained on; in another mode it is something else."""
+    """How many of the base's sentences were trained on; not comparable if the base was run in another mode."""
     if base.nlu is None or head.nlu is None or base.nlu.mode != head.nlu.mode:
         return None
     return Overlap(
@@ -174,13 +174,13 @@ def _overlap(base: Report, head: Report) -> Overlap | None:
 
 
 def _changed_sentences(matched: Matched, *, other_mode: bool) -> ChangedCases:
-    """What became of sentences; of those that were measured otherwise nobody knows how they would have fared before."""
+    """What changed for sentences; if the base measured them in another mode, their earlier results are not known."""
     changed = changed_cases(matched)
     return msgspec.structs.replace(changed, added_failing=()) if other_mode else changed
 
 
 def _matched_stories(base: Report, head: Report) -> Matched:
-    """Stories of both sides; one that has become a copy of another is edited, not gone."""
+    """Match the stories of both sides; one that has become a copy of another is edited, not gone."""
     before = story_cases(base, unnamed=False)
     copies = match_named(match_named(before, story_cases(head)).removed, copied_stories(head)).pairs
     apart = {(pair.head.name, pair.head.location) for pair in copies}
@@ -198,7 +198,7 @@ def _explained(cases: ChangedCases, explainer: Explainer) -> ChangedCases:
 
 
 def _differences(base: Report, head: Report) -> tuple[str, ...]:
-    """What makes the two sides less comparable than two states of one project."""
+    """What makes the two sides less comparable than two states of the same project."""
     facts = [
         ("engine", _engine(base), _engine(head)),
         ("mode of the NLU evaluation", _mode(base), _mode(head)),
@@ -224,7 +224,7 @@ def _mode(report: Report) -> str:
 
 
 def _settings_changed(base: Report, head: Report) -> tuple[SettingChange, ...]:
-    """Rules and choices of tests that differ; an older report does not say all of them."""
+    """Gate rules and selections of tests that differ; older reports do not record all of them."""
     changes = []
     for field in head.settings.__struct_fields__:
         one, other = getattr(base.settings, field), getattr(head.settings, field)

@@ -1,4 +1,4 @@
-"""Gates that fail only because of what another gate names already: said in one line, not as failures of their own."""
+"""Gates that fail only because of what another gate already names: one line, not failures of their own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def with_consequences(gates: Iterable[GateResult]) -> tuple[GateResult, ...]:
-    """Mark each failing gate all of whose causes a gate before it names.
+    """Mark each failing gate whose causes are all named by an earlier gate.
 
     A figure that is out of bounds is a failure of its own, unless it could not be measured at all.
     """
@@ -30,7 +30,7 @@ def with_consequences(gates: Iterable[GateResult]) -> tuple[GateResult, ...]:
         else:
             own = tuple(
                 cause for cause, by in zip(gate.failed_by, before, strict=False) if by != COULD_BE_RUN
-            )  # what could not be run, and why, is reported once
+            )  # an evaluation that could not be run is reported only once
             marked.append(replace(gate, failed_by=own) if own else gate)
             for keys in causes:
                 named |= {key: gate.name for key in keys if key not in named}
@@ -38,7 +38,7 @@ def with_consequences(gates: Iterable[GateResult]) -> tuple[GateResult, ...]:
 
 
 def _keys(cause: FailedBy) -> tuple[Location | str, ...]:
-    """What identifies a cause: for a test, one gate may give the place where it begins, another where it fails."""
+    """What identifies a cause: for a test, one gate may name the place where it begins, another where it fails."""
     return (cause.what,) if cause.location is None else (cause.location, cause.what)
 
 
@@ -48,6 +48,6 @@ def consequences_of(gate: GateResult, gates: Sequence[GateResult]) -> list[GateR
 
 
 def cause_of(gates: Sequence[GateResult]) -> Location | None:
-    """Return the one place that is the cause of all of these gates, ``None`` where there are several or it has none."""
+    """Return the one place that made all of these gates fail; ``None`` if there are several, or it has no place."""
     places = {cause.location for gate in gates for cause in gate.failed_by}
     return places.pop() if len(places) == 1 else None

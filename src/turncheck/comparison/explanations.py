@@ -1,5 +1,5 @@
-"""Why something changed: training sentences of this change near the examples that went wrong, intents that collide, and
-which changed things no test reaches. All from the two reports alone."""
+"""Why something changed: training sentences of this change near the newly wrong examples, intents that collide, and
+changed items that no test reaches. Everything is derived from the two reports."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 
 _MOST_REASONS: Final = 3
 _WORDS_IN_COMMON: Final = 0.4
-"""A removed sentence supported an example if they share this part of their words (Jaccard's index)."""
+"""A removed sentence supported an example if the Jaccard index of their words is at least this."""
 _ALIKE: Final = 0.5
-"""A training sentence that the change did not touch is named from this similarity on."""
+"""A training sentence that the change did not touch is only named if it is at least this similar."""
 _COMMON_WORD: Final = 200
-"""A word of more removed sentences than these says nothing about any one of them."""
+"""A word that occurs in more removed sentences than this says nothing about any one of them."""
 _FEWEST_FOR_COLLISION: Final = 2
 """One misclassified sentence is a mistake; two between the same intents are the beginning of a pattern."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingDifference:
-    """What the change did to the training sentences: by index in the new list, and what is no longer there."""
+    """What the change did to the training sentences: by index in the new list, and those that are gone."""
 
     changed: Mapping[int, TrainingChange]
     removed: tuple[TrainingChange, ...]
     known: bool = True
-    """Whether both sides list their training sentences; imported files do not say them."""
+    """Whether both sides list their training sentences; imported files do not."""
 
 
 def training_difference(base: Report, head: Report) -> TrainingDifference:
@@ -61,7 +61,7 @@ def training_difference(base: Report, head: Report) -> TrainingDifference:
 
 
 def _gone(before: Sequence[TrainingSentence], lost: Counter[tuple[str, str]]) -> dict[str, list[TrainingChange]]:
-    """The sentences of ``before`` that are lost, by text. The last ones of equal sentences are the lost ones."""
+    """The sentences of ``before`` that are lost, by text. Of equal sentences the last ones count as lost."""
     gone: dict[str, list[TrainingChange]] = defaultdict(list)
     for sentence in reversed(before):
         key = (sentence.text, sentence.intent)
@@ -74,7 +74,7 @@ def _gone(before: Sequence[TrainingSentence], lost: Counter[tuple[str, str]]) ->
 
 
 def _added(sentence: TrainingSentence, gone: Mapping[str, list[TrainingChange]]) -> TrainingChange:
-    """A new sentence, or one that is gone under another intent: then it is the same one, relabelled."""
+    """A new sentence, or one that is gone from another intent: that is the same sentence, relabelled."""
     waiting = gone.get(sentence.text)
     was = waiting.pop().intent if waiting else None
     return TrainingChange(
@@ -108,10 +108,10 @@ class Explainer:
     def explain(self, case: CaseChange) -> CaseChange:
         """Return the case with the training sentences that explain it best.
 
-        A sentence that came to the predicted intent pulls the example over; one that left the expected intent no longer
-        holds it. An example that is new itself is explained by whatever it looks like. The report's
-        own neighbours say how near these are; what was removed is no longer there to be a neighbour, so its nearness is
-        that of its words.
+        A sentence that was added to the predicted intent pulls the example there; one that left the expected intent no
+        longer supports it. An example that is new itself is explained by whatever it looks like. The similarities are
+        those of the report's own neighbours; a removed sentence is not among the neighbours any more, so its
+        similarity is that of its words.
         """
         is_new = not case.base_passed
         pulling = [
@@ -139,13 +139,13 @@ class Explainer:
         if sentence.predicted.intent != sentence.expected.intent or sentence.predicted.fallback:
             changed += self._no_longer_holding(sentence.text, sentence.expected.intent or "")
         reasons = sorted(changed, key=lambda change: -change.similarity)
-        # One that was there before is not a cause: it is named only where it is much like the sentence that went to it.
+        # A sentence that existed before is not a cause: it is named only if it is much like the misunderstood one.
         alike = [one for one in near if one.intent == sentence.predicted.intent and one.similarity >= _ALIKE]
         went_to = alike[:1] if sentence.predicted.intent != sentence.expected.intent else []
         return tuple(reasons[:_MOST_REASONS]) or tuple(went_to)
 
     def own_change(self, case: CaseChange) -> TrainingChange | None:
-        """Return the change that the example is itself: in cross-validation, every training sentence is an example."""
+        """Return the change to the example itself: in cross-validation, every training sentence is an example."""
         return self._changed.get((case.name, case.expected))
 
     def _sentence(self, index: int) -> TrainingChange | None:
@@ -179,13 +179,14 @@ def _example_key(example: NluPrediction) -> tuple[str, str, Location | None]:
 def collisions(
     wrong: Sequence[CaseChange], better: Sequence[CaseChange], explainer: Explainer
 ) -> tuple[Collision, ...]:
-    """Return the pairs of intents that are confused with each other more often than before, the worst first.
+    """Return the pairs of intents that are confused with each other more often than before, worst first.
 
     Args:
-        wrong: examples newly wrong, explained; new ones among them. A new one, or one with a new expectation, whose
-            error no training sentence of this change explains has no known cause: it may always have been wrong.
-        better: examples newly right: each takes one off its pair of intents.
-        explainer: the one that explained them.
+        wrong: newly wrong examples, explained, including new ones. If no training sentence of this change explains the
+            error of a new example, or of one with a new expectation, its cause is not known: it may always have been
+            wrong.
+        better: newly right examples: each reduces the count of its pair of intents by one.
+        explainer: the explainer that explained them.
     """
     pairs: dict[tuple[str, str], list[CaseChange]] = defaultdict(list)
     for case in wrong:
@@ -214,7 +215,7 @@ def _pair(one: str, other: str) -> tuple[str, str]:
 
 
 def _collision(intents: tuple[str, str], cases: Sequence[CaseChange], explainer: Explainer) -> Collision:
-    """Part what belongs to the change from what it looks like; each sentence once, those met most often first."""
+    """Separate sentences of the change from those they look like; each sentence once, the most frequent ones first."""
     changes: Counter[TrainingChange] = Counter()
     like: Counter[Alike] = Counter()
     for case in cases:
@@ -236,9 +237,9 @@ def _collision(intents: tuple[str, str], cases: Sequence[CaseChange], explainer:
 
 
 def changed_items(base: Report, head: Report, renamed: Sequence[Renamed]) -> tuple[ChangedItem, ...]:
-    """Return what is new or differs in content, with whether a test reaches it; things are known by kind and name.
+    """Return what is new or differs in content, and whether a test reaches it; items are identified by kind and name.
 
-    What only has another name now is neither: tests that kept the old name say so themselves.
+    An item that was only renamed is neither: tests that kept the old name show that themselves.
     """
     items = []
     for kind in COVERAGE_KINDS:
@@ -266,5 +267,5 @@ def changed_items(base: Report, head: Report, renamed: Sequence[Renamed]) -> tup
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Return the words of a sentence, without case and punctuation."""
+    """Return the words of a sentence, ignoring case and punctuation."""
     return frozenset(re.findall(r"\w+", text[:1000].lower()))

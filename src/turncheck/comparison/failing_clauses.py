@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
 
 _LONGEST_MESSAGE: Final = 100
-"""An only error in the data is shown in its own words up to this length."""
+"""If there is only one error in the data, its message is shown up to this length."""
 
 
 def failing_clauses(failing: Sequence[GateResult], report: Report, comparison: Comparison | None) -> list[str]:
-    """A clause for each failing gate that says something of its own."""
+    """A clause for each failing gate that adds something."""
     clauses: dict[str, None] = {}
     metrics = set()
     tests_named = False
@@ -65,7 +65,7 @@ def and_more(clauses: list[str], most: int) -> list[str]:
 
 
 def _clause(gate: GateResult, report: Report, comparison: Comparison | None) -> str:
-    """A failing gate, without what only its own line needs to say."""
+    """A failing gate, without the details that belong in its own line."""
     if gate.outcome == "not judged":
         return f"{gate.name.partition(':')[0]} not judged ({short_reason(gate, comparison)})"
     if gate.name == "completed":
@@ -94,7 +94,7 @@ def _clause(gate: GateResult, report: Report, comparison: Comparison | None) -> 
 def _failed_tests(
     gate: GateResult, report: Report, comparison: Comparison | None, failing: Sequence[GateResult]
 ) -> str:
-    """What failed, apart by what fails on the base too."""
+    """What failed, separated from what fails on the base too."""
     failed = failed_tallies(report)
     errors = 0 if any(one.name == "errors" for one in failing) else _new_errors(report, comparison)
     in_data = f"{count(errors, 'error')} in the data" if errors and gate.name == "new-failures" else ""
@@ -108,7 +108,7 @@ def _failed_tests(
     old -= sum(number_of(failing_of(report, cases)) for _, cases in tests_of(comparison))
     data = [f"{in_data} that the base does not have"] if in_data else []
     if not new and not data:
-        if not failed:  # the gate failed by what another clause names: errors in the data
+        if not failed:  # the gate failed because of errors in the data, which another clause names
             return ""
         return f"{joined(failed_of(tally) for tally in failed)} failed (on the base too)"
     also = f" ({old:,} {'fails' if old == 1 else 'fail'} on the base too)" if old > 0 else ""
@@ -117,7 +117,7 @@ def _failed_tests(
 
 
 def _all_because_of_one(failing: Sequence[GateResult], comparison: Comparison) -> bool:
-    """Whether the one error in the data, which the line names first, explains all tests that newly fail."""
+    """Whether the single error in the data, which the line names first, explains all newly failing tests."""
     if failing[0].name != "errors" or len(failing[0].failed_by) != 1 or comparison.base_lacks:
         return False
     explained = tests_because_of(comparison).get(failing[0].failed_by[0].location or Location(""), [])

@@ -1,4 +1,4 @@
-"""Evaluations that could not be run because of a fault: no success, whatever the gates are set to."""
+"""Evaluations that could not be run because of a fault: never a success, whatever the gate settings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 COULD_BE_RUN: Final = "could-be-run"
 _LEADS_TO_PLACE: Final = re.compile(r"(?:\s(?:at|in)\s*['\"]?|[\s:(]+)$")
-"""What a sentence ends with before the place that it names."""
+"""The end of a sentence right before the place that it names."""
 
 
 def faults_of(report: Report, evaluations: Iterable[str] = EVALUATIONS) -> tuple[Skipped, ...]:
@@ -28,7 +28,7 @@ def faults_of(report: Report, evaluations: Iterable[str] = EVALUATIONS) -> tuple
 
 
 def judge_could_be_run(faults: Sequence[Skipped]) -> GateResult:
-    """What cannot be read or trained whole is not judged by half, and is not a success either."""
+    """What cannot be read or trained completely is not judged in part, and is not a success either."""
     return GateResult(
         name=COULD_BE_RUN,
         outcome="failed",
@@ -38,7 +38,7 @@ def judge_could_be_run(faults: Sequence[Skipped]) -> GateResult:
 
 
 def unlike(faults: Iterable[Skipped]) -> list[Skipped]:
-    """Return one of those that have the same cause: what is broken once is reported once."""
+    """Return one fault per cause: what is broken once is reported once."""
     return list({(one.reason, one.location): one for one in reversed([*faults])}.values())[::-1]
 
 
@@ -53,7 +53,7 @@ def faults_in_words(faults: Sequence[Skipped]) -> str:
 def cause_first(faults: Sequence[Skipped]) -> str:
     """``The NLU data cannot be read completely (data/nlu.yml:181:5), so nlu and core could not be run``.
 
-    Of several causes it names the first, and how many more there are.
+    If there are several causes, it names the first and says how many more there are.
     """
     by_cause: dict[Location | str, list[Skipped]] = {}
     for skipped in faults:
@@ -73,7 +73,7 @@ def _cause(skipped: Skipped) -> str:
     if skipped.location is None:
         return skipped.reason.rstrip(".")
     place = str(skipped.location)
-    reason = skipped.reason.partition(": - ")[0]  # the points of a list are for the lines below
+    reason = skipped.reason.partition(": - ")[0]  # the items of a list are shown on the lines below
     short, found, _ = reason.partition(place)
     return f"{_LEADS_TO_PLACE.sub('', short) if found else reason.rstrip('.')} ({place})"
 

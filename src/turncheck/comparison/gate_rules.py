@@ -21,7 +21,7 @@ Operator = Literal[">=", "<=", "==", ">", "<"]
 
 _NUMBER: Final = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _LONGEST: Final = 500
-"""A rule may come with a report from anywhere; a longer line is none, and costs no time."""
+"""A rule may come with a report from anywhere; a longer line is not a rule, and is rejected without parsing."""
 _THRESHOLD: Final = re.compile(
     rf"(?P<name>.+?)(?<![=<>])\s*(?P<operator>>=|<=|==|>|<)\s*(?P<limit>{_NUMBER})\s*(?P<percent>%?)"
 )
@@ -53,7 +53,7 @@ class Regression:
 
 @dataclass(frozen=True, slots=True)
 class GateRules:
-    """All gates of a run, read and checked."""
+    """All gates of a run, parsed and checked."""
 
     fail_on: tuple[str, ...]
     fail_on_warnings: bool
@@ -71,7 +71,7 @@ _Rule = TypeVar("_Rule")
 
 
 def read_rules(settings: GateSettings, places: Places = _NOWHERE) -> GateRules:
-    """Read the gate settings; needs no report, so that a mistake shows before anything is trained.
+    """Parse the gate settings. Needs no report, so that a mistake is found before anything is trained.
 
     Raises:
         UserError: a word, line or metric that is not known.
@@ -95,7 +95,7 @@ def read_rules(settings: GateSettings, places: Places = _NOWHERE) -> GateRules:
 
 
 def place_of_gate(name: str, places: Places) -> Location | None:
-    """Return where a gate is set, by the name that its result has; ``None`` where the file does not set it."""
+    """Return where a gate is set, by the name in its result; ``None`` if the file does not set it."""
     line = name.removeprefix("max-regression: ").removeprefix("threshold: ")
     if line in places:
         return places[line]
@@ -103,7 +103,7 @@ def place_of_gate(name: str, places: Places) -> Location | None:
 
 
 def at_its_place(text: str, places: Places, do: Callable[[], _Rule]) -> _Rule:
-    """Do something with a line; what is wrong with it is said with the line's place.
+    """Do something with a line; errors are raised with the line's place.
 
     Raises:
         UserError: as ``do``.

@@ -1,7 +1,7 @@
-"""Gates: rules that can fail a run, each with its outcome and its reason; :func:`judge` makes the verdict of them.
+"""Gates: rules that can fail a run, each with its outcome and reason; :func:`judge` combines them into the verdict.
 
 A gate that cannot be judged (no baseline, an evaluation that did not run) is a third outcome, and the setting
-``not-judged`` says what it counts as.
+``not-judged`` says how it counts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import GateSettings, Report
 
 _CAN_BE_HAD = frozenset({"unreachable", "unreadable"})
-"""There is a baseline, but not for this run: another try may bring it, so that nobody has to do without it."""
+"""There is a baseline, but this run could not get it; another try may succeed, so the run should not go on without."""
 
 
 def judge(
@@ -46,9 +46,9 @@ def judge(
     """Judge all gates; ``places`` says where they are set.
 
     Raises:
-        UserError: a rule that cannot be read, or about a metric that nobody knows.
+        UserError: a rule that cannot be parsed, or that is about an unknown metric.
     """
-    # Which tests count as failed is the setting's to say, wherever they are counted.
+    # The setting decides which tests count as failed, wherever they are counted.
     report = replace(report, settings=replace(report.settings, misunderstood=settings.misunderstood))
     rules = read_rules(settings, places)
     gates = with_consequences(
@@ -68,8 +68,8 @@ def judge(
 def _fails(gate: GateResult, comparison: Comparison | None, settings: GateSettings) -> bool:
     """Whether a gate fails the run.
 
-    By default one that could not be judged does not, since a first run has nothing to compare with. Where there is a
-    baseline and it could not be had, a rule that somebody set must not be waived by an outage: it fails.
+    By default a gate that could not be judged does not, since a first run has nothing to compare with. If there is a
+    baseline that could not be fetched, an outage must not waive a rule that somebody set: the gate fails.
     """
     if gate.outcome != "not judged" or settings.not_judged != "auto":
         return gate.outcome == "failed" or (gate.outcome == "not judged" and settings.not_judged == "fail")
@@ -100,7 +100,7 @@ def _gates(report: Report, comparison: Comparison | None, rules: GateRules, plac
 
 
 def _gone_tests(report: Report, comparison: Comparison | None, rules: GateRules) -> Iterable[GateResult]:
-    """Tests that are gone are part of what the other two mean wherever there is a base, or should be one."""
+    """Judge tests that are gone: the other two gates about tests imply it if there is a base, or should be one."""
     if GONE_TESTS in rules.fail_on:
         yield replace(judge_gone_tests(report, comparison, rules.accept_gone), needs_base=True)
     elif {"test-failures", "new-failures"} & set(rules.fail_on):
@@ -110,7 +110,7 @@ def _gone_tests(report: Report, comparison: Comparison | None, rules: GateRules)
 
 
 def _no_findings(report: Report, comparison: Comparison | None, severity: str, name: str) -> GateResult:
-    """Findings of this severity; what could not be run is an error, too, where no finding says it at its place."""
+    """Judge findings of a severity; what could not be run is an error, too, if no finding says so at its place."""
     found = [one for one in report.validation.findings if one.severity == severity] if report.validation else []
     places = {finding.location for finding in found}
     unsaid = [one for one in faults_of(report) if one.location not in places] if severity == "error" else []

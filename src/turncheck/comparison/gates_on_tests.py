@@ -1,4 +1,4 @@
-"""Gates about tests: those that failed, those that newly fail, and whether all were run that must be."""
+"""Gates about tests: which failed, which newly fail, and whether all required ones were run."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ WARN: Final = "misunderstood: warn"
 
 
 def judge_failed_tests(report: Report) -> GateResult:
-    """Stories, end-to-end cases and batch cases. Wrong NLU examples are not failed tests, since no model is perfect.
+    """Judge stories, end-to-end cases and batch cases. Wrong NLU examples are not failed tests: no model is perfect.
 
-    For the same reason a test that is only misunderstood is one only where the settings say so.
+    For the same reason a test that is only misunderstood counts as failed only if the settings say so.
     """
     name = "test-failures"
     found = tallies(report)
@@ -53,7 +53,7 @@ def _failed(found: Sequence[Tally]) -> str:
 
 
 def _all_failed(found: Sequence[Tally]) -> str:
-    """The same, those counted too that are tolerated elsewhere."""
+    """The same, including the failures that are tolerated elsewhere."""
     failed = ((len(tally.failed) + len(tally.tolerated), tally) for tally in found)
     return f"{' and '.join(f'{number} of {tally.counted(tally.ran)}' for number, tally in failed if number)} failed"
 
@@ -70,7 +70,7 @@ def _misunderstood(found: Sequence[Tally]) -> list[str]:
 
 
 def _none_ran(name: str, found: Sequence[Tally]) -> GateResult:
-    """Tests that are there, and none of a kind was run: that the others passed is not enough to say that all did."""
+    """A kind of test exists, and none of it was run: that the others passed does not mean that all did."""
     words = "; ".join(f"{tally.not_run_in_words}: {tally.reason}" for tally in found if tally.none_ran)
     others = [tally for tally in found if tally.ran]
     reason = f"{words}; {_passed(others)}" if others else words
@@ -86,7 +86,7 @@ def _none_ran(name: str, found: Sequence[Tally]) -> GateResult:
 
 
 def judge_new_failures(report: Report, comparison: Comparison | None) -> GateResult:
-    """Failed tests and errors in the data that the base does not have; without a baseline that is every one."""
+    """Judge failed tests and errors in the data that the base does not have; without a baseline these are all."""
     name = "new-failures"
     none = None if comparison and comparison.judged else why_no_baseline(comparison)
     tests, errors = _new_failures(report, comparison)
@@ -127,13 +127,13 @@ def _new_failures(report: Report, comparison: Comparison | None) -> tuple[tuple[
 
 
 def _in_brackets(none: str) -> str:
-    """``no baseline: it is new`` as part of a longer sentence."""
+    """``no baseline: it is new`` as a part of a longer sentence."""
     what, _, why = none.partition(": ")
     return f"{what} ({why})"
 
 
 def _half(lacking: OneSided) -> str:
-    """What the base lacks, and what follows from it."""
+    """What the base lacks, and the consequence."""
     name = lacking.evaluation
     if lacking.cases is not None:
         return f"the base did not run {count(lacking.cases, *NAMES[name])} ({lacking.reason})"
@@ -148,7 +148,7 @@ def newly_failing(report: Report, comparison: Comparison) -> list[tuple[str, Cas
 
 
 def failing_of(report: Report, cases: ChangedCases) -> tuple[CaseChange, ...]:
-    """Return those that newly count as failed: the misunderstood ones only where the settings say so."""
+    """Return the cases that newly count as failed: misunderstood ones only if the settings say so."""
     also = cases.newly_misunderstood if report.settings.misunderstood == "fail" else ()
     return (*cases.newly_failing, *also)
 
@@ -156,7 +156,7 @@ def failing_of(report: Report, cases: ChangedCases) -> tuple[CaseChange, ...]:
 def newly_misunderstood(
     report: Report, comparison: Comparison | None
 ) -> list[tuple[Evaluation, tuple[CaseChange, ...]]]:
-    """Return the newly misunderstood tests that do not count as failed, by their evaluation, if there are any."""
+    """Return the newly misunderstood tests that do not count as failed, by evaluation, if there are any."""
     if comparison is None or report.settings.misunderstood == "fail":
         return []
     return [(name, found) for name, cases in tests_of(comparison) if (found := cases.newly_misunderstood)]
@@ -188,7 +188,7 @@ def judge_something_was_tested(report: Report) -> GateResult:
 
 
 def judge_required(report: Report, evaluation: Evaluation) -> GateResult:
-    """All of an evaluation must have run: one test that was left out is enough to fail."""
+    """All tests of an evaluation must have run: a single one that was left out is enough to fail."""
     name = f"require: {evaluation}"
     left_out = _left_out(report, evaluation)
     if left_out:
@@ -206,7 +206,7 @@ def judge_required(report: Report, evaluation: Evaluation) -> GateResult:
 
 
 def _left_out(report: Report, evaluation: Evaluation) -> list[str]:
-    """What of an evaluation was not run, why, and what would make it run."""
+    """Which tests of an evaluation were not run, why, and how to get them run."""
     found = []
     for tally in tallies(report):
         if tally.evaluation == evaluation and tally.not_run:

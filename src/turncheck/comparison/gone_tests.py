@@ -1,4 +1,4 @@
-"""The gate about tests that the base judged and this side lost."""
+"""The gate about tests that the base judged and this side does not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 GONE_TESTS: Final = "gone-tests"
 _NOT_LOOKED_FOR: Final = "test-file-not-looked-for"
-"""The code of a file with tests that has a name by which nobody looks for it: where tests are gone, it says why."""
+"""The code of a file with tests whose name no search for tests matches: it explains why tests are gone."""
 LOST: Final[dict[Evaluation, str]] = {
     "validate": "the data are no longer checked",
     "nlu": "language understanding is no longer judged",
@@ -31,15 +31,15 @@ LOST: Final[dict[Evaluation, str]] = {
 
 
 def judge_gone_tests(report: Report, comparison: Comparison | None, accepted: Sequence[str]) -> GateResult:
-    """Tests that the base judged and this side does not: deleted, or no longer run. Moved and renamed ones are there.
+    """Judge tests that the base judged and this side does not: deleted, or no longer run. Not moved or renamed ones.
 
-    Single test sentences may go: they are a sample, and figures are compared on those of both sides. All held-out ones
-    may not, since nothing held out would be judged any more.
+    Single test sentences may go: they are a sample, and figures are compared on the sentences of both sides. All
+    held-out sentences together may not, since no held-out data would be judged any more.
 
     Args:
         report: this side.
         comparison: with the base.
-        accepted: what may go: names of tests, their files or folders, evaluations.
+        accepted: what may be removed: names of tests, their files or folders, evaluations.
     """
     if comparison is None or not comparison.judged:
         return GateResult(name=GONE_TESTS, outcome="not judged", reason=why_no_baseline(comparison))
@@ -82,7 +82,7 @@ def judge_gone_tests(report: Report, comparison: Comparison | None, accepted: Se
 
 
 def out_of_sight(comparison: Comparison) -> list[FindingChange]:
-    """Return the files that this change gave a name by which nobody looks for their tests."""
+    """Return the files that this change renamed so that their tests are no longer found."""
     return [finding for finding in comparison.new_findings if finding.code == _NOT_LOOKED_FOR]
 
 
@@ -128,5 +128,5 @@ def _is_accepted(lost: OneSided, accepted: Sequence[str]) -> bool:
 
 
 def _may_go(file: str, accepted: Sequence[str]) -> bool:
-    """Whether a file, or a folder that it is in, is among what is accepted."""
+    """Whether a file, or a folder that it is in, is in the accepted list."""
     return any(file == entry or file.startswith(f"{entry.rstrip('/')}/") for entry in accepted)

@@ -1,8 +1,8 @@
-"""Names that a change renamed or removed and that are still used: one error for each, with all places.
+"""Names that a change renamed or removed and that are still used: one error for each, with all its places.
 
-What misses a name is a finding of its own, by kind and file, at the level that ``rasa data validate`` gives it: some
-are warnings, others notes. Against the base it is known that all of them are one slip of this change, which breaks what
-worked; so they are listed as one.
+Each use of an undefined name is a finding of its own, by kind and file, at the level that ``rasa data validate`` gives
+it: some are warnings, others notes. Comparing with the base shows that all of them are one mistake of this change,
+which breaks what worked; so they are listed as one.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _UNUSED: Final = frozenset(
         _WITHOUT_EXAMPLES,
     }
 )
-"""The codes of findings that say: this name is defined, and nothing uses it. The other side of the same slip."""
+"""The codes of findings that say: this name is defined, and nothing uses it. The other side of the same mistake."""
 _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "intent": ("intents",),
     "entity": ("entities",),
@@ -57,27 +57,27 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "response": ("responses",),
     "action": ("actions", "responses", "forms"),
 }
-"""What a message calls a thing, and the kinds it may be of."""
+"""The words by which messages refer to names, and the kinds of names that each may mean."""
 _NAMED: Final = re.compile(rf"\b(?P<word>{'|'.join(_WORDS)}) '(?P<name>[^']+)'")
 _BREAK: Final = re.compile(
     r"(?:The intent )?'([^']+)' (?:was renamed to '([^']+)' in|was removed in|has lost all its examples in) this change"
 )
-"""How the finding about such a name begins."""
+"""How the message of the finding about such a name begins."""
 _ADVICE: Final = "Use the new name there, too, or keep the old one."
 _ADVICE_REMOVED: Final = "Remove what uses it, too, or keep it."
 
 
 def names_of_break(message: str) -> tuple[str, ...]:
-    """Return the names that such a finding is about, the new one of a renamed thing too; of others none."""
+    """Return the names that such a finding is about, including the new name after a rename; none for other findings."""
     match = _BREAK.match(message)
     return tuple(name for name in match.groups() if name) if match else ()
 
 
 def with_renames_reported(report: Report, baseline: Baseline) -> Report:
-    """Return the report with each name that the change renamed or removed, and that is still used, as one error.
+    """Return the report with one error for each name that the change renamed or removed and that is still used.
 
-    So is an intent that the change took all examples from. Without a base that defines the name nothing is known of a
-    change, and every finding stays as it is.
+    The same goes for an intent whose examples the change all removed. Without a base that defines the name, nothing is
+    known about a change, and every finding stays as it is.
     """
     if report.validation is None or not isinstance(baseline, Present):
         return report
@@ -117,7 +117,7 @@ def _with_findings(report: Report, section: Validation, findings: Sequence[Findi
 
 
 def _of_lost_examples(finding: Finding, base: Report) -> Finding:
-    """An intent that had examples on the base and has none any more can never be predicted: that is this change's."""
+    """An intent that had examples on the base and has none now can never be predicted: this change caused that."""
     if finding.code != _WITHOUT_EXAMPLES or base.validation is None or "intents" not in base.coverage:
         return finding
     names = _names(finding) & {item.name for item in base.coverage["intents"].items}
@@ -139,7 +139,7 @@ def _gone(base: Report, head: Report) -> dict[str, frozenset[str]]:
 
 
 def _missed(finding: Finding, gone: Mapping[str, frozenset[str]]) -> tuple[str, str] | None:
-    """The kind and name of what the change took away, if that is what the finding misses."""
+    """The kind and name of what the change removed, if that is the name that the finding reports as undefined."""
     if finding.code not in _USES:
         return None
     for match in _NAMED.finditer(finding.message):
@@ -154,7 +154,7 @@ def _names(finding: Finding) -> frozenset[str]:
 
 
 def _still_unused(finding: Finding, before: Mapping[str, str]) -> Finding:
-    """What is not used under its new name is hardly to be removed: whoever renamed it wanted to keep it."""
+    """An item that is unused under its new name should hardly be removed: whoever renamed it wanted to keep it."""
     old = next((before[name] for name in _names(finding) if name in before), None)
     if finding.code not in _UNUSED or old is None:
         return finding
@@ -162,7 +162,7 @@ def _still_unused(finding: Finding, before: Mapping[str, str]) -> Finding:
 
 
 def _as_one(old: str, new: str | None, found: Sequence[Finding]) -> Finding:
-    """All uses of a name as one finding, that of the data before those of the tests."""
+    """All uses of a name as one finding; uses in the data come before those in tests."""
     first = min(found, key=lambda one: (one.code.startswith(("test-", "e2e-")), one.order))
     places = _distinct(place for one in (first, *found) for place in (one.location, *one.others))
     uses = f"{count(len(places), 'use')} {'keeps' if len(places) == 1 else 'keep'}"

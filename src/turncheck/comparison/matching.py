@@ -1,7 +1,7 @@
-"""Which cases of both sides are the same. They are matched by what they are, never by their position.
+"""Matches the cases of both sides by their content, never by their position.
 
-Matching goes by ever weaker keys: the same in the same file, the same in another file (``moved``), then what was edited
-(a sentence with another expectation, a story whose steps changed) or renamed. What is left was added or removed.
+Matching uses ever weaker keys: the same in the same file, the same in another file (``moved``), then what was edited
+(a sentence with another expectation, a story whose steps changed) or renamed. What remains was added or removed.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from turncheck.comparison.changes import Edit
 
 _SIMILAR: Final = 0.6
-"""Two sentences of one intent and file count as an edit of each other from this ratio of shared letters on."""
+"""Two sentences of one intent and file count as an edit of each other if they share at least this ratio of letters."""
 _MOST_COMPARED: Final = 5
-"""Of the sentences that share most words, this many are looked at letter by letter."""
+"""This many of the sentences that share the most words are compared letter by letter."""
 _LOOKED_AT: Final = 200
-"""Letters of a sentence that are compared."""
+"""How many letters of a sentence are compared."""
 _MOST_EDITS: Final = 500
-"""With more sentences left over than these a file was rewritten: what is new and what is gone is all one can say."""
+"""With more unmatched sentences than this, a file was rewritten: only what is new and what is gone can be said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Pair:
 
     @property
     def number(self) -> int:
-        """How many cases of both sides this is, copies included: one more or less of these says nothing new."""
+        """How many cases of both sides this pair represents, copies included: a copy more or less says nothing new."""
         return min(self.base.number, self.head.number)
 
 
@@ -45,8 +45,8 @@ class Pair:
 class Matched:
     """All cases of one kind on both sides.
 
-    Of tests, which may be there and not be run: ``not_run`` are those that only the base judged, ``newly_run`` those
-    that only this side judged.
+    Tests may exist without being run: ``not_run`` are those that only the base judged, ``newly_run`` those that only
+    this side judged.
     """
 
     pairs: tuple[Pair, ...]
@@ -63,7 +63,7 @@ class Matched:
 
 
 _Key = tuple[tuple["Edit", ...], "Callable[[Case], Hashable | None]"]
-"""How two cases differ that are the same by this key, and the key; ``None`` is the same as nothing."""
+"""How two cases that are equal by this key differ, and the key; a key of ``None`` equals nothing."""
 _NAMED_KEYS: Final[tuple[_Key, ...]] = (
     ((), lambda case: (case.location.path, case.suite, case.name, case.expectation)),
     ((), lambda case: (case.location.path, case.name, case.expectation) if case.suite else None),
@@ -74,19 +74,19 @@ _NAMED_KEYS: Final[tuple[_Key, ...]] = (
     (("renamed",), lambda case: (case.location.path, case.expectation) if case.expectation != () else None),
     (("renamed", "moved"), lambda case: case.expectation if case.expectation != () else None),
 )
-"""Stories, end-to-end cases: known by their name, then by their steps."""
+"""For stories and end-to-end cases: identified by their name, then by their steps."""
 _SENTENCE_KEYS: Final = _NAMED_KEYS[:6]
-"""Sentences: known by their text. Two different texts with one expectation are not the same sentence renamed."""
+"""For sentences: identified by their text. Two texts with the same expectation are not one renamed sentence."""
 
 
 def match_named(base: Iterable[Case], head: Iterable[Case]) -> Matched:
-    """Match stories or end-to-end cases; what is left of the same steps is matched by the likeness of its texts."""
+    """Match stories or end-to-end cases; remaining ones with the same steps are matched by the similarity of texts."""
     matched = _match(base, head, _NAMED_KEYS)
     return _with_pairs(matched, _edited_and_renamed(matched.removed, matched.added))
 
 
 def match_tests(base: Iterable[Case], head: Iterable[Case]) -> Matched:
-    """Match stories or end-to-end cases, also by those that are there and were not run: these have not gone away."""
+    """Match stories or end-to-end cases, including those that exist and were not run: they are not gone."""
     matched = match_named(base, head)
     both = [pair for pair in matched.pairs if pair.base.judged and pair.head.judged]
     return Matched(
@@ -99,13 +99,13 @@ def match_tests(base: Iterable[Case], head: Iterable[Case]) -> Matched:
 
 
 def match_sentences(base: Iterable[Case], head: Iterable[Case]) -> Matched:
-    """Match test sentences; what is left in one file with one expectation is matched by likeness, as an edit."""
+    """Match test sentences; remaining ones with the same file and expectation are matched by similarity, as edits."""
     matched = _match(base, head, _SENTENCE_KEYS)
     return _with_pairs(matched, _edited_texts(matched.removed, matched.added))
 
 
 def _with_pairs(matched: Matched, pairs: Sequence[Pair]) -> Matched:
-    """Move pairs that were found among what was left over to the others."""
+    """Move pairs that were found among the unmatched cases to the matched ones."""
     old, new = {id(pair.base) for pair in pairs}, {id(pair.head) for pair in pairs}
     return Matched(
         (*matched.pairs, *pairs),
@@ -115,7 +115,7 @@ def _with_pairs(matched: Matched, pairs: Sequence[Pair]) -> Matched:
 
 
 def apart(base: Iterable[Case], head: Iterable[Case]) -> Matched:
-    """Match nothing: of cases that were measured otherwise, those of the same words are not the same."""
+    """Match nothing: cases that were measured in different modes are not the same, even if their words are."""
     return Matched((), tuple(head), tuple(base))
 
 
@@ -133,7 +133,7 @@ def _match(
     head: Iterable[Case],
     keys: Sequence[_Key],
 ) -> Matched:
-    """Match by each key in turn; of equal cases, those with equal results belong together, whatever their order."""
+    """Match by each key in turn; equal cases with equal results belong together, whatever their order."""
     removed, added = list(base), list(head)
     pairs: list[Pair] = []
     for edits, key in _equal_results_first(keys):
@@ -176,7 +176,7 @@ def _edited_texts(removed: Sequence[Case], added: Sequence[Case]) -> list[Pair]:
 
 
 def _edited_and_renamed(removed: Sequence[Case], added: Sequence[Case]) -> list[Pair]:
-    """Pair tests that have another name and of whose sentences some are worded differently, the likest first."""
+    """Pair tests with different names of which some sentences are worded differently, the most similar first."""
     if max(len(removed), len(added)) > _MOST_EDITS:
         return []
     waiting: dict[Hashable, list[Case]] = defaultdict(list)

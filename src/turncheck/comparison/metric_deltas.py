@@ -31,7 +31,7 @@ _SAMPLED: Final = re.compile(
     r"|batch(?:\[.*\])?\.(?:intent_success|accuracy|precision|recall|f1|entity_success)",
     re.DOTALL,
 )
-"""Figures about a sample of what people write. Stories, cases and findings are counted, they stand for themselves."""
+"""Figures about a sample of what people write. Stories, cases and findings are not a sample: they are just counted."""
 
 
 def metric_deltas(
@@ -42,18 +42,18 @@ def metric_deltas(
     Args:
         intents: the test sentences.
         tests: stories, end-to-end and batch cases, by their section of the report.
-        items: what the change touched.
+        items: the items that the change touched.
     """
     before, after = metrics_of(base), metrics_of(head)
     if base.strength and head.strength and base.strength.scope != head.strength.scope:
-        # The mutants of a change are not a sample of all.
+        # The mutants of a change are not a sample of all mutants.
         before = {name: metric for name, metric in before.items() if not name.startswith("strength.")}
     if base.robustness and head.robustness and base.robustness.mode != head.robustness.mode:
         before = {name: metric for name, metric in before.items() if not name.startswith("robustness")}
     if items:
         share = sum(item.covered for item in items) / len(items)
         after[COVERAGE_OF_CHANGES] = Metric(COVERAGE_OF_CHANGES, share, "higher", "score")
-    # Of lists with holes, what both sides have is not a sample of what they judged.
+    # If a list is incomplete, what both sides have is not a sample of what they judged.
     known = not has_unlisted(base, head) and not measured_otherwise(base, head)
     same = [pair for pair in intents.pairs if known and not {"edited", "renamed"} & set(pair.edits)]
     pairs = paired_predictions(base, head) if known else []
@@ -82,9 +82,9 @@ def metric_deltas(
 
 
 def _unless_untrusted(delta: MetricDelta, base: Trust | None, head: Trust | None) -> MetricDelta:
-    """Without a verdict where the stand-in agrees too little with the team's model.
+    """The delta, without a verdict if the stand-in agrees too little with the team's model.
 
-    A calibration of this change alone takes no verdict away that the base's would have allowed.
+    A calibration that only this change has does not remove a verdict that the base's would have allowed.
     """
     known = [side.agreement_on(delta.name) for side in (base, head) if side is not None and not side.problem]
     agreement = known[-1] if known else None
@@ -94,18 +94,18 @@ def _unless_untrusted(delta: MetricDelta, base: Trust | None, head: Trust | None
 
 
 def _unless_hidden(delta: MetricDelta) -> MetricDelta:
-    """Fewer findings are not a gain where a file cannot be read: nobody looked for them there."""
+    """Fewer findings are not an improvement if a file cannot be read: it was not checked."""
     better = delta.name.startswith("validation.") and delta.judgement == "better"
     return msgspec.structs.replace(delta, judgement="not judged") if better else delta
 
 
 def has_unlisted(base: Report, head: Report) -> bool:
-    """Whether a side judged sentences that it does not list."""
+    """Whether one of the sides judged sentences that it does not list."""
     return any(report.nlu is not None and report.nlu.unlisted > 0 for report in (base, head))
 
 
 def measured_otherwise(base: Report, head: Report) -> bool:
-    """Whether one side judged held-out sentences and the other its training data: no figure is one of both."""
+    """Whether one side judged held-out sentences and the other its training data: no figure can be compared then."""
     return base.nlu is not None and head.nlu is not None and base.nlu.mode != head.nlu.mode
 
 
@@ -131,14 +131,14 @@ def _delta(
 
 
 def _is_same(name: str, intents: bool, expectations: bool, cases: bool) -> bool:
-    """Whether both sides judged the same for a figure."""
+    """Whether both sides judged the same examples for a figure."""
     if name.startswith("batch"):
         return cases
     return intents if name.startswith("nlu.intents") else expectations
 
 
 def _counted(tests: Mapping[Evaluation, Matched]) -> Iterable[tuple[str, SharedDelta | None]]:
-    """The figures about tests, on those of both sides, where one side has others; ``None`` where they share none."""
+    """Figures about tests, on the shared tests if a side has others as well; ``None`` if they share none."""
     for section, matched in tests.items():
         if not matched.is_whole:
             number = sum(pair.number for pair in matched.pairs)
@@ -176,15 +176,15 @@ def _counted_apart(pairs: Sequence[Pair]) -> Iterable[tuple[str, SharedDelta | N
 
 
 def _numbers(pairs: Sequence[Pair], counts: Callable[[Case], bool]) -> tuple[int, int]:
-    """How many cases of both sides are so on the base, and now."""
+    """How many of the shared cases count on the base, and now."""
     return sum(p.number for p in pairs if counts(p.base)), sum(p.number for p in pairs if counts(p.head))
 
 
 def _tested_by_sentences(section: str, tests: Matched) -> dict[str, Tested]:
     """Judge the figures that moved because tests are understood differently: their sentences are a sample, too.
 
-    What is counted is different sentences: one that spoils ten stories is one. Where a dialogue changed as well, the
-    numbers of tests speak for themselves.
+    Distinct sentences are counted: one that breaks ten stories counts once. If a dialogue changed as well, the numbers
+    of tests are used as they are.
     """
     pairs = tests.pairs
     before = {(one.text, one.expected.intent) for pair in pairs for one in pair.base.sentences}
@@ -247,7 +247,7 @@ def _judge(
 
 
 def is_counted(name: str) -> bool:
-    """Whether a figure stands for itself: stories, cases, findings are all there are, no sample."""
+    """Whether a figure is a plain count: stories, cases and findings are all there are, not a sample."""
     return not _SAMPLED.fullmatch(name)
 
 

@@ -33,7 +33,7 @@ _HOLDS: Final[dict[Operator, Callable[[float, float], bool]]] = {
     "==": operator.eq,
 }
 _ROUNDING: Final = 1e-9
-"""Differences of decimal fractions are off by less: 0.9 - 0.89 is no more than 0.01."""
+"""Rounding errors of decimal fractions are smaller: 0.9 - 0.89 must not count as more than 0.01."""
 _MOST_EXAMPLES: Final = 200
 
 
@@ -69,9 +69,9 @@ def _measured(report: Report, comparison: Comparison | None, name: str) -> Metri
 
 
 def judge_regression(report: Report, comparison: Comparison | None, rule: Regression) -> GateResult:
-    """Judge ``metric: largest drop``, on the examples that both sides judged where there are such.
+    """Judge ``metric: largest drop``, on the examples that both sides judged, if there are any.
 
-    What is counted (stories, cases, findings) is judged by all there is: a test that was deleted is a drop.
+    Counts (of stories, cases, findings) are judged by all there are: a test that was deleted is a drop.
 
     Raises:
         UserError: neither side has such an intent, extractor, suite ….
@@ -103,7 +103,7 @@ def judge_regression(report: Report, comparison: Comparison | None, rule: Regres
 
 
 def _judge_one_side(report: Report, rule: Regression, delta: MetricDelta, name: str) -> GateResult:
-    """What one side alone measured has not dropped, unless its tests or data went away: then nothing is left of it."""
+    """A figure that only one side measured has not dropped, unless its tests or data were removed."""
     if delta.base is None:
         return GateResult(name=name, outcome="not judged", reason="the base has no such metric", metric=rule.name)
     evaluation = family_of(rule.name).section
@@ -119,7 +119,7 @@ def _judge_one_side(report: Report, rule: Regression, delta: MetricDelta, name: 
 
 
 def _why_without_value(report: Report, name: str) -> str:
-    """Say why this side has no such figure; "" where what it is about (an intent, an extractor) is gone itself."""
+    """Say why this side has no such figure; "" if what it is about (an intent, an extractor) is itself gone."""
     try:
         metric = find_metric(report, metrics_of(report), name)
     except UserError:
@@ -159,7 +159,7 @@ def _change_in_words(delta: MetricDelta) -> str:
 
 
 def _became_worse(comparison: Comparison, name: str) -> tuple[FailedBy, ...]:
-    """What is behind a drop: what both sides judged and this one gets wrong, the worst first; tests that are gone."""
+    """The causes of a drop: what both sides judged and this one gets wrong, worst first; tests that are gone."""
     label = _label(name)
     if name.startswith("nlu."):
         kinds = {"intents": comparison.examples, "entities": comparison.entities, "responses": comparison.responses}
@@ -198,7 +198,7 @@ def _wrong(text: str, expected: str | None, got: str, location: Location | None)
 
 
 def _behind(report: Report, comparison: Comparison | None, name: str) -> tuple[FailedBy, ...]:
-    """What is behind a figure: the wrong examples, of the named intent if there is one; newly wrong ones first."""
+    """The causes of a figure: the wrong examples, of the named intent if there is one; newly wrong ones first."""
     if name.startswith("nlu.intents") and report.nlu:
         label = _label(name)
         wrong = [

@@ -1,7 +1,7 @@
 """The metrics of a report by name: names are paths in the report (``nlu.intents[greet].recall``, ``e2e.passed``).
 
-An average is the weighted one, as in Rasa's report; entities are averaged without ``no_entity``. A name is one of four
-things: measured here, measurable but not measured in this report (its evaluation did not run, its intent was not
+Averages are weighted, as in Rasa's report; entities are averaged without ``no_entity``. The metric of a name is one of
+four things: measured here, measurable but not measured in this report (its evaluation did not run, its intent was not
 judged), about the comparison (``coverage.changed``), or unknown.
 """
 
@@ -26,12 +26,12 @@ Better = Literal["higher", "lower", "neither"]
 Kind = Literal["score", "count"]
 
 COVERAGE_OF_CHANGES: Final = "coverage.changed"
-"""Share of the changed things that a test reaches: the one metric that only a comparison has."""
+"""Share of the changed items that a test reaches: the only metric that exists only in a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Metrics that are named alike: which section of the report holds them, and what a larger value means."""
+    """Metrics with names of the same form: which section of the report holds them, and what a larger value means."""
 
     pattern: re.Pattern[str]
     section: str
@@ -99,7 +99,7 @@ FAMILIES: Final = (
 BATCH_FIGURES: Final = (
     "intent_success", "f1", "precision", "recall", "accuracy", "entity_success", "passed", "failed",
 )  # fmt: skip
-"""The figures of batch suites, of all of them and of each."""
+"""The figures of batch suites, of each and of all together."""
 
 _PLAIN_NAMES: Final = (
     "validation.errors", "validation.warnings",
@@ -115,7 +115,7 @@ _PLAIN_NAMES: Final = (
 _OF_INTENT: Final = re.compile(rf"nlu\.intents\[(.*)\]\.{_SCORES}", re.DOTALL)
 FEW_INTENTS: Final = "the judged sentences have fewer than two different intents"
 _LARGEST: Final = 10**15
-"""Nothing is counted beyond; a report from anywhere may hold infinity, or numbers that fit no float."""
+"""Larger values are left out; a report from anywhere may hold infinity, or numbers that do not fit a float."""
 _AVERAGES: Final = frozenset({"accuracy", "micro avg", "macro avg", "weighted avg", "no_entity"})
 _SECTIONS: Final = {
     "validate": "the data were not validated",
@@ -133,7 +133,7 @@ def family_of(name: str) -> Family:
     """Return what a metric's name means, whether or not it was measured.
 
     Raises:
-        UserError: nothing is called like this; the remedy lists what comes near.
+        UserError: there is no such metric; the remedy lists similar names.
     """
     for family in FAMILIES:
         if family.pattern.fullmatch(name):
@@ -142,7 +142,7 @@ def family_of(name: str) -> Family:
 
 
 def metrics_of(report: Report) -> dict[str, Metric]:
-    """Return all metrics of a report, main ones of a section first."""
+    """Return all metrics of a report, the main ones of each section first."""
     metrics = {}
     for name, value in _figures(report):
         if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST:
@@ -182,7 +182,7 @@ def _why_not_run(report: Report, section: str, metrics: Mapping[str, Metric]) ->
 
 
 def _why_without_value(report: Report, name: str) -> str:
-    """Say why a figure has no value although its evaluation ran; "" where it is about a name that nobody knows."""
+    """Say why a figure has no value although its evaluation ran; "" if it is about an unknown name."""
     of_intent = _OF_INTENT.fullmatch(name)
     if of_intent is not None:
         defined = report.coverage["intents"].items if "intents" in report.coverage else ()
@@ -274,7 +274,7 @@ def _nlu_figures(report: Report) -> Iterator[tuple[str, Any]]:
 
 
 def _label_figures(prefix: str, report: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Scores of each label of a report in Rasa's shape, which is scikit-learn's."""
+    """The scores of each label in a report of Rasa's shape, which is scikit-learn's."""
     for label, scores in report.items():
         if label not in _AVERAGES and isinstance(scores, dict):
             for field, key in (("f1", "f1-score"), ("precision", "precision"), ("recall", "recall")):

@@ -1,4 +1,4 @@
-"""Sentences of tests that were understood differently than they should have been: each once, with what it spoils."""
+"""Sentences of tests that were not understood as they should have been: each once, with the tests that it breaks."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from turncheck.report.model import EntitySpan, Misunderstanding, StoryParse
 
 ELSE: Final = ", else "
-"""Between a fallback and the intent that was not sure enough."""
+"""What separates a fallback from the intent whose confidence was too low."""
 
 
 def misunderstood_sentences(
     stories: Iterable[CaseChange], explainer: Explainer | None = None
 ) -> tuple[MisunderstoodSentence, ...]:
-    """Gather the misunderstood sentences of stories or end-to-end cases, those that spoil most of them first.
+    """Gather the misunderstood sentences of stories or end-to-end cases, those that break most of them first.
 
-    A story of which imported files do not say the sentence has an entry of its own, without one. Without an
-    ``explainer`` nothing is known of a change: what drew a sentence away is the training sentence nearest to it.
+    If imported files do not say a story's sentence, the story has an entry of its own, without a sentence. Without an
+    ``explainer`` nothing is known about a change: the explanation is the training sentence nearest to the sentence.
     """
     found: dict[tuple[str, str, str], list[tuple[Misunderstanding, CaseChange]]] = {}
     unknown: list[MisunderstoodSentence] = []
@@ -72,7 +72,7 @@ def _nearest(sentence: Misunderstanding) -> tuple[TrainingChange, ...]:
 
 
 def confidence_of(sentence: Misunderstanding) -> float | None:
-    """Return how sure the engine is of what it understood: of an intent; of entities that is not known together."""
+    """Return the confidence in what was understood: that of the intent; several entities have no common confidence."""
     expected, predicted = sentence.expected, sentence.predicted
     if expected.intent != predicted.intent or predicted.fallback:
         return predicted.confidence
@@ -83,7 +83,7 @@ def confidence_of(sentence: Misunderstanding) -> float | None:
 def expected_and_predicted(sentence: Misunderstanding) -> tuple[str, str]:
     """Say what was expected and what was understood instead: an intent, a response, or entities.
 
-    Of a fallback the intent is named that was not sure enough.
+    For a fallback, the intent whose confidence was too low is named.
     """
     expected, predicted = sentence.expected, sentence.predicted
     if predicted.fallback:
@@ -93,14 +93,14 @@ def expected_and_predicted(sentence: Misunderstanding) -> tuple[str, str]:
     if expected.response is not None and predicted.response not in {None, expected.response}:
         return expected.response, predicted.response or "nothing"
     wanted, found = _entities(sentence.text, expected.entities), _entities(sentence.text, predicted.entities)
-    if wanted == found:  # what differs is what they stand for, or their roles
+    if wanted == found:  # they differ only in their values or roles
         wanted = _entities(sentence.text, expected.entities, values=True)
         found = _entities(sentence.text, predicted.entities, values=True)
     return wanted, found
 
 
 def words_of_difference(sentence: Misunderstanding, *, case: bool) -> str:
-    """Say what was understood of a sentence, and what should have been: a story says so, a case's base did."""
+    """Say what was understood and what should have been: as a story says, or as the base of a case understood it."""
     expected, predicted = expected_and_predicted(sentence)
     return (
         f"'{sentence.text}': on the base {expected}, now {predicted}"
@@ -110,7 +110,7 @@ def words_of_difference(sentence: Misunderstanding, *, case: bool) -> str:
 
 
 def understanding_in_words(text: str, understood: StoryParse | None) -> str:
-    """Say what a message was understood as: the intent, or the response, and the entities; nothing if not known."""
+    """Say what a message was understood as: the intent or response, and the entities; empty if not known."""
     if understood is None:
         return ""
     intent = understood.response or understood.intent or "nothing"

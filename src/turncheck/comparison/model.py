@@ -1,4 +1,4 @@
-"""The documents beside the report: ``comparison.json``, and how it and ``verdict.json`` are written."""
+"""The documents that accompany the report: ``comparison.json``, and how it and ``verdict.json`` are written."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ COMPARISON_SCHEMA: Final = "turncheck/comparison/v1"
 
 
 class BaselineUsed(Part, frozen=True, kw_only=True):
-    """What was compared with. ``reason`` says why there is nothing, where ``status`` is not ``present``.
+    """What was compared with. ``reason`` says why there is nothing, if ``status`` is not ``present``.
 
-    ``missing``: there is none yet, or none was asked for; ``unreachable``: there is a base, but its report cannot be
-    had now; ``unreadable``: what was found is not a report that can be trusted.
-    ``warnings``: what kept a better one from being found, a missing permission say; a sentence each.
+    ``missing``: there is none yet, or none was asked for; ``unreachable``: there is a base, but its report is not
+    available now; ``unreadable``: what was found is not a report that can be trusted.
+    ``warnings``: what kept a better one from being found, such as a missing permission; a sentence each.
     """
 
     status: Literal["present", "missing", "unreachable", "unreadable"]
-    """Whether there was a baseline, and if not, what kind of lack it is."""
+    """Whether there was a baseline, and if not, in which way it is missing."""
     way: Way | None = None
     """How it was found."""
     commit: str | None = None
@@ -42,15 +42,15 @@ class BaselineUsed(Part, frozen=True, kw_only=True):
     run_id: str | None = None
     """The workflow run that measured it."""
     passed_over: str = ""
-    """Reports that could not be used, counted by the reason."""
+    """Reports that could not be used, counted by reason."""
     reason: str = ""
-    """Why there is none."""
+    """Why there is no baseline."""
     warnings: tuple[str, ...] = ()
     """What kept a better one from being found, a sentence each."""
 
 
 class Renamed(Part, frozen=True, kw_only=True):
-    """A thing of the project that has another name now."""
+    """An item of the project that has another name now."""
 
     kind: str
     """What it is: ``intents``, ``responses`` …"""
@@ -63,7 +63,7 @@ class Renamed(Part, frozen=True, kw_only=True):
 
 
 class ChangedItem(Part, frozen=True, kw_only=True):
-    """A thing of the project that is new or whose content changed, and whether a test reaches it."""
+    """An item of the project that is new or whose content changed, and whether a test reaches it."""
 
     kind: str
     """What it is: an intent, a response …"""
@@ -78,24 +78,24 @@ class ChangedItem(Part, frozen=True, kw_only=True):
 
 
 class OneSided(Part, frozen=True, kw_only=True):
-    """An evaluation that one side has results of and the other has not, or not of all: why not.
+    """An evaluation that one side has results for and the other does not, or not for all cases; says why not.
 
-    ``cases``: how many cases the other side lacks; ``None`` where it lacks all. ``files``: where they were, if not all
-    of the evaluation are meant.
+    ``cases``: how many cases the other side lacks; ``None`` if it lacks all. ``files``: where they were, if not all
+    cases of the evaluation are meant.
     """
 
     evaluation: Evaluation
     """The evaluation."""
     reason: str
-    """Why the other side has no results of it."""
+    """Why the other side has no results for it."""
     cases: int | None = None
     """How many cases the other side lacks; ``None``: all."""
     files: tuple[str, ...] = ()
-    """Where they were, if not all of the evaluation are meant."""
+    """Where they were, if not all cases of the evaluation are meant."""
 
 
 class Overlap(Part, frozen=True, kw_only=True):
-    """How many of the judged sentences of the base were trained on."""
+    """How many of the base's judged sentences were also trained on."""
 
     on_training_sentences: int
     """How many with the same intent."""
@@ -115,14 +115,14 @@ class BaseTests(Part, frozen=True, kw_only=True):
 
 
 class Comparison(Part, frozen=True, kw_only=True):
-    """A report against its baseline. Without one, ``metrics`` still holds the values and nothing else is filled."""
+    """A report compared with its baseline. Without one, only ``metrics`` is filled, with the values of this side."""
 
     schema: Literal["turncheck/comparison/v1"] = COMPARISON_SCHEMA
     """Which document this is, and in which version."""
     baseline: BaselineUsed
     """What was compared with."""
     warnings: tuple[str, ...] = ()
-    """What makes the two sides less comparable: another engine, mode, seed; a sentence each."""
+    """What makes the two sides less comparable, such as another engine, mode or seed; a sentence each."""
     settings_changed: tuple[SettingChange, ...] = ()
     """Gate settings that differ."""
     metrics: tuple[MetricDelta, ...] = ()
@@ -146,11 +146,11 @@ class Comparison(Part, frozen=True, kw_only=True):
     base_lacks: tuple[OneSided, ...] = ()
     """What this side judged and the base did not: all its failures count as new."""
     lost: tuple[OneSided, ...] = ()
-    """What the base judged and this side did not: an evaluation that did not run, held-out sentences that are gone."""
+    """What the base judged and this side did not: evaluations that did not run, held-out sentences that are gone."""
     unlisted: bool = False
-    """One side does not list all sentences that it judged: figures are compared as they are."""
+    """Whether one side does not list all sentences that it judged: figures are then compared as they are."""
     other_mode: bool = False
-    """One side judged held-out sentences, the other its training data: no sentence is the same on both."""
+    """Whether one side judged held-out sentences, the other its training data: no sentence is then shared by both."""
     intents: ChangedNames = ChangedNames()
     """Intents that are new or gone."""
     entity_types: ChangedNames = ChangedNames()
@@ -158,21 +158,21 @@ class Comparison(Part, frozen=True, kw_only=True):
     base_confusions: tuple[Confusion, ...] = ()
     """The intents that were confused on the base, and how often."""
     base_overlap: Overlap | None = None
-    """How many judged sentences of the base were trained on; ``None`` where it was not judged so."""
+    """How many of the base's judged sentences were also trained on; ``None`` if it was judged in another mode."""
     collisions: tuple[Collision, ...] = ()
     """Pairs of intents that began to collide."""
     relabelled: tuple[TrainingChange, ...] = ()
-    """Training sentences that moved to another intent, or were copied, or nearly so, under another one."""
+    """Training sentences that moved to another intent, or were copied or nearly copied to another one."""
     misunderstood: tuple[MisunderstoodSentence, ...] = ()
     """The sentences of the stories that are newly misunderstood."""
     misunderstood_in_cases: tuple[MisunderstoodSentence, ...] = ()
     """The sentences of the end-to-end cases that are newly misunderstood: understood differently than on the base."""
     changed_items: tuple[ChangedItem, ...] = ()
-    """Things of the project that are new or changed, and whether a test reaches them."""
+    """Items of the project that are new or changed, and whether a test reaches them."""
     renamed: tuple[Renamed, ...] = ()
-    """Things of the project that have another name now."""
+    """Items of the project that have another name now."""
     base_tests: BaseTests = BaseTests()
-    """How the tests that changed went on the base, step by step."""
+    """The base's results of the tests that changed, step by step."""
 
     @property
     def judged(self) -> bool:
@@ -181,7 +181,7 @@ class Comparison(Part, frozen=True, kw_only=True):
 
     @property
     def changed(self) -> bool:
-        """Whether there is anything to report: without a baseline there is, since what changed is unknown."""
+        """Whether there is anything to report; always so without a baseline, since what changed is then unknown."""
         cases = (self.examples, self.entities, self.responses, self.stories, self.e2e, self.batch)
         names = (self.intents, self.entity_types)
         return (
@@ -194,7 +194,7 @@ class Comparison(Part, frozen=True, kw_only=True):
         )
 
     def metric(self, name: str) -> MetricDelta | None:
-        """Return a metric by its name."""
+        """Return the metric of this name."""
         return next((metric for metric in self.metrics if metric.name == name), None)
 
 
@@ -204,7 +204,7 @@ def encode(document: Comparison | Verdict) -> bytes:
 
 
 def json_schemas() -> dict[str, dict[str, Any]]:
-    """Return the JSON Schemas of both documents, made from the types."""
+    """Return the JSON Schemas of both documents, generated from the types."""
     documents: dict[str, type] = {"comparison": Comparison, "verdict": Verdict}
     return {
         name: document_schema(document, name=name, title=f"turncheck {name}") for name, document in documents.items()

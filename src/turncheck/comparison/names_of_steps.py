@@ -1,4 +1,4 @@
-"""The names of the project that a step of a test rests on: where one is renamed or removed, the step cannot be met."""
+"""The names of the project that a step of a test rests on: if one is renamed or removed, the step cannot be met."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 _IN_QUOTES: Final = re.compile(r'"([^"]+)"')
 _ANNOTATED: Final = re.compile(r'(?<=\]\()[^)\s]+(?=\))|(?<="entity": ")[^"]+(?=")')
-"""The type of an entity that is annotated in a sentence, in either way of writing it."""
+"""The type of an entity that is annotated in a sentence, in either notation."""
 _BY_NAME: Final = ("utter", "bot")
 _SLOTS: Final = ("slot_was_set", "slot_was_not_set")
 
 
 def step_key(kind: str, expected: str) -> Hashable:
-    """By what a step is known on both sides."""
+    """The key that identifies a step on both sides."""
     return kind, expected
 
 
 def names_by_step(test: StoryResult | CaseResult) -> Mapping[Hashable, tuple[str, ...]]:
-    """Return by step of a story or an end-to-end case the names of the project that it rests on."""
+    """Return the names of the project that each step of a story or an end-to-end case rests on."""
     return names_by_story_step(test) if isinstance(test, StoryResult) else names_by_case_step(test)
 
 
 def names_by_story_step(story: StoryResult) -> Mapping[Hashable, tuple[str, ...]]:
-    """Return the action, intent or entities of each step; of an action also the intent that is written before it."""
+    """Return the action, intent or entities of each step; for an action, also the intent that is written before it."""
     found: dict[Hashable, list[str]] = defaultdict(list)
     intent: tuple[str, ...] = ()
     for step in story.steps:
@@ -47,7 +47,7 @@ def names_by_story_step(story: StoryResult) -> Mapping[Hashable, tuple[str, ...]
 
 
 def names_by_case_step(case: CaseResult) -> Mapping[Hashable, tuple[str, ...]]:
-    """Return what each step names; of one that was met also the response and what the message was understood as."""
+    """Return what each step names; for one that was met, also the response and what the message was understood as."""
     found: dict[Hashable, list[str]] = defaultdict(list)
     for step in case.steps:
         key = step_key(step.kind, step.expected)

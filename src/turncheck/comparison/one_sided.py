@@ -1,4 +1,4 @@
-"""What only one side has judged: evaluations that did not run on the other, and tests that did not."""
+"""What only one side has judged: evaluations and tests that did not run on the other."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def why_not_run(report: Report, evaluation: Evaluation) -> str:
 
 
 def still_there(matched: Matched, head: Report, evaluation: Evaluation) -> Matched:
-    """Tests that could not be run, or have no name, are not gone: all are gone only where none is left to run."""
+    """Tests that could not be run, or have no name, are not gone: all are gone only if there is none left to run."""
     entry = skipped_entry(head, evaluation)
     ran = {"core": head.core, "e2e": head.e2e, "batch": head.batch}.get(evaluation) is not None
     if evaluation == "core" and head.core is not None and not all(story.named for story in head.core.stories):
@@ -55,17 +55,17 @@ def still_there(matched: Matched, head: Report, evaluation: Evaluation) -> Match
     part = next((one.reason for one in head.skipped if one.part and one.evaluation == evaluation), "")
     if head.stopped is None and not part and (ran or (entry is not None and entry.no_tests)):
         return matched
-    # The evaluation did not get to them: what is gone the test files say, as far as they could be read.
+    # The evaluation did not get to them: the test files, as far as they could be read, show what is gone.
     gone = _gone_from_files(matched, head, evaluation)
     unseen = tuple(Pair(one, replace(one, actual=part, judged=False)) for one in matched.removed if one not in gone)
     return replace(matched, removed=tuple(gone), not_run=(*matched.not_run, *unseen))
 
 
 def _gone_from_files(matched: Matched, head: Report, evaluation: Evaluation) -> list[Case]:
-    """Tests of the base that no test file has any more, where that is known without running them.
+    """Tests of the base that no test file has any more, if that is known without running them.
 
-    One that has no name left here may have been renamed, where there is a name that the base does not know. Of a test
-    file that cannot be read nobody knows what it holds.
+    A test whose name is gone may have been renamed, if there is a name that the base does not know. What a test file
+    holds that cannot be read is not known.
     """
     entry = skipped_entry(head, evaluation)
     if entry is not None and entry.tests is not None:
@@ -81,7 +81,7 @@ def _gone_from_files(matched: Matched, head: Report, evaluation: Evaluation) -> 
 
 
 def base_lacks(base: Report, head: Report, tests: dict[Evaluation, Matched]) -> tuple[OneSided, ...]:
-    """Return what this side judged and the base did not: whole evaluations, or this many tests of one."""
+    """Return what this side judged and the base did not: complete evaluations, or a number of tests of one."""
     found = []
     for evaluation in EVALUATIONS:
         if not has_results(head, evaluation) or evaluation in ON_REQUEST:
@@ -98,9 +98,9 @@ def base_lacks(base: Report, head: Report, tests: dict[Evaluation, Matched]) -> 
 
 
 def lost(base: Report, head: Report) -> tuple[OneSided, ...]:
-    """Return the evaluations that only the base has results of, and held-out sentences that are all gone.
+    """Return the evaluations that only the base has results for, and held-out sentences if all are gone.
 
-    A test suite that is gone altogether is not lost in this sense: its tests are gone, one by one.
+    A test suite that is completely gone is not lost in this sense: its tests are gone, one by one.
     """
     found = []
     for evaluation in EVALUATIONS:

@@ -1,4 +1,4 @@
-"""The clauses of a verdict's summary on what passed, what does not count, what is open and what changed."""
+"""The clauses of a verdict's summary about what passed, what does not count, what is open and what changed."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _SAYS_NOT_RUN: Final = (" not run", "no longer run", "could not be run")
 
 
 def accepted_in_words(report: Report, compared: Comparison | None, gates: Sequence[GateResult]) -> str:
-    """What is gone and may go."""
+    """Tests that are gone and were allowed to go."""
     passed = any(gate.name == GONE_TESTS and gate.outcome == "passed" for gate in gates)
     gone = gone_in_words(report, compared) if compared is not None and passed else ""
     return f"{gone} (accepted)" if gone else ""
 
 
 def passed_in_words(report: Report, compared: Comparison | None) -> str:
-    """What was tested; not how much passed where something failed, which the next clause says."""
+    """What was tested; if something failed, without how much passed, which the next clause says."""
     found = tallies(report)
     if none_ran := [tally for tally in found if tally.none_ran]:
         others = [tally for tally in found if tally.ran and not tally.failed]
@@ -81,7 +81,7 @@ def _right_intents(report: Report) -> str:
 def uncounted_clauses(
     report: Report, compared: Comparison | None, gates: Sequence[GateResult], settings: GateSettings
 ) -> list[str]:
-    """Failures that fail no gate, and why they do not."""
+    """Failures that do not fail any gate, and why not."""
     judged_by = {gate.name for gate in gates}
     fails = {gate.name for gate in gates if gate.fails}
     why = f"fail-on: {', '.join(settings.fail_on)}"
@@ -108,12 +108,12 @@ def uncounted_clauses(
 
 
 def gone_unjudged(report: Report, compared: Comparison, gates: Sequence[GateResult]) -> str:
-    """What is gone where no gate asks for it."""
+    """Tests that are gone, if no gate is about that."""
     return "" if any(gate.name == GONE_TESTS for gate in gates) else gone_in_words(report, compared)
 
 
 def misunderstood_in_words(report: Report, compared: Comparison | None) -> str:
-    """Tests that only a sentence keeps from passing, where they do not count as failed."""
+    """Tests that only a sentence keeps from passing, if they do not count as failed."""
     new = {name: number_of(cases) for name, cases in newly_misunderstood(report, compared)}
     parts = (
         _misunderstood_of(tally, new.get(tally.evaluation, 0) if compared else None)
@@ -124,7 +124,7 @@ def misunderstood_in_words(report: Report, compared: Comparison | None) -> str:
 
 
 def _misunderstood_of(tally: Tally, newly: int | None) -> str:
-    """Those of one kind, and how many are newly so, where that is known."""
+    """The misunderstood tests of one kind, and how many of them are new, if that is known."""
     number = len(tally.misunderstood)
     if newly == 0:
         return f"{tally.misunderstood_in_words} {ON_BASE_TOO}"
@@ -134,7 +134,7 @@ def _misunderstood_of(tally: Tally, newly: int | None) -> str:
 
 
 def left_open(report: Report, comparison: Comparison | None, gates: Sequence[GateResult], text: str) -> str:
-    """Tests that were not run, gates that could not be judged; those that fail the run are in ``text`` already."""
+    """Tests that were not run and gates that could not be judged; those that fail the run are in ``text`` already."""
     open_ends = [
         tally.not_run_in_words
         for tally in tallies(report)
@@ -152,10 +152,10 @@ def left_open(report: Report, comparison: Comparison | None, gates: Sequence[Gat
 
 
 def not_judged(report: Report, gates: Sequence[GateResult]) -> list[GateResult]:
-    """Gates that were not judged and fail nothing.
+    """Gates that were not judged and do not fail the run.
 
-    Those about tests were not for want of tests, which is said elsewhere; those about the data of a report that was
-    imported have none to judge.
+    Gates about tests that were not judged because there are no tests are left out, since that is said elsewhere; so
+    are gates about the data of an imported report, which has none to judge.
     """
     without_data = any(one.evaluation == "validate" and one.no_tests for one in report.skipped)
     said_elsewhere = TEST_GATES | ({GONE_TESTS} if report.stopped is not None else frozenset())
@@ -165,7 +165,7 @@ def not_judged(report: Report, gates: Sequence[GateResult]) -> list[GateResult]:
 
 
 def trained_on(report: Report, compared: Comparison | None) -> str:
-    """Judged sentences that were trained on; of a change those alone that it brought."""
+    """Judged sentences that were also trained on; for a change, only those that it added."""
     nlu = report.nlu
     before = compared.base_overlap.on_training_sentences if compared and compared.base_overlap else 0
     if nlu is None or nlu.on_training_sentences <= before:
@@ -179,7 +179,7 @@ def trained_on(report: Report, compared: Comparison | None) -> str:
 
 
 def changes(report: Report, compared: Comparison, failing: Sequence[GateResult]) -> list[str]:
-    """The most telling difference where nothing broke: a real change of the intents, sentences that changed sides."""
+    """The most informative difference if nothing broke: a real change of the intents, sentences that changed sides."""
     parts = []
     f1 = compared.metric("nlu.intents.f1")
     about = {gate.metric for gate in failing}
@@ -204,5 +204,5 @@ def changes(report: Report, compared: Comparison, failing: Sequence[GateResult])
 
 
 def _edited(cases: ChangedCases) -> int:
-    """How many tests say something else than before."""
+    """How many tests have different content than before."""
     return number_of(case for case in cases.edited if "edited" in case.edits)

@@ -1,4 +1,4 @@
-"""Training sentences that this change moved to another intent, or wrote again, or nearly so, under another one.
+"""Training sentences that this change moved to another intent, or copied or nearly copied to another one.
 
 Two intents that share sentences confuse each other, whether or not a held-out sentence shows it.
 """
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from turncheck.report.model import TrainingSentence
 
 _NEARLY: Final = 0.75
-"""Two sentences are nearly the same if they share this part of their words (Jaccard's index)."""
+"""Two sentences are nearly the same if the Jaccard index of their words is at least this."""
 _COMMON_WORD: Final = 200
-"""A word of more sentences than these says nothing about any one of them."""
+"""A word that occurs in more sentences than this says nothing about any one of them."""
 
 
 def relabelled(
@@ -33,8 +33,8 @@ def relabelled(
 
     Args:
         difference: what the change did to the training sentences.
-        training: all of this side, by the index that ``difference`` has.
-        renamed: what has another name now: the sentences of such an intent have not moved.
+        training: all training sentences of this side, by the index used in ``difference``.
+        renamed: items that were renamed: the sentences of such an intent have not moved.
     """
     same = {(one.old, one.new) for one in renamed if one.kind == "intents"}
     relabels = [change for change in difference.changed.values() if change.change == "relabelled"]

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 KINDS: Final = ("intents", "entities", "slots", "responses", "actions", "forms")
 _SUGGESTED: Final = re.compile(r" Did you mean '[^']*'\?$")
 _MOST_NAMES: Final = 200
-"""Where more names of a kind are gone, the project is another one."""
+"""If more names of a kind than this are gone, it is a different project."""
 _COMMON: Final = 0.5
-"""An intent is the same under another name if they share this part of their training sentences (Jaccard's index)."""
+"""An intent was renamed if the Jaccard index of the old and the new one's training sentences is at least this."""
 
 
 def renamed_names(base: Report, head: Report) -> tuple[Renamed, ...]:
-    """Return what only the base has by name and only this side has under another: each name is used once.
+    """Return the items whose old name only the base has and whose new name only this side has; each name occurs once.
 
-    It is the same one if its content is the same, if it shares half of its training sentences (an intent), or if the
-    new name is close to the old one and to no other that is gone.
+    Two names mean the same item if the content is the same, if they share half of their training sentences (intents),
+    or if the new name is close to the old one and to no other that is gone.
     """
     found: list[Renamed] = []
     for kind in KINDS:
@@ -48,7 +48,7 @@ def renamed_names(base: Report, head: Report) -> tuple[Renamed, ...]:
 
 
 def message_of(finding: Finding | FindingChange, renamed: Sequence[Renamed]) -> str:
-    """Return a finding's message; a name in it that this change replaced is shown with the one that it has now."""
+    """Return a finding's message; a name in it that this change replaced is shown with the current one."""
     now = [one for one in renamed if f"'{one.old}'" in finding.message and f"'{one.new}'" not in _bare(finding.message)]
     if not now:
         return finding.message
@@ -57,7 +57,7 @@ def message_of(finding: Finding | FindingChange, renamed: Sequence[Renamed]) -> 
 
 
 def with_new_names(findings: Sequence[FindingChange], renamed: Sequence[Renamed]) -> tuple[FindingChange, ...]:
-    """Add to each finding what :func:`message_of` says of it, where that is more than its message."""
+    """Add to each finding what :func:`message_of` returns, if that differs from its message."""
     messages = [message_of(finding, renamed) for finding in findings]
     return tuple(
         msgspec.structs.replace(finding, message_now=message if message != finding.message else "")
@@ -92,7 +92,7 @@ def _pairs(
 
 
 def _same(gone: Mapping[str, str], new: Mapping[str, str]) -> dict[str, str]:
-    """Names whose content is the same, where no other of the kind has that content."""
+    """Names whose content is the same, if no other name of the kind has that content."""
     times: tuple[Counter[Hashable], Counter[Hashable]] = (Counter(gone.values()), Counter(new.values()))
     by_content = {content: name for name, content in new.items()}
     return {

@@ -1,4 +1,4 @@
-"""Figures about a sample of sentences, judged on those that both sides judged."""
+"""Figures about a sample of sentences, compared on the sentences that both sides judged."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from turncheck.report.tags import Tokens
 
 _MOST_TESTED: Final = 30
-"""No pipeline has more extractors or selectors; a report from anywhere may, each for a pass over all sentences."""
+"""No pipeline has more extractors or selectors; a report from anywhere may, each at the cost of one pass over all."""
 _NOTHING: Final = Judged(None, None, None)
 Tested = tuple[float, float, Significance, bool]
 """A metric on the shared examples before and after, how it was judged, and whether it is real."""
@@ -89,7 +89,7 @@ def _add_accuracy(tested: dict[str, Tested], name: str, judged: Sequence[Judged]
 
 
 def flipped(before: Sequence[bool], after: Sequence[bool]) -> Tested:
-    """How many were so before and after, compared with as many changes either way."""
+    """How many were true before and after, judged by how many changed in either direction."""
     lost = sum(old and not new for old, new in zip(before, after, strict=True))
     won = sum(new and not old for old, new in zip(before, after, strict=True))
     p_value = mcnemar_exact(lost, won)
@@ -115,7 +115,7 @@ def _verdict(example: NluPrediction) -> str:
 
 
 def paired_predictions(base: Report, head: Report) -> list[tuple[NluPrediction, NluPrediction]]:
-    """Sentences that both sides judged with the same expectation, entities and response included."""
+    """Sentences that both sides judged with the same expectation, including entities and response."""
     waiting: dict[object, list[NluPrediction]] = {}
     for example in predictions(base):
         waiting.setdefault(_expectation(example), []).append(example)
@@ -154,7 +154,7 @@ def _words(old: NluPrediction, new: NluPrediction, extractor: str) -> list[Judge
 
 
 def _tokens(example: NluPrediction) -> Tokens:
-    """The tokens that the engine said, none where it said none, or nothing that could be read."""
+    """The tokens that the engine reported; none if it reported none, or none that can be read."""
     try:
         return read_tokens(example.predicted.tokens)
     except ValueError:
@@ -162,7 +162,7 @@ def _tokens(example: NluPrediction) -> Tokens:
 
 
 def _spans(old: NluPrediction, new: NluPrediction, extractor: str) -> list[Judged]:
-    """The spans of a sentence, each right only with its exact borders and type."""
+    """The spans of a sentence, each of which is correct only with its exact borders and type."""
 
     def found(spans: Iterable[EntitySpan], by: str | None) -> set[tuple[int, int, str]]:
         return {(span.start, span.end, span.entity) for span in spans if by in {None, span.extractor}}

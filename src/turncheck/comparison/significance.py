@@ -4,9 +4,9 @@ Accuracy: McNemar's exact test (Q. McNemar, Psychometrika 12, 1947): under chanc
 sides is as likely to have gone either way, so their count follows a binomial distribution with p = 1/2.
 
 Precision, recall, F1: a paired bootstrap (B. Efron, R. Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13):
-sentences are drawn with replacement, the same ones for both sides, and the middle 95 % of the differences seen are the
-interval. On few sentences it is too sure of itself, so it is held to the exact test on the sentences that became better
-or worse for the score: accuracy and F1 of the same sentences are never judged against each other.
+sentences are drawn with replacement, the same ones for both sides, and the interval is the middle 95 % of the observed
+differences. On few sentences it is overconfident, so the exact test on the sentences that became better or worse for
+the score must agree: accuracy and F1 of the same sentences never contradict each other.
 """
 
 from __future__ import annotations
@@ -66,13 +66,13 @@ class PairedScore:
     changed: int
     """How many examples count differently now for this score."""
     examples: int = 0
-    """How many examples it rests on: those that expect the label, or any."""
+    """How many examples it is based on: those that expect the label, or any label."""
     exact: float | None = None
-    """The exact test's p-value for the examples that became better or worse; ``None`` where no example does."""
+    """The exact test's p-value for the examples that became better or worse; ``None`` for a calibration error."""
 
     @property
     def real(self) -> bool:
-        """Whether the interval leaves out zero, and the exact test says so, too."""
+        """Whether the interval excludes zero and the exact test agrees."""
         enough = self.changed >= FEWEST_CHANGES if self.exact is None else self.exact < LEVEL
         return enough and (self.low > 0 or self.high < 0)
 
@@ -94,11 +94,11 @@ def paired_scores(sentences: Iterable[Sequence[Judged]], seed: int) -> PairedSco
 
     Args:
         sentences: what was judged within each sentence (one :class:`Judged` for its intent, one per word for entities).
-            Averages are weighted by how often a label is expected, as scikit-learn's ``weighted`` ones.
-        seed: of the resampling. The order of the sentences does not matter.
+            Averages are weighted by how often a label is expected, like scikit-learn's ``weighted`` ones.
+        seed: the seed of the resampling. The order of the sentences does not matter.
 
     Returns:
-        The scores, or ``None`` where no sentence expects a label.
+        The scores, or ``None`` if no sentence expects a label.
     """
     counts = Counter(_rows(sentence) for sentence in sentences)
     cells = sorted(counts)
@@ -108,7 +108,7 @@ def paired_scores(sentences: Iterable[Sequence[Judged]], seed: int) -> PairedSco
     sums = _resampled_sums(cells, [counts[cell] for cell in cells], labels, seed)
     scores = _scores(sums)
     support = sums[:, 4]
-    share = _ratio(support, np.broadcast_to(support.sum(axis=0), support.shape))  # a resample may expect no label
+    share = _ratio(support, np.broadcast_to(support.sum(axis=0), support.shape))  # a resample may not expect any label
     together = _Moves()
     alone: defaultdict[str, _Moves] = defaultdict(_Moves)
     for cell in cells:
@@ -134,7 +134,7 @@ def paired_scores(sentences: Iterable[Sequence[Judged]], seed: int) -> PairedSco
 
 
 class _Moves:
-    """How many sentences count differently, and how many of them became better and worse."""
+    """How many sentences count differently, and how many of them became better or worse."""
 
     def __init__(self) -> None:
         self.changed = self.better = self.worse = 0
@@ -147,7 +147,7 @@ class _Moves:
 
 
 def _gain(row: _Row) -> int:
-    """What a sentence won for a label: right ones more, and wrongly predicted ones fewer."""
+    """What a sentence gained for a label: more correct ones, fewer wrongly predicted ones."""
     _, right_before, predicted_before, right_after, predicted_after, _ = row
     return 2 * (right_after - right_before) - (predicted_after - predicted_before)
 
@@ -158,9 +158,9 @@ def paired_calibration(
     """Compare the expected calibration error of both sides on the same sentences.
 
     Args:
-        before: confidence, and whether it was right, of each sentence; at least one.
+        before: for each sentence, the confidence and whether it was right; at least one sentence.
         after: the same sentences in the same order.
-        seed: of the resampling.
+        seed: the seed of the resampling.
     """
     total = len(before)
     random = np.random.RandomState(seed % 2**32)
@@ -180,7 +180,7 @@ def paired_calibration(
 
 
 def _rows(sentence: Sequence[Judged]) -> tuple[_Row, ...]:
-    """Counts by label; equal sentences have equal rows, so that each kind is resampled once, with its number."""
+    """Counts by label; equal sentences have equal rows, so that each distinct row is resampled once, with its count."""
     table: dict[str, list[int]] = {}
     for judged in sentence:
         for label, column in ((judged.before, 1), (judged.after, 3), (judged.expected, 4)):
@@ -195,9 +195,9 @@ def _rows(sentence: Sequence[Judged]) -> tuple[_Row, ...]:
 def _resampled_sums(
     cells: Sequence[tuple[_Row, ...]], counts: Sequence[int], labels: Sequence[str], seed: int
 ) -> NDArray[np.float64]:
-    """Sums by label, column and resample, the first of these being the data as they are."""
+    """Sums by label, column and resample; the first resample is the data themselves."""
     total = sum(counts)
-    # RandomState, not Generator: its stream is frozen, so the same reports give the same bytes with every numpy.
+    # RandomState, not Generator: its stream is frozen, so the same reports give the same bytes with any NumPy version.
     drawn = np.random.RandomState(seed % 2**32).multinomial(total, np.array(counts) / total, size=RESAMPLES)
     weights = np.concatenate([np.array([counts]), drawn]).T.astype(np.float64)
     index = {label: i for i, label in enumerate(labels)}
@@ -212,7 +212,7 @@ def _resampled_sums(
 
 
 def _scores(sums: NDArray[np.float64]) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Precision, recall, F1 before and after, by label and resample; undefined ones are 0, as scikit-learn has it."""
+    """Precision, recall and F1 before and after, by label and resample; undefined ones are 0, as in scikit-learn."""
     right_before, predicted_before, right_after, predicted_after, expected = (sums[:, column] for column in range(5))
     return {
         "precision": (_ratio(right_before, predicted_before), _ratio(right_after, predicted_after)),

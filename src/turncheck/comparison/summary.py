@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from turncheck.report.model import GateSettings, Report
 
 _MOST: Final = 3
-"""Clauses of the line."""
+"""The largest number of clauses in the line."""
 _ORDER: Final = (
     *("completed", "could-be-run", "errors", "new-failures", "test-failures", GONE_TESTS, "something-was-tested"),
     "require",
 )
-"""Which of the failing gates is named first: causes before symptoms, those about figures last."""
+"""The order in which failing gates are named: causes before symptoms, gates about figures last."""
 
 
 def summarize(
     report: Report, comparison: Comparison | None, gates: Sequence[GateResult], settings: GateSettings
 ) -> str:
-    """Say what happened: what broke first, or what passed; what else failed and does not count; what was left open."""
+    """Say what happened: first what broke, or what passed; then what failed and does not count; then what is open."""
     compared = comparison if comparison and comparison.judged else None
     failing = sorted((gate for gate in gates if gate.fails), key=_rank)
     about = {gate.metric for gate in failing}
@@ -63,7 +63,7 @@ def summarize(
 
 
 def reservation(report: Report, comparison: Comparison | None, gates: Sequence[GateResult]) -> Reservation:
-    """Say why "passed" is not all there is to say."""
+    """Return the reason why "passed" alone would be misleading, if there is one."""
     found = tallies(report)
     if any(tally.failed for tally in found):
         new = next((gate for gate in gates if gate.name == "new-failures"), None)

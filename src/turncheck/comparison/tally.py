@@ -1,7 +1,6 @@
-"""How a report's tests fared, kind by kind: how many ran, which failed, which were not run, and why not.
+"""The results of a report's tests by kind: how many ran, which failed, which were not run, and why not.
 
-Tests are stories, end-to-end cases and batch cases. Test sentences are not tests: they are a sample, judged by its
-figures.
+Tests are stories, end-to-end cases and batch cases. Test sentences are not tests: they are a sample, judged by figures.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ NAMES: Final[dict[Evaluation, tuple[str, str]]] = {
     "e2e": ("end-to-end case", "end-to-end cases"),
     "batch": ("batch case", "batch cases"),
 }
-"""What the tests of an evaluation are called, one and many."""
+"""The names of an evaluation's tests, singular and plural."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The tests of one evaluation. ``not_run`` lists those that are known one by one; ``reason`` is why, "" if all ran.
+    """The tests of one evaluation. ``not_run`` lists those known individually; ``reason`` says why, "" if all ran.
 
     An evaluation that did not run at all, although it has tests, has a ``reason`` and no ``not_run``.
     """
@@ -39,15 +38,15 @@ class Tally:
     ran: int
     failed: tuple[FailedBy, ...]
     misunderstood: tuple[FailedBy, ...] = ()
-    """Those that a sentence alone keeps from passing, where the settings do not count them as failed."""
+    """Tests that only a sentence keeps from passing, if the settings do not count them as failed."""
     not_run: tuple[FailedBy, ...] = ()
     reason: str = ""
     tolerated: tuple[FailedBy, ...] = ()
-    """Those that fail by an engine that only stands in for the assistant's own: they fail no run by themselves."""
+    """Tests that fail on an engine standing in for the assistant's own: by themselves they do not fail the run."""
 
     @property
     def none_ran(self) -> bool:
-        """Whether there are tests, none of which was run."""
+        """Whether there are tests and none of them was run."""
         return not self.ran and bool(self.reason)
 
     def counted(self, number: int) -> str:
@@ -56,30 +55,30 @@ class Tally:
 
     @property
     def passed_in_words(self) -> str:
-        """``2 stories``, or ``2 of 3 stories`` where the others are only misunderstood."""
+        """``2 stories``, or ``2 of 3 stories`` if the others are only misunderstood."""
         others = len(self.misunderstood) + len(self.tolerated)
         return f"{self.ran - others:,} of {self.counted(self.ran)}" if others else self.counted(self.ran)
 
     @property
     def misunderstood_in_words(self) -> str:
-        """``1 story misunderstood``; empty where none is."""
+        """``1 story misunderstood``; empty if there are none."""
         return f"{self.counted(len(self.misunderstood))} misunderstood" if self.misunderstood else ""
 
     @property
     def tolerated_in_words(self) -> str:
-        """``2 batch cases failed``; empty where none did."""
+        """``2 batch cases failed``; empty if none did."""
         return f"{self.counted(len(self.tolerated))} failed" if self.tolerated else ""
 
     @property
     def not_run_in_words(self) -> str:
-        """``14 end-to-end cases not run``; without a number where that is not known. Empty where all ran."""
+        """``14 end-to-end cases not run``; without a number if that is not known. Empty if all ran."""
         if self.not_run:
             return f"{self.counted(len(self.not_run))} not run"
         return f"{NAMES[self.evaluation][1]} not run" if self.reason else ""
 
 
 def tallies(report: Report) -> tuple[Tally, ...]:
-    """Return a tally of each kind that there are tests of."""
+    """Return a tally for each kind of test that exists."""
     found = (_stories(report), _end_to_end(report), _batch(report))
     return tuple(tally for tally in found if tally.ran or tally.reason)
 
@@ -99,7 +98,7 @@ def _stories(report: Report) -> Tally:
 
 
 def misunderstood_test(kind: str, name: str, sentences: Sequence[Misunderstanding], place: Location | None) -> FailedBy:
-    """Return a test that only its sentences keep from passing, with what they were understood as."""
+    """Describe a test that only its sentences keep from passing, with what they were understood as."""
     parts = [words_of_difference(one, case=kind != "story") for one in sentences]
     what = "; ".join(parts) or "the imported files do not say which sentence"
     return FailedBy(what=f"{kind} {name}, misunderstood: {what}", location=place)
@@ -158,14 +157,14 @@ HOW_TO_RUN_ACTIONS: Final = (
 
 
 def how_to_run(report: Report) -> str:
-    """Say what would make the skipped end-to-end cases run, where that is known; else nothing."""
+    """Say how to get the skipped end-to-end cases run, if that is known; else nothing."""
     cases = report.e2e.cases if report.e2e else ()
     lacking = any(case.outcome == "skipped" and "missing" in case.actions.values() for case in cases)
     return HOW_TO_RUN_ACTIONS if lacking else ""
 
 
 def _left_out(report: Report, evaluation: Evaluation, *, ran: bool) -> str:
-    """Why tests that are there were not run; nothing where there are none, or where they were not asked for."""
+    """Why existing tests were not run; empty if there are none, or if they were not asked for."""
     entry = skipped_entry(report, evaluation)
     if entry is None or ran or entry.no_tests or not is_asked_for(report, evaluation):
         return ""
@@ -173,11 +172,11 @@ def _left_out(report: Report, evaluation: Evaluation, *, ran: bool) -> str:
 
 
 def skipped_entry(report: Report, evaluation: Evaluation) -> Skipped | None:
-    """Return the entry of an evaluation that did not run at all."""
+    """Return the report's entry for an evaluation that did not run at all."""
     entries: Iterable[Skipped] = (one for one in report.skipped if one.evaluation == evaluation and not one.part)
     return next(iter(entries), None)
 
 
 def is_asked_for(report: Report, evaluation: Evaluation) -> bool:
-    """Whether an evaluation was to run if there is something for it."""
+    """Whether an evaluation was to run if there are tests for it."""
     return evaluation in (report.settings.evaluations or DEFAULT_EVALUATIONS)

@@ -1,4 +1,4 @@
-"""End-to-end cases that passed on the base and fail here, and what of their messages is understood differently now."""
+"""End-to-end cases that passed on the base and fail here, and their messages that are now understood differently."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from turncheck.report.model import CaseMessage, CaseResult, Report, StoryParse
 
 Suspects = dict[int, tuple["CaseMessage", ...]]
-"""By the index of a case: its messages, those understood differently with what they were understood as before."""
+"""The messages of a case, by its index; those understood differently have what they were understood as before."""
 
 
 def understood_differently(report: Report, base: Report) -> Suspects:
-    """Return the failed cases of which a message is understood differently than when the case passed on the base.
+    """Return the failed cases with a message that is understood differently than when the case passed on the base.
 
-    A case that is edited (its messages or what it expects) is none of these: its own steps may be wrong.
+    An edited case (other messages or expectations) is not among them: its own steps may be wrong.
     """
     if report.e2e is None or base.e2e is None:
         return {}
@@ -44,7 +44,7 @@ def understood_differently(report: Report, base: Report) -> Suspects:
 
 
 def with_messages(report: Report, suspects: Mapping[int, tuple[CaseMessage, ...]]) -> Report:
-    """Return the report, its cases with these messages."""
+    """Return the report with these messages in its cases."""
     if report.e2e is None or not suspects:
         return report
     cases = tuple(
@@ -55,14 +55,14 @@ def with_messages(report: Report, suspects: Mapping[int, tuple[CaseMessage, ...]
 
 
 def marked(report: Report, base: Report) -> Report:
-    """Return the report, what is understood differently than on the base noted down where nobody has done so yet."""
+    """Return the report with what is understood differently than on the base, unless that is already recorded."""
     cases = report.e2e.cases if report.e2e else ()
     found = understood_differently(report, base)
     return with_messages(report, {n: found[n] for n in found if not cases[n].misunderstood})
 
 
 def same_understanding(one: StoryParse, other: StoryParse) -> bool:
-    """Whether two understandings are the same to a dialogue: confidences alone may differ."""
+    """Whether two understandings are the same to a dialogue: only confidences may differ."""
     return _meaning(one) == _meaning(other)
 
 

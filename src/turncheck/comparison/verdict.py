@@ -1,4 +1,4 @@
-"""The document ``verdict.json``: every gate, its outcome, and what follows for the run."""
+"""The document ``verdict.json``: every gate, its outcome, and the outcome of the run."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class FailedBy(Part, frozen=True, kw_only=True):
 
 
 class GateResult(Part, frozen=True, kw_only=True):
-    """A gate, its outcome and why. ``metric`` names the figure it is about, if it is about one.
+    """A gate, its outcome and the reason. ``metric`` names the figure it is about, if it is about one.
 
-    ``fails``: whether it fails the run, as a failed one does, and one that could not be judged where the setting
-    ``not-judged`` says so. ``needs_base``: it judges a change, so that nothing can be said without a baseline.
+    ``fails``: whether it fails the run, as a failed gate does, and one that could not be judged if the setting
+    ``not-judged`` says so. ``needs_base``: it judges a change, so that it cannot be judged without a baseline.
     """
 
     name: str
-    """The gate as it is set."""
+    """The gate as it is written in the settings."""
     outcome: GateOutcome
-    """What came of it."""
+    """Its outcome."""
     reason: str
     """Why."""
     metric: str | None = None
@@ -41,24 +41,24 @@ class GateResult(Part, frozen=True, kw_only=True):
     needs_base: bool = False
     """Whether it judges a change, so that it needs a baseline."""
     location: Location | None = None
-    """Where it is set in the project's settings; ``None`` where it is not set there."""
+    """Where it is set in the project's settings; ``None`` if it is not set there."""
     failed_by: tuple[FailedBy, ...] = ()
     """What made it fail."""
     follows: str = ""
-    """The gate before it that names all that made this one fail; empty where it has a reason of its own."""
+    """The earlier gate that names everything that made this one fail; empty if this one has a reason of its own."""
 
     @property
     def first_cause(self) -> FailedBy | None:
         """The first thing that made it fail, which its line names.
 
-        ``None`` where the reason names it already, and behind a figure, where the cases are only examples.
+        ``None`` if the reason already names it, and for a figure, since the cases are then only examples.
         """
         named = self.metric is not None or self.name.startswith("require") or not self.fails
         return None if named else next(iter(self.unnamed), None)
 
     @property
     def unnamed(self) -> tuple[FailedBy, ...]:
-        """What made it fail and the reason does not name already."""
+        """What made it fail and is not already named in the reason."""
         return tuple(cause for cause in self.failed_by if cause.what not in self.reason)
 
     @property
@@ -72,7 +72,7 @@ class GateResult(Part, frozen=True, kw_only=True):
 
     @property
     def and_more(self) -> str:
-        """How many causes there are beside the first that the reason does not name; empty where there are none."""
+        """How many more unnamed causes there are after the first; empty if there are none."""
         return f" and {len(self.unnamed) - 1:,} more" if len(self.unnamed) > 1 else ""
 
 
@@ -90,13 +90,13 @@ Reservation = Literal[
     "not all tests were run",
     "not all gates were judged",
 ]
-"""What a reader of "passed" has to know; the summary says more of it. Empty: nothing."""
+"""What a reader of "passed" has to know; the summary says more about it. Empty: nothing."""
 
 
 class Verdict(Part, frozen=True, kw_only=True):
     """The outcome of all gates. ``summary`` says it in one line, without the outcome itself.
 
-    ``reservation``: why "passed" is not all there is to say.
+    ``reservation``: why "passed" alone would be misleading.
     """
 
     schema: Literal["turncheck/verdict/v1"] = VERDICT_SCHEMA
@@ -108,7 +108,7 @@ class Verdict(Part, frozen=True, kw_only=True):
     gates: tuple[GateResult, ...] = ()
     """Every gate and its outcome."""
     not_judged: Literal["auto", "pass", "fail"] = "auto"
-    """What a gate counted as that could not be judged."""
+    """How gates that could not be judged counted."""
     reservation: Reservation = ""
     """What a reader of ``passed`` has to know; empty: nothing."""
 

@@ -1,7 +1,7 @@
 """Figures in words: one rounding rule for everything that is shown.
 
 Scores have three decimals, counts none. A score below 1 is never shown as 1.000, one above 0 never as 0.000, and a
-difference that is not zero never as zero: a reader takes these three for exact.
+difference that is not zero never as zero: readers take these three values as exact.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _HARDLY_ANY: Final = "≈ ±0"
 
 
 def expected_got(expected: str | None, got: str | None) -> str:
-    """What was expected and what came, as every document words it.
+    """What was expected and what was returned, as every document words it.
 
     >>> expected_got("greet", "goodbye")
     'expected greet, got goodbye'
@@ -55,7 +55,7 @@ def figure(value: float, kind: Kind, *, apart_from: float | None = None) -> str:
     Args:
         value: the metric.
         kind: a score between 0 and 1, or a count.
-        apart_from: a limit the value is not on: decimals are added until the two read differently.
+        apart_from: a limit that the value does not equal: decimals are added until the two look different.
 
     >>> figure(0.99996, "score"), figure(0.8499999, "score", apart_from=0.85), figure(1234, "count")
     ('0.999', '0.8499999', '1,234')
@@ -87,7 +87,7 @@ def difference(delta: float, kind: Kind) -> str:
 
 
 def change(base: float, value: float, kind: Kind) -> str:
-    """Show the difference between two figures as they are shown, so that the three add up for who reads them.
+    """Show the difference between two figures as they are shown, so that the three numbers add up for the reader.
 
     >>> change(0.8754, 0.8637, "score"), difference(0.8637 - 0.8754, "score")
     ('−0.011', '−0.012')
@@ -113,7 +113,7 @@ def few(names: Sequence[str], most: int = 3) -> str:
 
 
 def no_verdict(agreement: float) -> str:
-    """Say why a change has no verdict: the stand-in disagrees with the team's model there."""
+    """Say why a change has no verdict: the stand-in does not agree with the team's model on it."""
     return f"the stand-in agrees with your Rasa on {agreement:.0%} there, below {LEAST_AGREEMENT:.0%}".replace(
         "%", " %"
     )
