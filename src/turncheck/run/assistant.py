@@ -1,4 +1,4 @@
-"""The assistant that is talked to: its engine ready, its action server chosen or started."""
+"""The assistant under test: its engine ready, its action server chosen or started."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AssistantOptions:
-    """Which assistant is talked to: the settings, where its model may come from, another ``endpoints.yml``.
+    """Which assistant to talk to: the settings, where its model may come from, another ``endpoints.yml``.
 
-    ``channel``: the one that conversations are held on, where a command asks for one.
+    ``channel``: the channel of the conversations, if a command sets one.
     """
 
     settings: Settings
@@ -47,10 +47,10 @@ class AssistantOptions:
 def running_assistant(
     options: AssistantOptions, project: Project, environment: Mapping[str, str], screen: Screen
 ) -> Iterator[tuple[Engines, ConversationEngine]]:
-    """Have the engine ready, and the action server run as long as the assistant is talked to.
+    """Provide the engine, and keep the action server running while the assistant is in use.
 
     Raises:
-        UserError: there is nothing to learn from, a model that cannot be read, an action server that does not start.
+        UserError: there is nothing to train on, a model cannot be read, or an action server does not start.
     """
     with chosen_engines(options.settings, project, environment, models=options.models) as engines:
         ensure_possible(engines, "e2e")
@@ -71,12 +71,12 @@ def running_server(
     screen: Screen,
     hosts: tuple[str, ...] | None = None,
 ) -> Iterator[ActionServer]:
-    """Choose the action server, and start it where a command says so; one that dies has the end of its log shown.
+    """Choose the action server, and start it if a command is configured; if it dies, the end of its log is shown.
 
     ``hosts`` restricts what the project's files may name (``None``: any).
 
     Raises:
-        UserError: an address that cannot be called, or a server that does not start.
+        UserError: an address cannot be called, or a server does not start.
     """
     named = project.endpoints.get("action_endpoint")
     if settings.action_endpoint is None:
@@ -96,7 +96,7 @@ def running_server(
 
 
 def where_actions_are(server: ActionServer, work: Workplace, settings: Settings, screen: Screen) -> Workplace:
-    """Return where conversations are held: here, where there is an action server that is reached from here."""
+    """Return where conversations are held: here, if there is an action server that can be reached from here."""
     server.look()
     if not work.size or not isinstance(server, HttpActionServer) or not server.was_there:
         return work
@@ -105,7 +105,7 @@ def where_actions_are(server: ActionServer, work: Workplace, settings: Settings,
 
 
 def _ensure_endpoints_are_read(project: Project, screen: Screen) -> None:
-    """An ``endpoints.yml`` that cannot be read is something else than none; what nobody reads in it is said."""
+    """An ``endpoints.yml`` that cannot be read is not the same as a missing one; unknown keys in it are reported."""
     paths = {file.path for file in project.files if file.role == "endpoints"}
     for finding in project.findings:
         if finding.location.path not in paths:

@@ -1,4 +1,4 @@
-"""End-to-end cases that passed on the base and fail here: does what their messages are understood as explain it?"""
+"""End-to-end cases that passed on the base and fail here: is it because their messages are understood differently?"""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 
 class JudgesAgain(Protocol):
-    """Whoever can hold cases once more with their messages understood as they are given."""
+    """Runs cases again, with their messages understood as specified."""
 
     def passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:
         """Judge the cases with these indices, each message understood as ``before`` says.
 
         Returns:
-            Whether each passes; those that cannot be judged so are left out.
+            Whether each passes; those that cannot be judged this way are omitted.
         """
 
 
 @dataclass(frozen=True)
 class EngineJudgesAgain:
-    """The cases of a finished measurement, held once more by the same engine."""
+    """The cases of a finished measurement, run again by the same engine."""
 
     cases: Sequence[E2ECase]
     engines: Engines
@@ -49,7 +49,7 @@ class EngineJudgesAgain:
     screen: Screen
 
     def passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:
-        """See :class:`JudgesAgain`. Nothing is judged where the action server does not start a second time."""
+        """See :class:`JudgesAgain`. Nothing is judged if the action server does not start a second time."""
         words = f"Judging {count(len(cases), 'end-to-end case')} again, understood as on the base"
         try:
             with self.screen.step("e2e-again", words):
@@ -83,16 +83,16 @@ class EngineJudgesAgain:
 
 
 def held_against_base(report: Report, base: Report, project: Project, judge: JudgesAgain | None) -> Report:
-    """Mark the end-to-end cases whose messages are understood differently than on the base, where they passed.
+    """Mark the end-to-end cases whose messages are understood differently than on the base, if they passed there.
 
     A case that passes with its messages understood as they were there is ``misunderstood``: nothing else is wrong with
-    it. One that is edited is none, nor is one with an intent or an entity that the domain has no longer.
+    it. An edited case does not count as one, nor does a case with an intent or entity that the domain no longer has.
 
     Args:
-        report: what was measured.
-        base: what it is compared with.
-        project: names the training sentences that drew messages away.
-        judge: holds cases again; ``None`` where the engine takes none: then the cases stay failures.
+        report: the report of this run.
+        base: the report that it is compared with.
+        project: has the training sentences that drew messages away.
+        judge: runs cases again; ``None`` if the engine cannot: then the cases stay failures.
     """
     suspects = understood_differently(report, base)
     if report.e2e is None or not suspects:
@@ -117,7 +117,7 @@ def _needed(messages: Sequence[CaseMessage]) -> tuple[frozenset[str], frozenset[
 
 
 def _with_neighbours(suspects: Suspects, project: Project) -> Suspects:
-    """The messages, those that are understood differently with the training sentences that drew them away."""
+    """The messages; those understood differently come with the training sentences that drew them away."""
     examples = with_story_sentences(project).nlu.examples
     sentences = [[one for m in case if (one := m.misunderstanding) is not None] for case in suspects.values()]
     judged = (one for case in with_neighbours(sentences, examples) for one in case)

@@ -1,4 +1,4 @@
-"""Which lines of the project a change touches: what differs from where it left its base."""
+"""Which lines of the project a change touches: what differs from the commit where it left its base."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAME_IN_MARKDOWN: Final = re.compile(r"## *(intent|synonym|lookup|regex) *:")
 
 @dataclass(frozen=True, slots=True)
 class ChangedLines:
-    """Lines by file, as places name them. ``unknown``: why nobody knows, "" where they are known."""
+    """Lines by file, as places name them. ``unknown``: why they are not known, "" if they are."""
 
     by_file: Mapping[str, frozenset[int]] = field(default_factory=dict)
     unknown: str = ""
@@ -50,11 +50,11 @@ def changed_lines(settings: Settings, host: Host) -> ChangedLines:
 
 
 def touched_lines(change: LinesOfChange, path: Path) -> frozenset[int]:
-    """Return the lines of a file that a change touches: its own, those that hold them, and what is under a new name.
+    """Return the lines of a file that a change touches: its own, those that enclose them, and what is under a new name.
 
-    Who changes a threshold changes its component, and who changes a line of a response's text that response. Who
-    renames an intent changes all of its sentences, who renames a form its questions; the name of a story or rule
-    is nothing that an assistant knows.
+    Changing a threshold changes its component, and changing a line of a response's text changes that response. Renaming
+    an intent changes all of its sentences, renaming a form its questions; an assistant does not know the names of
+    stories and rules.
     """
     text = _text(path)
     lines = change.written | change.beside
@@ -64,7 +64,7 @@ def touched_lines(change: LinesOfChange, path: Path) -> frozenset[int]:
 
 
 def with_enclosing(lines: frozenset[int], text: str, names: frozenset[int] = frozenset()) -> frozenset[int]:
-    """Return lines of a file with those that hold them by indentation, and those that ``names`` hold.
+    """Return lines of a file with those that enclose them by indentation, and those below ``names``.
 
     >>> domain = "slots:\\n  size:\\n    values:\\n    - small\\n  name:\\n"
     >>> sorted(with_enclosing(frozenset({4}), domain))
@@ -80,14 +80,14 @@ def with_enclosing(lines: frozenset[int], text: str, names: frozenset[int] = fro
         if not said or said.startswith("#"):
             continue
         depth, is_entry = len(line) - len(said), said.startswith("- ") or said.rstrip() == "-"
-        # A list may be as far to the right as its key.
+        # A list may have the same indentation as its key.
         while holders and holders[-1][0] >= depth and not (holders[-1][0] == depth and is_entry > holders[-1][1]):
             holders.pop()
         if number in lines:
             found |= {holder for _, _, holder in holders}
         if any(holder in naming for _, _, holder in holders):
             found.add(number)
-        # A section's name is always the same: only what follows it on its line can be new.
+        # A section's name never changes: only what follows it on its line can be new.
         if number in names and (depth or is_entry) and not _OF_STORY.match(said):
             naming.add(number)
         holders.append((depth, is_entry, number))
@@ -107,7 +107,7 @@ def _under_headings(written: frozenset[int], text: str) -> frozenset[int]:
 
 
 def _text(path: Path) -> str:
-    """Return what a file says, nothing where it is not plainly a file."""
+    """Return a file's content, nothing if it is not a regular file."""
     try:
         return "" if path.is_symlink() or not path.is_file() else path.read_text("utf-8", errors="replace")
     except OSError:

@@ -30,7 +30,7 @@ def measure_stories(
     answers: Answers,
     work: Workplace,
 ) -> Core:
-    """Judge the stories by what users see, their sentences as the engine understands them."""
+    """Judge the stories as users experience them: with their sentences as the engine understands them."""
     domain, generated = engines.domain, "nlg" in project.endpoints
     return evaluate_stories(
         PoliciesToCome(domain, lambda: engines.ensemble),

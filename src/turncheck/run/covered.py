@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def coverage_by_tests(
     project: Project, tests: Tests, core: Core | None, e2e: EndToEnd | None
 ) -> dict[str, KindCoverage]:
-    """What of the project its tests reach: stories and sentences as written, conversations as they ran."""
+    """Which parts of the project its tests reach: stories and sentences as written, conversations as they ran."""
     from turncheck.evaluation.coverage import (
         Reached,
         coverage,

@@ -1,4 +1,4 @@
-"""An evaluation as far as it went: where the engine gives up or somebody interrupts, what was finished is kept."""
+"""An evaluation as far as it got: if the engine fails or somebody interrupts, what was finished is kept."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class PartialResult(Generic[Result]):
-    """What came of an evaluation: ``finished`` is all, or with ``stopped`` what there was until then, or ``None``."""
+    """The outcome of an evaluation: ``finished`` is all of it or, with ``stopped``, the part until then, if any."""
 
     finished: Result | None
     stopped: CutShortError | None = None
 
     @property
     def reason(self) -> str | None:
-        """Why it ended before its end, as reports have it."""
+        """Why it ended before its end, as in reports."""
         return None if self.stopped is None else str(self.stopped)
 
     def skipped(self, evaluation: Evaluation) -> tuple[Skipped, ...]:
-        """Return that an evaluation was not run, where nothing of it was finished."""
+        """Return the entry for an evaluation of which nothing was finished."""
         if self.stopped is None or self.finished is not None:
             return ()
         return (Skipped(evaluation=evaluation, reason=cause(self.stopped)),)
 
 
 def as_far_as_it_goes(evaluate: Callable[[], Result]) -> PartialResult[Result]:
-    """Evaluate. Errors that are not the engine's are raised as they are."""
+    """Evaluate. Errors that are not the engine's are passed on unchanged."""
     try:
         return PartialResult(evaluate())
     except CutShortError as error:
@@ -48,10 +48,10 @@ def as_far_as_it_goes(evaluate: Callable[[], Result]) -> PartialResult[Result]:
 
 
 def with_one_model(engines: Engines, evaluate: Callable[[], Result]) -> Result:
-    """Evaluate, and make sure that the engine had the same model all the time.
+    """Evaluate, and make sure that the engine used the same model throughout.
 
     Raises:
-        CutShortError: it had another one in the end, or could answer no more.
+        CutShortError: it had another model at the end, or could no longer answer.
     """
     result = evaluate()
     engines.ensure_same_model(result)
@@ -59,7 +59,7 @@ def with_one_model(engines: Engines, evaluate: Callable[[], Result]) -> Result:
 
 
 def cause(stopped: UserError) -> str:
-    """Return why something was not run, in a line."""
+    """Return on one line why something was not run."""
     return stopped.what.partition("\n")[0]
 
 
@@ -67,7 +67,7 @@ def end_with(stopped: CutShortError) -> NoReturn:
     """End a command whose evaluation was stopped, after all was written.
 
     Raises:
-        CutShortError: the engine gave up.
+        CutShortError: the engine failed.
         KeyboardInterrupt: somebody interrupted it.
     """
     if stopped.interrupted:

@@ -35,7 +35,7 @@ def measure_cases(
     answers: Answers,
     work: Workplace,
 ) -> EndToEnd:
-    """Hold the conversations of the cases; the action server runs where any of them is still to be held."""
+    """Run the conversations of the cases; the action server is started if any of them has no answers yet."""
     settings = inputs.settings
     run = CaseRun(workers=max(engines.at_once, settings.workers))
     engine: ConversationEngine | None = None

@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedProject:
-    """The report of a project, and what it takes to hold it against a base."""
+    """The report of a project, and what it takes to compare it with a base."""
 
     report: Report
     project: Project
     cases_again: JudgesAgain | None = None
-    """Holds end-to-end cases once more; ``None`` where the engine cannot."""
+    """Runs end-to-end cases again; ``None`` if the engine cannot."""
 
     def held_against(self, base: Report) -> Report:
         """Return the report, its end-to-end cases compared with those of the base."""
@@ -50,18 +50,18 @@ class EvaluatedProject:
 
 
 def report_of_project(inputs: Inputs, screen: Screen) -> Report:
-    """Return the report of :func:`evaluate_project` alone."""
+    """Return only the report of :func:`evaluate_project`."""
     return evaluate_project(inputs, screen).report
 
 
 def evaluate_project(inputs: Inputs, screen: Screen, head_start: HeadStart = NO_HEAD_START) -> EvaluatedProject:
-    """Read the project and run every evaluation that was asked for and that it has files for.
+    """Read the project and run every requested evaluation for which it has files.
 
-    An engine that can answer no more ends the run, and so does an interrupt: the report holds what was finished,
+    An engine that can no longer answer ends the run, as an interrupt does: the report has what was finished,
     and ``stopped`` says why.
 
     Raises:
-        UserError: a path that was given is missing, or nothing can be read at all.
+        UserError: a given path is missing, or nothing can be read at all.
     """
     inputs, project, tests = read_all(inputs, screen)
     if head_start.ensure is not None:
@@ -90,11 +90,11 @@ def read_all(inputs: Inputs, screen: Screen) -> tuple[Inputs, Project, Tests]:
     """Read the project and its tests; no more workers are started than make sense.
 
     Raises:
-        UserError: a path that was given is missing, nothing can be read at all, or a gate cannot be.
+        UserError: a given path is missing, or nothing can be read at all, or a gate is invalid.
     """
     settings = replace(inputs.settings, workers=capped_workers(inputs.settings.workers, screen))
     inputs = replace(inputs, settings=settings)
-    read_rules(gate_settings(settings), inputs.rules)  # a gate that cannot be read is said before anything is trained
+    read_rules(gate_settings(settings), inputs.rules)  # an invalid gate is reported before anything is trained
     with screen.step("reading", "Reading the project"):
         project = read_given(settings)
         ensure_assistant_here(project, as_argument="turncheck run ", all_too=True)
@@ -138,12 +138,12 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: Evaluations, sc
 
 
 def training_sentences(project: Project) -> Iterable[TrainingSentence]:
-    """Yield the training sentences as a report lists them: from them it is known what a change did to them."""
+    """Yield the training sentences as a report lists them, so that it shows what a change did to them."""
     for example in project.nlu.examples:
         yield TrainingSentence(text=example.text, intent=example.intent or "", location=example.location)
 
 
 def _by_role(project: Project) -> list[str]:
-    """The project's files, those first that there is one of."""
+    """The project's files, starting with those that exist once."""
     roles: tuple[Role, ...] = ("config", "domain", "data", "endpoints")
     return [file.path for role in roles for file in project.files if file.role == role]

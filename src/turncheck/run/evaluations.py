@@ -32,10 +32,10 @@ class Evaluations(RunUnderWay):
     """The evaluations of a run, each by the module of its name."""
 
     def evaluate(self) -> None:
-        """Run what needs the engine.
+        """Run the evaluations that need the engine.
 
         Raises:
-            KeyboardInterrupt: somebody interrupted it, so that whoever stops the engine makes haste.
+            KeyboardInterrupt: somebody interrupted it, so that the engine is stopped quickly.
         """
         self.nlu_measurement = self.nlu()
         self.core_section = self.core()
@@ -47,11 +47,11 @@ class Evaluations(RunUnderWay):
             raise KeyboardInterrupt
 
     def validate(self) -> None:
-        """Run what needs the files alone."""
+        """Run the evaluations that only need the files."""
         self.validation_section = self.validation()
 
     def nlu(self) -> NluMeasurement | None:
-        """Language understanding: held-out where there are test sentences, else by cross-validation."""
+        """Language understanding: on held-out test sentences if there are any, else by cross-validation."""
         from turncheck.evaluation.nlu import why_not_testable
 
         project, tests, folds = self.project, self.tests.nlu, self.settings.folds
@@ -175,7 +175,7 @@ class Evaluations(RunUnderWay):
             )
 
     def batch(self) -> Batch | None:
-        """The batch suites, an utterance at a time or each as a whole, as the engine knows them."""
+        """The batch suites, utterance by utterance or each as a whole, depending on the engine."""
         none = Skipped(evaluation="batch", reason="the project has no batch suites", no_tests=True)
         why_not = self.not_now("batch") if self.tests.batch else none
         if why_not is not None:
@@ -194,7 +194,7 @@ class Evaluations(RunUnderWay):
             return self.evaluated("batch", lambda: suites.evaluate(self.screen, self.head_start.answers))
 
     def robustness(self) -> Robustness | None:
-        """Language understanding under the noise of real users; only where somebody asks."""
+        """Language understanding under the noise of real users; only on request."""
         if not is_asked(self.settings, "robustness"):
             return None
         from turncheck.evaluation.nlu import why_not_testable
@@ -218,7 +218,7 @@ class Evaluations(RunUnderWay):
             )
 
     def strength(self) -> Strength | None:
-        """The tests, tried on the project with one small fault at a time; only where somebody asks."""
+        """The tests, tried on the project with one small fault at a time; only on request."""
         if not is_asked(self.settings, "strength"):
             return None
         from turncheck.run.assistant import running_server, where_actions_are
@@ -230,7 +230,7 @@ class Evaluations(RunUnderWay):
         why_not = why_not or self.not_possible("strength") or self._unreadable_tests()
         if why_not is None and not (tests.stories or tests.examples or tests.cases):
             why_not = none
-        # What is asked for by name is tried as a whole, unless it is said that only changed lines matter.
+        # If requested by name it covers everything, unless the settings restrict it to changed lines.
         whole = self.settings.strength != "changed"
         changed = None if whole or self.inputs.changed is None else self.inputs.changed()
         if why_not is None and not whole and (reason := why_no_mutants(changed)) is not None:
@@ -259,7 +259,7 @@ class Evaluations(RunUnderWay):
             return self.in_one_piece("strength", all_mutants)
 
     def _unreadable_tests(self) -> Skipped | None:
-        """Without tests that cannot be read, the others would seem to notice too little."""
+        """If some tests cannot be read, the others would seem to notice too little."""
         tests = self.tests
         return (
             unreadable("strength", tests.nlu_findings, of="nlu")
@@ -268,13 +268,13 @@ class Evaluations(RunUnderWay):
         )
 
     def cases_again(self) -> JudgesAgain | None:
-        """Return who holds the end-to-end cases once more, where the engine is given what to understand."""
+        """Return what runs the end-to-end cases again, if the engine accepts given results of understanding."""
         if self.e2e_section is None or not self.engines.capabilities.accepts_parses:
             return None
         return EngineJudgesAgain(self.cases.cases, self.engines, self.project, self.inputs, self.screen)
 
     def validation(self) -> Validation | None:
-        """The data: what Rasa checks, and what it passes silently."""
+        """The data: what Rasa checks, and what it accepts silently."""
         from turncheck.run.validation import checked_data
 
         if not is_asked(self.settings, "validate"):

@@ -1,4 +1,4 @@
-"""Which state a run is compared with: one that is named, else the one that the CI host names, else git's.
+"""The state that a run is compared with: one named by the user, else the one that the CI host names, else git's.
 
 Where a pull request is checked out as a test merge, the base is the merge's first parent, so that what others merged
 meanwhile is not charged to this change; else it is where the change left its base branch.
@@ -42,7 +42,7 @@ class BaseSearch:
     warn: Callable[[str, HostError], None]
 
     def find(self) -> Base | Missing:
-        """Return the base that the host names, else git's: with its commit, or why there is none."""
+        """Return the base that the host names, else git's: with its commit, or the reason why there is none."""
         base = self.host.base(self.warn)
         if base is None:
             return self._in_git()
@@ -57,10 +57,10 @@ class BaseSearch:
         return self._with_commit(Base(name, head=head or _HEAD), merged=False)
 
     def ensure_known(self, name: str) -> None:
-        """Make sure that a name stands for something here, or at the host.
+        """Make sure that a name is known here or at the host.
 
         Raises:
-            UserError: nobody knows it.
+            UserError: it is unknown.
         """
         if self.checkout is not None and self.checkout.state_of(name) is not None:
             return
@@ -73,7 +73,7 @@ class BaseSearch:
         )
 
     def missing(self, base: Base) -> str:
-        """Say that the commit of a base is not in this checkout, and what brings it."""
+        """Say that the commit of a base is not in this checkout, and how to fetch it."""
         brought = self._brought_by(base.branch, base.commit)
         return "its commit is not in this checkout" + (f" ({brought})" if brought else "")
 
@@ -117,7 +117,7 @@ class BaseSearch:
         return checked_out or self.host.run.checked_out
 
     def _is_changed(self) -> bool:
-        """Whether somebody works here: the project differs from its last commit, which then is what it is held to."""
+        """Whether somebody works here: the project differs from its last commit, which is then its base."""
         if self.host.name or self.checkout is None:
             return False
         return self.checkout.is_changed(Path(self.settings.project), without=Path(self.settings.out))
@@ -130,13 +130,13 @@ class BaseSearch:
         return parents[0] if len(parents) == 2 and parents[1] == merged else None
 
     def _parted(self, base: Base, head: str) -> str | None:
-        """Where ``head`` left a branch: by git where it is sure, else by the host, else by what git can see."""
+        """Where ``head`` left a branch: by git if it is certain, else by the host, else by what git can see."""
         seen = None
         if self.checkout is not None:
             tip = (self.checkout.commit(base.tip) if base.tip else None) or self.checkout.state_of(base.branch)
             seen = self.checkout.merge_base(tip, head) if tip else None
             if seen is not None and (seen == tip or not self.checkout.is_shallow()):
-                return seen  # in a history that is cut off a nearer ancestor may be out of sight
+                return seen  # in a shallow history a nearer ancestor may be missing
         known = self.checkout.commit(head) if self.checkout is not None else None
         return self._asked(base.branch, known or head) or seen
 
@@ -153,7 +153,7 @@ class BaseSearch:
         return self.checkout.remote() if self.checkout is not None else "origin"
 
     def _brought_by(self, name: str, commit: str | None = None) -> str:
-        """Say what brings a branch and its history into this checkout; "" where nothing is known to."""
+        """Say how to get a branch and its history into this checkout; "" if no way is known."""
         ways = []
         if self.checkout is not None and (command := self.checkout.fetch_command(name, commit)):
             ways.append(f"run `{command}`")

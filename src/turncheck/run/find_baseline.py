@@ -1,7 +1,7 @@
-"""What a run is compared with, where the settings leave that to us (``auto``, ``artifact``, ``git``).
+"""What a run is compared with, if the settings leave that to turncheck (``auto``, ``artifact``, ``git``).
 
 The report of the base is that of an earlier run, or the base is measured right here with this run's settings,
-or the report of its nearest ancestor has to do.
+or the report of its nearest ancestor is used instead.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class BaselineSearch:
 
     Args:
         inputs: what the run itself measures.
-        given: the settings that came by flags or inputs; those of the base's own ``turncheck.yml`` come below them.
-        checkout: the working tree the project is in, if it is in one.
+        given: the settings from flags or inputs; they override those of the base's own ``turncheck.yml``.
+        checkout: the working tree that the project is in, if any.
         top: the folder that the repository's files are in.
         host: the CI host that this runs on, or its absence.
         measure: measures a folder; replaced in tests.
@@ -77,9 +77,9 @@ class BaselineSearch:
     _troubles: list[str] = field(default_factory=list)
     """Why the base cannot be measured here."""
     _out_of_reach: bool = False
-    """Whether the base cannot be had as things are: another try, a permission or a deeper checkout may bring it."""
+    """Whether the base cannot be had at present: another try, a permission or a deeper checkout may help."""
     _asked_in_vain: bool = False
-    """Whether the host did not say what earlier runs left: then nobody knows that does not existhing."""
+    """Whether the host did not say what earlier runs left: then a missing report is not known to be missing."""
     _warnings: list[str] = field(default_factory=list)
     """What the host could not say, and why; each is reported once."""
 
@@ -90,7 +90,7 @@ class BaselineSearch:
         says the same: a change must not choose what it is compared with.
 
         Raises:
-            UserError: a file that both name is not there, or is not a report.
+            UserError: a file that both name is missing, or is not a report.
         """
         asked = self.inputs.settings.baseline
         base = self._base()
@@ -114,10 +114,10 @@ class BaselineSearch:
         return replace(found, warnings=tuple(self._warnings))
 
     def ensure_base_is_known(self, name: str) -> None:
-        """Make sure that a base that somebody named is there before everything is measured.
+        """Make sure, before anything is measured, that a base named by the user exists.
 
         Raises:
-            UserError: nobody knows it.
+            UserError: it is unknown.
         """
         self._states.ensure_known(name)
 
@@ -126,7 +126,7 @@ class BaselineSearch:
         return BaseSearch(self.inputs.settings, self.checkout, self.host, self._warn)
 
     def _base(self) -> Base | Missing:
-        """The base that counts: what a change's own file names only where the file of its base names the same."""
+        """The base that counts: what a change's own file names only counts if the file of its base names the same."""
         search, named = self._states, self.inputs.settings.base
         if named is None:
             return search.find()
@@ -139,7 +139,7 @@ class BaselineSearch:
         return base if own is None else search.find_named(own)
 
     def _wanted_on_the_base(self, base: Base | Missing) -> str:
-        """The setting ``baseline`` of this change's own file where the base has the same, else the base's."""
+        """The setting ``baseline`` of this change's own file if the base has the same, else the base's."""
         asked = self._in_the_file(self.inputs.settings.baseline, self.inputs.settings.project)
         own = self._setting_on(base, "baseline") or "auto"
         if own == asked:
@@ -147,7 +147,7 @@ class BaselineSearch:
         return own if own in SEARCHED else "auto"
 
     def _setting_on(self, base: Base | Missing, name: str) -> str | None:
-        """A setting as the base's own file has it: paths count from the project."""
+        """A setting as in the base's own file: paths are relative to the project."""
         if not isinstance(base, Base) or base.commit is None:
             return None
         try:
@@ -160,15 +160,15 @@ class BaselineSearch:
 
     @staticmethod
     def _in_the_file(setting: str, project: str) -> str:
-        """The setting as its file has it: paths count from the project."""
+        """The setting as in its file: paths are relative to the project."""
         if setting in SEARCHED or setting == "none" or "://" in setting:
             return setting
         return shown_path(os.path.relpath(setting, project))
 
     def _as_given(self, base: Report, head: Report) -> Report:
-        """The base's report with the settings that came by flags or inputs: no file of this change has altered these.
+        """The base's report with the settings from flags or inputs, which no file of this change can have altered.
 
-        A workflow may well ask for other gates on a push than on a pull request.
+        A workflow may set other gates on a push than on a pull request.
         """
         fields = head.settings.__struct_fields__
         given = {name: getattr(head.settings, name) for name in self.given if name in fields}
@@ -204,7 +204,7 @@ class BaselineSearch:
 
     def _why_none(self, base: Base, wanted: str) -> str:
         name = f"commit {base.commit[:8]}" if base.commit else f"'{base.branch}'"
-        # "None was found" is only said where one was looked for.
+        # "None was found" is only reported if one was looked for.
         no_report = f"no report of an earlier run {'could be asked for' if self._asked_in_vain else 'was found'}"
         not_here = "it could not be measured here"
         tried = {"artifact": no_report, "git": not_here, "auto": f"{no_report}, and {not_here}"}
@@ -228,12 +228,12 @@ class BaselineSearch:
             try:
                 own = self._own_settings(folder)
                 measured = self.measure(self._inputs_for(folder, commit, own), Screen(quiet=True, stream=StringIO()))
-            except UserError as error:  # the folder is gone when this is read, and has another name each time
+            except UserError as error:  # the folder is temporary, named anew each time, and gone when this is read
                 self._troubles.append(f"the base cannot be measured: {error.what.replace(f'{folder}/', '')}")
                 return None
         if measured.stopped == INTERRUPTED:
             raise KeyboardInterrupt
-        # The folder's name is ours, not the project's; and what the base is judged by is its own.
+        # The folder's name is ours, not the project's; and the base is judged by its own settings.
         measured = msgspec.structs.replace(measured, project=report.project, settings=gate_settings(own))
         return Present(measured, way, commit)
 
@@ -258,7 +258,7 @@ class BaselineSearch:
             yield "tarball", stack.enter_context(files)
 
     def _inputs_for(self, tree: Path, commit: str, own: Settings) -> Inputs:
-        """This run's settings, with every path in the base's files; gates and tests as the base has them in ``own``."""
+        """This run's settings, with every path in the base's files; gates and tests are the base's, from ``own``."""
         settings = self.inputs.settings
         moved: dict[str, Any] = {"project": own.project}
         for name in ("config", "domain", "data"):
@@ -266,8 +266,8 @@ class BaselineSearch:
             if moved[name] and not _existing(moved[name]):
                 moved[name] = getattr(own, name)
         if len(there := _existing(moved["data"])) > 0:
-            moved["data"] = there  # a file that this change adds is not there yet
-        # The base's own tests: what this change no longer chooses is gone. Those that it does not have are not run.
+            moved["data"] = there  # a file that this change adds does not exist there
+        # The base's own tests: those that this change no longer chooses are gone. Those that it lacks are not run.
         left_out = set()
         for name, evaluation in _TESTS.items():
             moved[name] = _existing(getattr(own, name))
@@ -279,13 +279,13 @@ class BaselineSearch:
                 name for name in own.evaluations or DEFAULT_EVALUATIONS if name not in left_out
             )
         if settings.strength == "changed":
-            moved["strength"] = "off"  # the mutants of a change are this side's alone
+            moved["strength"] = "off"  # the mutants of a change only exist on this side
         source = Source(repository=self.inputs.source.repository, commit=commit)
         gates = {name: getattr(own, name) for name in GATES}
         return replace(self.inputs, settings=replace(settings, **gates, **moved), source=source)
 
     def _own_settings(self, tree: Path) -> Settings:
-        """The settings as the base has them: where a pull request changes what judges it, the comparison says so.
+        """The base's settings: if a pull request changes what judges it, the comparison says so.
 
         Raises:
             UserError: the base does not have the project.
@@ -317,7 +317,7 @@ class BaselineSearch:
         return value  # it is outside the repository, and is the same for both
 
     def _asked(self, what: str, ask: Callable[[], _Found | None]) -> _Found | None:
-        """Ask the host; where that fails it is remembered, said once, and the search goes on."""
+        """Ask the host; a failure is remembered and reported once, and the search goes on."""
         try:
             return ask()
         except HostError as error:

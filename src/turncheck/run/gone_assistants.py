@@ -1,4 +1,4 @@
-"""Assistants that the base measured and this change takes away: their tests are gone, too."""
+"""Assistants that the base measured and this change removes: their tests are gone, too."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def gone_assistants(
     base: str | None,
     host: Host,
 ) -> list[str]:
-    """Return the folders, from here, of assistants that the base has and this run does not measure.
+    """Return the folders, relative to the current one, of assistants that the base has and this run does not measure.
 
-    Nothing is said where the base's files are out of reach (the gates of each assistant say that), where no gate is
-    about tests, and of what the setting ``accept-gone`` names.
+    There are none if the base's files are out of reach (the gates of each assistant say so), if no gate is
+    about tests, or for what the setting ``accept-gone`` names.
 
     Args:
         measured: the folders that this run measures.
-        words: folders and patterns that choose them.
+        words: the folders and patterns that choose them.
         top: the folder whose ``turncheck.yml`` has these words; the base's file counts then. ``None``: flags or inputs.
-        settings: of all assistants.
-        base: the state to compare with, where it is named.
+        settings: for all assistants.
+        base: the state to compare with, if it is named.
         host: where this runs.
     """
     if settings.baseline not in SEARCHED or not _ABOUT_TESTS & set(settings.fail_on):
@@ -76,7 +76,7 @@ def gone_assistants(
 
 
 def _real(folder: Path, path: Path | str) -> str:
-    """Return where an assistant is, from the folder: a link to one is not another one."""
+    """Return where an assistant is, from the folder: a symbolic link to one is not another one."""
     return os.path.relpath(os.path.realpath(folder / path), os.path.realpath(folder))
 
 
@@ -89,6 +89,6 @@ def _assistants(here: Path, word: str) -> list[str]:
 
 
 def why_gone(path: str) -> str:
-    """Say what is wrong, and what to do where it is meant."""
+    """Say what is wrong, and what to do if it is intended."""
     done = "no longer measures it" if Path(path).exists() else "deletes it"
     return f"the base measures it, and this change {done}, with all its tests (`accept-gone` lists what may be deleted)"

@@ -1,4 +1,4 @@
-"""What is known before a run begins: answers that others gave, and what they said of their engines."""
+"""What is known before a run begins: answers from elsewhere, and descriptions of the engines that gave them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 class HeadStart:
     """The head start of a run; an ordinary one has none.
 
-    ``parts``: what stood in for what in the parts of the engine that were trained elsewhere. ``refused``: why an
-    evaluation could not be trained there. ``engines``: makes those of a project where what the settings name cannot be
-    had here. ``ensure``: called with what was read, raises a ``UserError`` where it is not what was answered about.
+    ``parts``: the substitutions in the parts of the engine that were trained elsewhere. ``refused``: why an
+    evaluation could not be trained there. ``engines``: creates those of a project if what the settings name is not
+    available here. ``ensure``: called with what was read, raises a ``UserError`` if the answers are about other data.
     """
 
     answers: Answers = ASKED_HERE

@@ -1,4 +1,4 @@
-"""What decides what a run measures."""
+"""Everything that determines what a run measures."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """All that decides what is measured.
+    """Everything that determines what is measured.
 
-    ``root`` is the project's path in its repository, ``name`` what it is called where its folder's name says nothing;
-    ``ignored`` the codes to leave out and where they are; ``rules`` where the gates' lines are; ``hosts`` the hosts
+    ``root`` is the project's path in its repository, ``name`` its name if its folder's name means nothing;
+    ``ignored`` the codes to leave out and where they are; ``rules`` where each gate is set; ``hosts`` the hosts
     that addresses in the project's files may name beside loopback (``None``: any); ``environment`` what
     ``endpoints.yml`` may refer to and child processes get; ``settings_file`` the ``turncheck.yml`` that was read;
     ``changed`` returns which lines a change touches; ``cache`` is where trained models are kept, if at all.

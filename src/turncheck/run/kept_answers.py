@@ -1,4 +1,4 @@
-"""Answers that an earlier run was given to the same questions about the same data."""
+"""Answers that an earlier run got to the same questions about the same data."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswers:
-    """The answers of ``others``, and where they know none those of earlier runs.
+    """The answers of ``others`` and, if they have none, those of earlier runs.
 
-    ``expected``: what each is. ``key``: the digest of all that the answers depend on, beside the name of their unit.
+    ``expected``: the type of each. ``key``: the digest of all that the answers depend on, besides their unit's name.
     """
 
     others: Answers
@@ -28,7 +28,7 @@ class KeptAnswers:
     key: str
 
     def known(self, unit: str) -> Any | None:
-        """Return the answer to a unit; one that is kept is given to the others, too."""
+        """Return the answer to a unit; a cached one is passed to the others, too."""
         known = self.others.known(unit)
         if known is not None or not self.others.is_asked(unit):
             return known
@@ -46,11 +46,11 @@ class KeptAnswers:
         return answer
 
     def is_asked(self, unit: str) -> bool:
-        """As the others have it."""
+        """As in the others."""
         return self.others.is_asked(unit)
 
     def keep(self, unit: str, answer: Any) -> None:
-        """Keep an answer, if it is read as it is written."""
+        """Keep an answer if reading it back gives an equal one."""
         self.others.keep(unit, answer)
         try:
             text = write_answer(answer)

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from turncheck.web.network import Network
 
 _SECONDS: Final = 30.0
-"""For all of a report that is fetched."""
+"""For fetching the whole report."""
 _REMEDY: Final = "Give a report.json that `turncheck run` wrote."
 
 
 def read_baseline(setting: str, network: Network) -> Baseline:
-    """Read the baseline that a path or an https address names; ``none`` is nobody's.
+    """Read the baseline that a path or an https address names; ``none`` means no baseline.
 
     Raises:
-        UserError: a path that is not there or holds no report, or an address that is not https. A file that somebody
-            names is theirs to fix; an address may be out of order without their doing.
+        UserError: a path is missing or is not a report, or an address is not https. A file that somebody
+            names is theirs to fix; an address may be down through no fault of theirs.
     """
     if setting == "none":
         return Missing("switched off (`baseline: none`)")
@@ -51,7 +51,7 @@ def _from_file(path: Path) -> Baseline:
 
 
 def _from_address(address: str, network: Network) -> Baseline:
-    import requests  # only where something is fetched
+    import requests  # only if something is fetched
     from urllib3.exceptions import HTTPError
 
     from turncheck.web.exchange import AnswerTooLargeError, RedirectRefusedError, fetch

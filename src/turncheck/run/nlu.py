@@ -38,7 +38,7 @@ def measure_held_out(
 def measure_by_folds(
     engines: Engines, project: Project, settings: Settings, *, answers: Answers, cache: Cache | None, work: Workplace
 ) -> NluMeasurement:
-    """Cross-validate; what earlier runs answered to the same sentences is taken from the cache."""
+    """Cross-validate; what earlier runs answered for the same sentences is taken from the cache."""
     key = None if cache is None else engines.key_of_folds(settings.folds)
     return cross_validate(
         project,

@@ -45,12 +45,12 @@ def is_asked(settings: Settings, evaluation: Evaluation) -> bool:
 
 
 def not_asked(settings: Settings, evaluation: Evaluation) -> Skipped:
-    """Other evaluations are asked for."""
+    """Other evaluations are requested."""
     return Skipped(evaluation=evaluation, reason=f"not requested (evaluations: {', '.join(settings.evaluations)})")
 
 
 def elsewhere(evaluation: Evaluation, project: Project, engines: Engines) -> Skipped | None:
-    """Where its files hold no dialogues, there is nothing that could be tested."""
+    """If the project's files have no dialogues, there is nothing to test."""
     if project.kind.no_dialogues is None:
         return None
     reason = engines.capabilities.why_not(evaluation) or project.kind.no_dialogues
@@ -71,7 +71,7 @@ def impossible(
 def not_understood(
     evaluation: Evaluation, project: Project, engines: Engines, *, has_sentences: bool
 ) -> Skipped | None:
-    """Tests cannot be run whose sentences nothing understands: each would fail by itself."""
+    """Tests whose sentences nothing understands cannot be run: every one would fail for that reason."""
     if not has_sentences or project.nlu.examples or engines.understands:
         return None
     reason = "the project has no NLU examples to understand the test sentences with"
@@ -79,9 +79,9 @@ def not_understood(
 
 
 def unreadable(evaluation: Evaluation, findings: Iterable[Finding], *, of: Evaluation | None = None) -> Skipped | None:
-    """Tests that are there and cannot be read are something else than no tests: nobody would miss them.
+    """Tests that exist but cannot be read are not the same as no tests: nobody would miss them.
 
-    ``of``: the evaluation whose tests they are, where that is another one.
+    ``of``: the evaluation whose tests they are, if that is another one.
     """
     fault = next((finding for finding in findings if finding.severity == "error"), None)
     if fault is None:
@@ -91,12 +91,12 @@ def unreadable(evaluation: Evaluation, findings: Iterable[Finding], *, of: Evalu
 
 
 def with_tests(skipped: Skipped, names: Iterable[str] | None) -> Skipped:
-    """Say which tests a fault elsewhere keeps from running, so that those that are gone are distinguished."""
+    """Name the tests that a fault elsewhere keeps from running, to distinguish them from removed ones."""
     return structs.replace(skipped, tests=tuple(names)) if skipped.fault and names is not None else skipped
 
 
 def refused_training(error: UserError, evaluation: Evaluation, config: Config) -> Skipped:
-    """What cannot be trained is a fault at its place; where none is known, at that of the pipeline or the policies."""
+    """What cannot be trained is a fault at its place or, if none is known, at that of the pipeline or the policies."""
     location = known = None if error.location == NOWHERE else error.location
     if location is None and evaluation != "e2e":
         location = config.keys.get("pipeline" if evaluation in _OF_PIPELINE else "policies", config.location)

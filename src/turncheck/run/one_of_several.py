@@ -26,9 +26,9 @@ _REPORT: Final = "report.json"
 
 @dataclass(frozen=True, slots=True)
 class OneOfSeveral:
-    """What measuring one of them takes; it is sent to other processes.
+    """What is needed to measure one of them; it is sent to other processes.
 
-    ``folder`` is that of its results below ``out``, ``given`` the settings from flags or inputs, which hold for each.
+    ``folder`` is that of its results below ``out``; ``given`` are the settings from flags or inputs, for each of them.
     """
 
     path: Path
@@ -40,11 +40,11 @@ class OneOfSeveral:
 
     @property
     def shown(self) -> str:
-        """What it is called where people read."""
+        """Its name for people."""
         return shown_path(self.path)
 
     def measured(self, screen: Screen, host: Host | None = None) -> Outcome | UserError:
-        """Return what it made, or why it could not be measured: that hides none of the others.
+        """Return its result, or why it could not be measured, which does not affect the others.
 
         Raises:
             KeyboardInterrupt: somebody interrupted it before there was anything to report.
@@ -71,7 +71,7 @@ class OneOfSeveral:
 
 @dataclass(frozen=True, slots=True)
 class ItsOwnProcess:
-    """Where one is measured beside others: how much is said there."""
+    """One assistant to measure in a process of its own, and how much to show of it."""
 
     one: OneOfSeveral
     quiet: bool
@@ -79,7 +79,7 @@ class ItsOwnProcess:
 
 
 def measured_beside_others(task: ItsOwnProcess) -> Outcome | UserError:
-    """Measure one in a process of its own; each of its lines says which one it is about."""
+    """Measure one in a process of its own; each of its lines names the assistant."""
     return task.one.measured(Screen(quiet=task.quiet, verbose=task.verbose, about=task.one.shown))
 
 

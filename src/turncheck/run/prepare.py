@@ -1,4 +1,4 @@
-"""What a run needs before anything is read: settings from where they are, the CI host, the cache, the baseline."""
+"""What a run needs before anything is read: settings from their sources, the CI host, the cache, the baseline."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Settings and surroundings of a run, before anything is read of the project."""
+    """Settings and environment of a run, before anything of the project is read."""
 
     settings: Settings
     given: Mapping[str, Any]
@@ -53,18 +53,18 @@ def prepare(
     host: Host | None = None,
     among: str = "",
 ) -> Prepared:
-    """Put the settings together and look around.
+    """Combine the settings and inspect the environment.
 
     Args:
         given: the settings from flags or from the action's inputs.
         environment: the variables of the process.
-        in_action: addresses that the project's files name are only called if loopback or allowed; elsewhere so where
-            ``allow-hosts`` names some.
-        host: the CI host, where it is known already.
+        in_action: addresses in the project's files are only called if loopback or allowed; elsewhere this only holds if
+            ``allow-hosts`` names any.
+        host: the CI host, if it is already known.
         among: the project's name among several, if it is not in a repository.
 
     Raises:
-        UserError: no such project, or settings that are wrong.
+        UserError: no such project, or invalid settings.
     """
     given = _with_folder(given)
     file = _settings_file(Path(given.get("project", ".")))
@@ -104,7 +104,7 @@ def _folder_of_one(settings: Settings) -> Path:
     """Return the project's folder.
 
     Raises:
-        UserError: there is none, or the settings are for several.
+        UserError: it does not exist, or the settings name several.
     """
     if settings.projects:
         raise UserError(
@@ -118,10 +118,10 @@ def _folder_of_one(settings: Settings) -> Path:
 
 
 def _cache(settings: Settings, host: Host, folder: Path, environment: Mapping[str, str]) -> Cache | None:
-    """Return where trainings are kept: nowhere that a change could have written to.
+    """Return where trained models are cached: never where a change could have written to.
 
     Raises:
-        UserError: the folder that is named holds files of the repository.
+        UserError: the folder is within the repository's files.
     """
     if not settings.cache or host.run.of_a_fork:
         return None
@@ -139,10 +139,10 @@ def _cache(settings: Settings, host: Host, folder: Path, environment: Mapping[st
 
 
 def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:
-    """Return the function that finds the baseline these settings ask for; one that they name is read at once.
+    """Return the function that finds the baseline these settings ask for; one that they name is read immediately.
 
     Raises:
-        UserError: a file was named, and it is not there or no report.
+        UserError: a named file is missing, or is not a report.
     """
     settings, given, host = prepared.settings, prepared.given, prepared.host
     if settings.baseline not in SEARCHED and None not in (given.get("baseline"), given.get("base")):
@@ -150,7 +150,7 @@ def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:
             "`baseline` already gives a report to compare with, and `base` names another state",
             remedy="Give one of the two.",
         )
-    # What the workflow names counts; what a file of a pull request names is compared with the base's.
+    # What the workflow names counts; what a pull request's own file names is checked against the base's.
     if settings.baseline not in SEARCHED and (given.get("baseline") is not None or not host.run.of_a_change):
         named = read_baseline(settings.baseline, Network.of(prepared.inputs.environment))
         return lambda _: named
@@ -168,7 +168,7 @@ def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:
 
 
 def _with_folder(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Where the project is a file, which the export of a Kore.ai assistant may be: its folder, and it as the data."""
+    """If the project is a file (say, the export of a Kore.ai assistant), use its folder, and the file as the data."""
     path = Path(given.get("project", "."))
     if not path.is_file():
         return given
@@ -182,7 +182,7 @@ def _settings_file(folder: Path) -> SettingsFile:
 
 
 def where_it_stands(folder: Path, host: Host, *, otherwise: str = "") -> tuple[Source, str]:
-    """Return which state of a repository a project is in, and its path in there, or ``otherwise``."""
+    """Return the state of the repository that a project is in, and its path in there, or ``otherwise``."""
     return _source(host, folder), root_in_repository(folder, host, otherwise=otherwise)
 
 
@@ -195,7 +195,7 @@ def _source(host: Host, folder: Path) -> Source:
 
 
 def root_in_repository(folder: Path, host: Host, *, otherwise: str = "") -> str:
-    """Return a project's path in its repository, "" at its top; ``otherwise`` where it is in none."""
+    """Return a project's path in its repository, "" at its top; ``otherwise`` if it is in none."""
     top = _top_of_repository(folder, host)
     if top is None or not folder.resolve().is_relative_to(top):
         return otherwise
@@ -204,7 +204,7 @@ def root_in_repository(folder: Path, host: Host, *, otherwise: str = "") -> str:
 
 
 def _top_of_repository(folder: Path, host: Host) -> Path | None:
-    """Where the repository's files are; the host's workspace where there is no git."""
+    """Where the repository's files are; the host's workspace if there is no git."""
     checkout = find_checkout(folder)
     if checkout is not None:
         return checkout.top
@@ -212,5 +212,5 @@ def _top_of_repository(folder: Path, host: Host) -> Path | None:
 
 
 def links_of(host: Host) -> Links:
-    """Return how to point at this run's files; nothing is linked outside a host."""
+    """Return how to link to this run's files; nothing is linked outside a host."""
     return Links(pages=host.pages, commit=host.run.commit, run_url=host.run.url)

@@ -1,4 +1,4 @@
-"""What the settings name is read: the project, and what it is tested with."""
+"""Reads what the settings name: the project, and its tests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Tests:
-    """What the project is tested with. ``None`` for test sentences: cross-validation."""
+    """The tests of the project. ``None`` for test sentences: cross-validation."""
 
     nlu: NluData | None
     stories: tuple[Story, ...]
@@ -48,7 +48,7 @@ class Tests:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """All that was found while reading the tests."""
+        """All findings from reading the tests."""
         return (*self.nlu_findings, *self.story_findings, *self.other_findings)
 
 
@@ -56,12 +56,12 @@ def read_given(settings: Settings, *, endpoints: Path | None = None, data: Itera
     """Read the project with the paths that the settings name.
 
     Args:
-        settings: name them.
-        endpoints: instead of the project's own ``endpoints.yml``.
-        data: what is read as training data, where that is not ``settings.data`` alone.
+        settings: these name them.
+        endpoints: used instead of the project's own ``endpoints.yml``.
+        data: what is read as training data, if that is not just ``settings.data``.
 
     Raises:
-        UserError: a path that was given is not there.
+        UserError: a given path is missing.
     """
     for name in ("domain", "config", "nlu"):
         path = getattr(settings, name)
@@ -82,14 +82,14 @@ def read_given(settings: Settings, *, endpoints: Path | None = None, data: Itera
 
 
 def file_of_all(root: Path, settings_file: Path | None, read: Iterable[str]) -> str | None:
-    """Return the file that stands for the assistant as a whole, relative to its folder; ``None`` where it has none.
+    """Return the file for what concerns the assistant as a whole, relative to its folder; ``None`` if there is none.
 
-    The gates, and what was not run, are shown there: the settings where there are any, else the first file that is.
+    Gates, and what was not run, are shown there: the settings if there are any, else the first file that exists.
 
     Args:
         root: the assistant's folder.
-        settings_file: its ``turncheck.yml``, or the one beside it that names it.
-        read: files by their paths in the assistant's folder, the best first.
+        settings_file: its ``turncheck.yml``, or another one that names it.
+        read: paths of files in the assistant's folder, the best first.
     """
     if settings_file is not None:
         return ProjectFolder(root).name(settings_file)
@@ -120,13 +120,13 @@ def read_tests(settings: Settings) -> Tests:
 
 
 def read_checked_nlu(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Finding, ...]]:
-    """Read test sentences; what of their files is not read is an error among the findings."""
+    """Read test sentences; anything in their files that is not read is an error among the findings."""
     data, findings, files = read_nlu_files(paths, root)
     return data, losses_of_tests(findings, files)
 
 
 def without_faulty(stories: Sequence[Story], findings: Iterable[Finding]) -> tuple[Story, ...]:
-    """Leave out the stories that an error is in: without the step that cannot be read, each is another story."""
+    """Leave out stories with an error in them: without the unreadable step, each would be a different story."""
     faulty = [one.location for one in findings if one.severity == "error" and one.location.line is not None]
     starts: dict[str, list[int]] = {}
     for story in stories:
@@ -141,13 +141,13 @@ def without_faulty(stories: Sequence[Story], findings: Iterable[Finding]) -> tup
 
 
 def read_checked_stories(paths: Iterable[Path], root: Path) -> tuple[tuple[Story, ...], tuple[Finding, ...]]:
-    """Read test stories; what of their files is not read is an error among the findings."""
+    """Read test stories; anything in their files that is not read is an error among the findings."""
     stories, findings, files = read_story_files(paths, root)
     return stories, losses_of_tests(findings, files)
 
 
 def _unseen(root: Path, path: str) -> tuple[str, Finding] | None:
-    """Of a file that is named like tests, the key that is meant, where it is misspelt: its tests would be lost."""
+    """For a file named like tests, the intended key, if it is misspelt: its tests would be lost."""
     source = ProjectFolder(root).read(root / path)
     return unseen_key(source) if source is not None and (root / path).suffix in YAML_SUFFIXES else None
 
@@ -163,7 +163,7 @@ def _without_tests(path: str) -> Finding:
 
 
 def _not_looked_for(settings: Settings, root: Path, read: Sequence[Path]) -> Iterable[Finding]:
-    """Tests under a name by which nobody looks for them; not where the settings say which files are meant."""
+    """Tests under a file name that is never looked for; none if the settings name the files."""
     kinds = (
         ("nlu", "sentences", ("nlu",), settings.nlu, "has `nlu` in it"),
         ("stories", "stories", STORY_KEYS, settings.stories, "begins with `test_`"),
@@ -180,10 +180,10 @@ def _not_looked_for(settings: Settings, root: Path, read: Sequence[Path]) -> Ite
 
 
 def ensure_tests_read(what: str, findings: Iterable[Finding]) -> None:
-    """Refuse tests of which some cannot be read.
+    """Refuse tests if some of them cannot be read.
 
     Raises:
-        UserError: says which fault is the first.
+        UserError: names the first fault.
     """
     if fault := next((finding for finding in findings if finding.severity == "error"), None):
         message = f"{what} cannot be read completely: {fault.message.rstrip('.')}"
@@ -191,10 +191,10 @@ def ensure_tests_read(what: str, findings: Iterable[Finding]) -> None:
 
 
 def ensure_there(name: str, paths: Iterable[Path | str]) -> None:
-    """Make sure that what a flag or a setting names is there.
+    """Make sure that what a flag or a setting names exists.
 
     Raises:
-        UserError: it is not.
+        UserError: it does not.
     """
     for path in paths:
         if not Path(path).exists():

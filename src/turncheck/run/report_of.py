@@ -1,4 +1,4 @@
-"""A report, assembled: the one place where it gets the tool's name and version."""
+"""Assembles a report: the only place where it gets the tool's name and version."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def report_of(
     stopped: str | None = None,
     timings: Mapping[str, float] | None = None,
 ) -> Report:
-    """Return the report of a project: its evaluations, those that were skipped, and what ended it before its end."""
+    """Return the report of a project: its evaluations, those that were skipped, and what ended the run early."""
     return Report(
         tool=Tool(name="turncheck", version=__version__),
         project=project,

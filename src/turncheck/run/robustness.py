@@ -34,7 +34,7 @@ def measure_robustness(
     work: Workplace,
     cache: Cache | None = None,
 ) -> Robustness:
-    """Vary the test sentences where there are any, else the project's own; folds that are cached are not trained again.
+    """Vary the test sentences where there are any, else the project's own; cached folds are not trained again.
 
     Raises:
         UserError: the project's own word lists cannot be read, or it cannot be trained.
@@ -55,9 +55,9 @@ def measure_robustness(
 
 
 def _kept(engines: Engines, settings: Settings, cache: Cache | None, variants: Mapping[str, Sequence[str]]) -> Answers:
-    """Return what earlier runs answered to the same variants."""
+    """Return what earlier runs answered for the same variants."""
     key = None if cache is None else engines.key_of_folds(settings.folds)
-    # What says outright what it means is read by the domain, which is in the key only where a sentence itself does.
+    # Messages that state their intent are read by the domain, which is only part of the key if a sentence does so.
     outright = any(text.lstrip().startswith("/") for texts in variants.values() for text in texts)
     if cache is None or key is None or outright:
         return ASKED_HERE
@@ -68,7 +68,7 @@ def _kept(engines: Engines, settings: Settings, cache: Cache | None, variants: M
 def measure_training_sentences(
     engines: Engines, project: Project, tests: NluData | None, settings: Settings
 ) -> tuple[TrainingSentences, ...]:
-    """Return training sentences that make fewer variants of the test sentences misunderstood; none without these.
+    """Return training sentences with which fewer variants of the test sentences are misunderstood; none without these.
 
     Raises:
         UserError: the project's own word lists cannot be read, or it cannot be trained.

@@ -30,14 +30,14 @@ def run_and_conclude(
     """Read the project, measure it, compare it with its baseline, judge it, and render the result.
 
     Args:
-        inputs: the settings and what else decides what is measured.
-        links: how to point at files, commits and runs.
-        find_baseline: asked once, with the report, for what to compare it with.
+        inputs: the settings, and whatever else determines what is measured.
+        links: how to link to files, commits and runs.
+        find_baseline: called once, with the report, for what to compare it with.
         screen: where progress is shown.
-        head_start: the answers that are known already.
+        head_start: the answers that are already known.
 
     Raises:
-        UserError: the job could not be done at all.
+        UserError: the run could not be done at all.
     """
     evaluated = evaluate_project(inputs, screen, head_start)
     report = evaluated.report

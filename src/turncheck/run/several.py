@@ -1,4 +1,4 @@
-"""Several assistants of one repository: each measured as if it were alone, one after the other or side by side."""
+"""Several assistants of one repository: each measured as if it were alone, one after the other or in parallel."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ _OF_ALL: Final = (
     *("comment", "check_run", "annotations", "artifact_name", "retention_days"),
     *("junit_flavour", "output_format", "accept_gone"),
 )
-"""Settings about what is said of all, which the file at the top may have beside ``projects``."""
+"""Settings about the common output, which the file at the top may have besides ``projects``."""
 _OF_ONE: Final = ("model", "rasa_url", "kore_bot_id", "kore_bot_name")
-"""Settings that name something of one assistant."""
+"""Settings that name something in one assistant."""
 _MOST_SHOWN: Final = 5
 _AT_ONCE_PER_PROCESSOR: Final = 2
-"""Each of them waits for the cluster most of its time."""
+"""Each of them spends most of its time waiting for the cluster."""
 _INTERRUPTED: Final = "the run was interrupted"
 _INTERRUPTED_BEFORE: Final = "the run was interrupted before this"
 _Measured: TypeAlias = "Outcome | UserError | str"
-"""What came of one: a text says why it has neither a result nor a fault."""
+"""The outcome of one: a string says why it has neither a result nor a fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The assistants that a run is to measure, by the folders that their results go to; and what was skipped.
+    """The assistants that a run measures, by the folders for their results; and what was skipped.
 
-    ``settings`` are those of what is said of all.
+    ``settings`` are those for the common output.
     """
 
     folders: Mapping[str, Path]
@@ -64,18 +64,18 @@ class Chosen:
     words: tuple[str, ...]
     """The folders and patterns that name them."""
     top: Path | None = None
-    """The folder whose file has these words; ``None``: they are flags or inputs."""
+    """The folder whose file has these patterns; ``None``: they are flags or inputs."""
     skipped: tuple[str, ...] = ()
 
 
 def choose(given: Mapping[str, Any]) -> Chosen | None:
-    """Return the assistants that the settings name, where these are several.
+    """Return the assistants that the settings name, if they name several.
 
     They do so by several folders or a pattern (``bots/*``) as the project, or by ``projects`` in the ``turncheck.yml``
     of the folder that is the project.
 
     Raises:
-        UserError: nothing matches, or a setting is about one assistant alone.
+        UserError: nothing matches, or a setting only makes sense for one assistant.
     """
     words = [line.strip() for line in str(given.get("project", ".")).splitlines() if line.strip()]
     if not words:
@@ -106,12 +106,12 @@ def choose(given: Mapping[str, Any]) -> Chosen | None:
 
 
 def _folders(words: Sequence[str]) -> tuple[dict[str, Path], tuple[str, ...]]:
-    """The folders that these words and patterns name, each once, and what they match that is not an assistant."""
+    """The folders that these patterns name, each once, and what they match that is not an assistant."""
     folders: dict[str, Path] = {}
     skipped: list[str] = []
     seen: set[str] = set()
     found = dict.fromkeys(Path(match) for word in words for match in _matches(word, skipped))
-    for path in sorted(found, key=os.path.islink):  # a link to one of them is not another one
+    for path in sorted(found, key=os.path.islink):  # a symbolic link to one of them is not another one
         real = os.path.realpath(path)
         if path.exists() and not may_be_assistant(path):
             skipped.append(f"{shown_path(path)} (not an assistant)")
@@ -128,10 +128,10 @@ def _folders(words: Sequence[str]) -> tuple[dict[str, Path], tuple[str, ...]]:
 
 
 def _matches(word: str, skipped: list[str]) -> list[str]:
-    """What a path or a pattern names; links out of the folder that it is looked for in are skipped."""
+    """What a path or a pattern names; symbolic links out of the searched folder are skipped."""
     if os.path.lexists(word) or not glob.has_magic(word):
         return [word]
-    found = sorted(glob.glob(word, recursive=True))  # noqa: PTH207 - of an absolute pattern pathlib finds nothing
+    found = sorted(glob.glob(word, recursive=True))  # noqa: PTH207 - pathlib finds nothing for an absolute pattern
     if not found:
         raise UserError(
             f"nothing matches '{word}'", remedy="Correct the pattern; it is relative to the current folder."
@@ -145,7 +145,7 @@ def _matches(word: str, skipped: list[str]) -> list[str]:
 
 
 def _folder_of_results(path: Path, taken: Mapping[str, object]) -> str:
-    """The path from here, without what leads up; another one where that is taken."""
+    """The path from here, without leading ``..``; another one if that is taken."""
     parts = [part for part in Path(os.path.relpath(path)).parts if part not in {".", ".."}]
     name = shown_path("/".join(parts) or path.resolve().name)
     number = 2
@@ -158,11 +158,11 @@ def _folder_of_results(path: Path, taken: Mapping[str, object]) -> str:
 
 @dataclass(slots=True)
 class SeveralRuns:
-    """Measures the assistants that were chosen: one after the other, with a cluster side by side.
+    """Measures the chosen assistants: one after the other, or in parallel on a cluster.
 
     Args:
-        chosen: which they are.
-        given: the settings from flags or inputs, which hold for each.
+        chosen: the assistants.
+        given: the settings from flags or inputs, which apply to each.
         environment: the variables of the process.
         screen: where progress is shown.
         finished: called with the name of each and its result, in order, as soon as it is known.
@@ -183,10 +183,10 @@ class SeveralRuns:
         self.host = find_host(self.environment, self.chosen.settings.token)
 
     def measure(self) -> Several:
-        """Measure all of them; one that cannot be measured hides none of the others.
+        """Measure all of them; one that cannot be measured does not affect the others.
 
         Raises:
-            UserError: they are to be measured on a cluster that cannot be used.
+            UserError: the cluster that is to measure them cannot be used.
         """
         settings = self.chosen.settings
         for skipped in self.chosen.skipped:
@@ -230,7 +230,7 @@ class SeveralRuns:
         return interrupted
 
     def _is_spread(self) -> bool:
-        """Whether others do most of the work, so that several are measured at the same time."""
+        """Whether a cluster does most of the work, so that several are measured at the same time."""
         if self.chosen.settings.cluster is None or len(self.chosen.folders) == 1:
             return False
         if self.chosen.settings.action_server is None:
@@ -242,10 +242,10 @@ class SeveralRuns:
 
     def _side_by_side(self, ones: Sequence[OneOfSeveral]) -> bool:
         """Measure them in processes of their own, all on one cluster; return whether somebody interrupted it."""
-        from turncheck.process.side_by_side import Ended, side_by_side  # few runs are such
+        from turncheck.process.side_by_side import Ended, side_by_side  # few runs use one
 
         with workplace_of(self.chosen.settings, Screen(quiet=True)):
-            pass  # what is wrong with it is said once, and before anything is measured
+            pass  # its faults are reported once, before anything is measured
         at_once = min(len(ones), _AT_ONCE_PER_PROCESSOR * processors())
         self.screen.note(f"{count(len(ones), 'assistant')}, {at_once} at a time")
         measured: dict[str, _Measured] = {}
@@ -273,7 +273,7 @@ class SeveralRuns:
         return interrupted
 
     def _take(self, one: OneOfSeveral, measured: _Measured) -> None:
-        """Note what became of one."""
+        """Record the outcome of one."""
         if isinstance(measured, str):
             self._give_up(one.folder, one.path, measured)
         elif isinstance(measured, UserError):
@@ -283,7 +283,7 @@ class SeveralRuns:
             self.finished(one.shown, measured)
 
     def _find_gone(self) -> None:
-        """Say which assistants of the base this run has not."""
+        """Report the assistants of the base that this run does not have."""
         chosen = self.chosen
         folders, base = chosen.folders.values(), self.given.get("base")
         found = gone_assistants(
@@ -308,7 +308,7 @@ class SeveralRuns:
         self._unmeasured.append(Unmeasured(folder, report))
 
     def _name(self, folder: str, path: Path) -> str:
-        """What it is called: its path in the repository, where there is one."""
+        """Its name: its path in the repository, if there is one."""
         return root_in_repository(path, self.host, otherwise=folder) or path.resolve().name
 
 

@@ -1,4 +1,4 @@
-"""The tests of a project, tried on its mutants."""
+"""The tests of a project, run on its mutants."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def measure_strength(
     suggest: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Strength:
-    """Try the tests on the mutants of all lines, or of those that a change touches.
+    """Run the tests on the mutants of all lines, or of those that a change touches.
 
     Raises:
         UserError: the project cannot be trained.
@@ -50,7 +50,7 @@ def measure_strength(
 
 
 def why_no_mutants(changed: ChangedLines | None) -> str | None:
-    """Return why there are no mutants of a change."""
+    """Return why there are no mutants for a change."""
     if changed is None:
         return "which lines changed is not known here"
     if changed.unknown:

@@ -1,4 +1,4 @@
-"""The batch suites of a run: read once, refused where they are faulty, judged by the run's engine."""
+"""The batch suites of a run: read once, refused if they are faulty, judged by the run's engine."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class SuitesOfRun:
         return [case.text for suite in self.read.suites for case in suite.cases]
 
     def findings(self) -> tuple[Finding, ...]:
-        """Return what is wrong with the files, and the names that the project lacks."""
+        """Return the findings on the files, and on names that the project lacks."""
         from turncheck.validation.suite_names import unknown_names  # few projects have suites
 
         return (*self.read.findings, *unknown_names(self.read, self._known))

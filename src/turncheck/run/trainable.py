@@ -1,4 +1,4 @@
-"""A project as a command names it: read, and refused where there is nothing to train on."""
+"""The project that a command names: read, and refused if there is nothing to train on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from turncheck.settings.options import Settings
 
 _WIDTH: Final = 600
-"""What is shown of one finding."""
+"""At most this much of a finding is shown."""
 
 
 def read_assistant(settings: Settings, *, endpoints: Path | None = None, data: Iterable[str] | None = None) -> Project:
@@ -40,10 +40,10 @@ def read_assistant(settings: Settings, *, endpoints: Path | None = None, data: I
 
 
 def read_answered_elsewhere(settings: Settings) -> Project:
-    """Read the project as it is: another place answers what is named, so that the files may be those of none.
+    """Read the project; unless the engine answers from its files, they need not be those of an assistant.
 
     Raises:
-        UserError: a given path is missing, or the embedded engine has no assistant to learn from.
+        UserError: a given path is missing, or the embedded engine has no assistant to train on.
     """
     return read_assistant(settings) if ENGINES[settings.engine].from_files else read_given(settings)
 
@@ -63,26 +63,26 @@ def read_dialogue_assistant(settings: Settings, *, endpoints: Path | None = None
 
 
 def ensure_possible(engines: Engines, evaluation: Evaluation) -> None:
-    """Refuse an evaluation that the engine cannot do at all.
+    """Refuse an evaluation that the engine does not support.
 
     Raises:
-        UserError: says why.
+        UserError: with the reason.
     """
     if reason := engines.capabilities.why_not(evaluation):
         raise UserError(reason)
 
 
 def ensure_assistant(project: Project, *, as_argument: str = "--project ") -> None:
-    """Refuse a folder of several assistants, and an assistant of an older Rasa, before anything else is said of it.
+    """Refuse a folder of several assistants, or an assistant of an older Rasa, before anything else is reported.
 
     Raises:
-        UserError: names the assistants that are below, or what shows that it is of an older Rasa.
+        UserError: names the assistants below it, or what shows that it is of an older Rasa.
     """
     ensure_assistant_here(project, as_argument=as_argument)
 
 
 def ensure_assistant_here(project: Project, *, as_argument: str = "--project ", all_too: bool = False) -> None:
-    """Refuse a folder that is not an assistant and has some below; ``all_too``: the command takes all of them.
+    """Refuse a folder that is not an assistant but contains some; ``all_too``: the command also accepts all of them.
 
     Raises:
         UserError: names them.
@@ -95,15 +95,15 @@ def ensure_assistant_here(project: Project, *, as_argument: str = "--project ", 
 
 
 def _or_all(below: Iterable[Path]) -> str:
-    """How all of them are named: by a pattern for each folder that they are in."""
+    """How to name all of them: by a pattern for each folder that they are in."""
     patterns = dict.fromkeys((path.parent / "*").as_posix() for path in below)
     return f", or all of them: turncheck run {' '.join(map(shlex.quote, patterns))}"
 
 
 def ensure_trainable(project: Project, *, sentences_do: bool = False) -> None:
-    """Refuse a project of which a part cannot be read completely, or that has no dialogues to learn from.
+    """Refuse a project of which a part cannot be read completely, or that has no dialogues to train on.
 
-    ``sentences_do``: one that has only sentences to learn from is not refused.
+    ``sentences_do``: one that only has sentences to train on is not refused.
 
     Raises:
         UserError: says which file is at fault.
@@ -122,7 +122,7 @@ def ensure_trainable(project: Project, *, sentences_do: bool = False) -> None:
 
 
 def ensure_readable(project: Project, parts: AbstractSet[str]) -> None:
-    """Refuse a project of which one of these parts cannot be read completely: nothing is trained on half of it.
+    """Refuse a project if one of these parts cannot be read completely: nothing is trained on part of it.
 
     Raises:
         UserError: says what cannot be read, and where.
@@ -145,7 +145,7 @@ def ensure_readable(project: Project, parts: AbstractSet[str]) -> None:
 
 
 def ensure_policies_accepted(project: Project, screen: Screen) -> None:
-    """Say what Rasa warns of when it trains policies on these files.
+    """Report what Rasa warns about when it trains policies on these files.
 
     Raises:
         TrainingRefusedError: Rasa would train nothing.
@@ -187,7 +187,7 @@ def warn_or_refuse(project: Project, refused: Iterable[Finding], warnings: Itera
     """Show the warnings about a project.
 
     Raises:
-        TrainingRefusedError: there is something that is refused; it names all of it.
+        TrainingRefusedError: something is refused; the error names all of it.
     """
     for finding in warnings:
         screen.note(_line(project, finding, "warning: "))

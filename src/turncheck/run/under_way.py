@@ -1,4 +1,4 @@
-"""A run on its way: what it has read, what came of it so far, and why the rest is missing."""
+"""A run in progress: what it has read, its results so far, and why the rest is missing."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ Section = TypeVar("Section")
 
 
 class RunUnderWay:
-    """A run: an evaluation gives its section by way of it, or leaves the reason why there is none."""
+    """A run in progress: each evaluation hands over its section, or the reason why there is none."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class RunUnderWay:
         self.refusals: dict[Location, Finding] = {}
 
     def evaluated(self, evaluation: Evaluation, evaluate: Callable[[], Section]) -> Section | None:
-        """Return the section; where the engine gave up, what it had done until then: nothing runs after it."""
+        """Return the section; if the engine failed, the part until then: nothing runs after it."""
 
         def unless_elsewhere() -> Section | None:
             try:
@@ -102,7 +102,7 @@ class RunUnderWay:
             result = as_far_as_it_goes(lambda: with_one_model(self.engines, unless_elsewhere))
         except UserError as error:
             self.refused[evaluation] = error
-            # An engine that is trained elsewhere says where by itself.
+            # An engine that is trained elsewhere says so itself.
             config = self.project.config if self.engines.capabilities.trained_by_config else Config()
             refused = refused_training(error, evaluation, config)
             self.skip(refused)
@@ -123,7 +123,7 @@ class RunUnderWay:
         )
 
     def why_not(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
-        """The reasons that hold for any evaluation with an engine."""
+        """The reasons that apply to any evaluation with an engine."""
         return self.not_now(evaluation) or self.not_possible(evaluation, in_folds=in_folds)
 
     def not_possible(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
@@ -135,7 +135,7 @@ class RunUnderWay:
         return losses(self.project)
 
     def not_now(self, evaluation: Evaluation) -> Skipped | None:
-        """It was not asked for, or the engine has given up."""
+        """It was not requested, or the engine has failed."""
         if not is_asked(self.settings, evaluation):
             return not_asked(self.settings, evaluation)
         if self.stopped is not None:
@@ -143,7 +143,7 @@ class RunUnderWay:
         return None
 
     def note_part(self, evaluation: Evaluation, findings: Iterable[Finding]) -> None:
-        """Mark that an evaluation runs without the tests that cannot be read."""
+        """Record that an evaluation runs without the tests that cannot be read."""
         by_file: dict[str, list[Finding]] = {}
         for finding in findings:
             by_file.setdefault(finding.location.path, []).append(finding)
@@ -152,11 +152,11 @@ class RunUnderWay:
                 self.parts.append(structs.replace(lost, reason=redact(lost.reason), part=True))
 
     def skip(self, skipped: Skipped) -> None:
-        """Leave the reason why an evaluation has no section."""
+        """Record the reason why an evaluation has no section."""
         self.skipped[skipped.evaluation] = structs.replace(skipped, reason=redact(skipped.reason))
 
     def interrupt(self) -> None:
-        """Mark as not run what has no result yet."""
+        """Mark evaluations without a result as not run."""
         self.stopped = INTERRUPTED
         sections: dict[Evaluation, object] = {
             "validate": self.validation_section,
@@ -187,5 +187,5 @@ class RunUnderWay:
 
     @property
     def project_tests(self) -> ProjectTests:
-        """The tests that were read, of every kind that the data is checked against."""
+        """The tests that were read, of every kind that the data are checked against."""
         return ProjectTests(self.tests.stories, self.tests.nlu.examples if self.tests.nlu else (), self.cases.cases)

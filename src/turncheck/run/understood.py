@@ -1,4 +1,4 @@
-"""Whether test sentences have to be understood, and by what."""
+"""Whether test sentences have to be understood, and what understands them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def nlu_to_come(engines: Engines) -> NluEngine | None:
-    """Return language understanding that is trained when it is first asked, ``None`` where there is none."""
+    """Return language understanding that is trained on first use, ``None`` if there is none."""
     if not engines.understands:
         return None
 

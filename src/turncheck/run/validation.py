@@ -1,4 +1,4 @@
-"""The data of a run: what is found in the project and in its tests, without what is suppressed."""
+"""The data of a run: the findings on the project and its tests, without suppressed ones."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def checked_data(
     *,
     cases_read: bool,
 ) -> Validation:
-    """Check the project as Rasa does, and what Rasa passes silently.
+    """Check what Rasa checks, and what it accepts silently.
 
     Args:
         inputs: their settings, and which codes are ignored.
         project: what is checked.
-        tests: the tests beside it, which name its intents and actions.
-        of_tests: what was found while they were read.
-        refusals: what cannot be trained, by place; said where no error of the same place says more.
+        tests: its tests, which name its intents and actions.
+        of_tests: the findings from reading them.
+        refusals: what cannot be trained, by place; reported if no error at the same place says more.
         cases_read: whether end-to-end cases were, so that a comment which suppresses nothing there is noticed.
     """
     strict = inputs.settings.strict
@@ -48,7 +48,7 @@ def checked_data(
 
 
 def validation_of(found: Iterable[Finding]) -> Validation:
-    """Return the report's part on these findings, each once."""
+    """Return the report's section on these findings, each once."""
     findings = tuple(sorted({*found}, key=lambda finding: finding.order))
     severities = [finding.severity for finding in findings]
     return Validation(

@@ -1,4 +1,4 @@
-"""What one shard leaves: a head that says what was measured, and the answers of its engine beside it."""
+"""The files of one shard: a head that says what was measured, and the answers of its engine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_UNPACKED: Final = 4 << 30
 
 
 class Refusal(Part, frozen=True, kw_only=True):
-    """Why an evaluation could not be trained: an error's words, place and remedy."""
+    """Why an evaluation could not be trained: an error's message, place and remedy."""
 
     what: str
     path: str | None = None
@@ -37,7 +37,7 @@ class Refusal(Part, frozen=True, kw_only=True):
 
 
 class EngineHead(Part, frozen=True, kw_only=True):
-    """What a run has to know of an engine that it does not have.
+    """What a run has to know about an engine that it does not have.
 
     ``capabilities``: those that differ from their defaults. ``needs``: the parts of the project by evaluation.
     """
@@ -50,12 +50,12 @@ class EngineHead(Part, frozen=True, kw_only=True):
 
 
 class ShardHead(Part, frozen=True, kw_only=True):
-    """What was measured, of which state, with which settings, and whether to the end.
+    """What was measured, of which state, with which settings, and whether completely.
 
-    ``project``: a digest of all files that were read. ``settings``: flags and inputs as they were given.
+    ``project``: a digest of all files that were read. ``settings``: flags and inputs as specified.
     ``custom_code``: whether the project's own components were loaded. ``versions``: of what the figures depend on.
     ``units``: how many were measured, by kind. ``answers``: the digest of the file of answers. ``stopped``: why it
-    ended before its end.
+    ended early.
     """
 
     schema: Literal["turncheck/shard/v1"] = SCHEMA
@@ -76,7 +76,7 @@ class ShardHead(Part, frozen=True, kw_only=True):
 
 
 def write_shard(folder: Path, head: ShardHead, answers: Mapping[str, str]) -> list[Path]:
-    """Write a shard's two files; ``answers`` are JSON, by unit. What an earlier run left there is replaced.
+    """Write a shard's two files; ``answers`` are JSON, by unit. Those of an earlier run are replaced.
 
     Raises:
         UserError: a file cannot be written.
@@ -92,10 +92,10 @@ def write_shard(folder: Path, head: ShardHead, answers: Mapping[str, str]) -> li
 
 
 def read_head(folder: Path) -> ShardHead:
-    """Read what a shard says of itself.
+    """Read a shard's head.
 
     Raises:
-        UserError: there is none, or it is not one of this version.
+        UserError: there is none, or it is from another version.
     """
     content = _bytes(folder / HEAD_NAME)
     try:
@@ -111,7 +111,7 @@ def read_answers(folder: Path, head: ShardHead) -> dict[str, Any]:
     """Read a shard's answers, each still as plain JSON values.
 
     Raises:
-        UserError: they are not there, or not those that the shard wrote.
+        UserError: they are missing, or not those that the shard wrote.
     """
     path = folder / ANSWERS_NAME
     packed = _bytes(path)

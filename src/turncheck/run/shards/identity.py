@@ -1,4 +1,4 @@
-"""By what shards of one run are known: the files that were read, and the settings."""
+"""What identifies shards of one run: the files that were read, and the settings."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ _OF_A_JOB: Final = frozenset(
 
 
 def refuse_shards_of_several(given: Mapping[str, Any]) -> None:
-    """Refuse a part of several assistants: a shard is of one.
+    """Refuse to shard several assistants: a shard belongs to one.
 
     Raises:
-        UserError: both are asked for.
+        UserError: both are requested.
     """
     if given.get("shard") is not None or given.get("shards"):
         raise UserError(
@@ -53,7 +53,7 @@ def refuse_shards_of_several(given: Mapping[str, Any]) -> None:
 
 
 def shared_settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the flags or inputs that all shards and their merging have in common, as JSON has them."""
+    """Return the flags or inputs that all shards and the merging job have in common, as JSON values."""
     known = options()
     return {
         name: list(value) if isinstance(value, tuple) else value
@@ -63,10 +63,10 @@ def shared_settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings_given(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of the shards with those of the merging job on top: it may judge and publish otherwise.
+    """Return the shards' settings, overridden by those of the merging job, which may judge and publish differently.
 
     Raises:
-        UserError: the job says of what is measured something else than the shards did.
+        UserError: the job's settings for what is measured differ from the shards'.
     """
     for name, value in shared_settings(own).items():
         if name not in {*GATES, "project"} and value != shared.get(name):

@@ -1,4 +1,4 @@
-"""One shard: its part of the answers, measured and written down. Nothing is scored or judged here."""
+"""One shard: its part of the answers, measured and stored. Nothing is scored or judged here."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 class ShardAnswers:
-    """The answers to the units of one shard; they are written down as they come."""
+    """The answers to the units of one shard; they are stored as they come."""
 
     def __init__(self, shard: Shard) -> None:
         self.shard = shard
         self.written: dict[str, str] = {}
 
     def known(self, unit: str) -> None:
-        """Nothing is known before."""
+        """No answer is known in advance."""
 
     def is_asked(self, unit: str) -> bool:
         """Whether the unit is this shard's."""
         return self.shard.holds(unit)
 
     def keep(self, unit: str, answer: Any) -> None:
-        """Write an answer down."""
+        """Store an answer."""
         self.written[unit] = write_answer(answer)
 
 
@@ -68,11 +68,11 @@ def measure_shard(
     Args:
         shard: which one.
         inputs: what the whole run measures.
-        given: the settings as they came by flags or inputs.
+        given: the settings from flags or inputs.
         screen: where progress is shown.
 
     Returns:
-        Its head, and its answers by unit. ``stopped`` in the head says why they are not all.
+        Its head, and its answers by unit. ``stopped`` in the head says why some are missing.
 
     Raises:
         UserError: nothing could be measured at all.
@@ -111,7 +111,7 @@ def measure_shard(
 
 
 def shard_line(head: ShardHead) -> str:
-    """Say in a line what a shard measured, and that nothing is judged by it."""
+    """Say on one line what a shard measured, and that it does not judge anything."""
     kinds = [count(head.units[kind], *words) for kind, words in _KINDS.items() if head.units.get(kind)]
     nothing = "this part contains nothing of this run" if head.stopped is None else "nothing was answered"
     what = ", ".join(kinds) or nothing
@@ -124,7 +124,7 @@ def shard_line(head: ShardHead) -> str:
 
 
 def exit_code_of_shard(stopped: str | None) -> int:
-    """Return 0 where all was measured, whatever the answers are worth; else 2, or 130 where it was interrupted."""
+    """Return 0 if everything was measured, however good the answers are; else 2, or 130 if it was interrupted."""
     if stopped is None:
         return EXIT_OK
     return EXIT_INTERRUPTED if stopped == INTERRUPTED else EXIT_NOT_DONE

@@ -1,4 +1,4 @@
-"""Shards, put together: the run of which each measured a part, its answers all known."""
+"""Merges shards: the run of which each measured a part, with all answers known."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _AGAIN = "Measure all shards of one commit with the same settings and the same v
 
 
 class MissingAnswerError(Exception):
-    """No shard has the answer to a unit. Never reported as something that the project has done wrong."""
+    """No shard has the answer to a unit. Never reported as a fault of the project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,14 @@ class Shards:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The flags or inputs that all of them were given."""
+        """The flags or inputs of all of them."""
         return self.heads[0].settings
 
     def head_start(self, engine: str) -> HeadStart:
-        """Return what the run is given that puts them together, with the engine of this name.
+        """Return the head start of the merging run, with the engine of this name.
 
         Raises:
-            UserError: the answers of one cannot be read.
+            UserError: the answers of one shard cannot be read.
         """
         answers: dict[str, Any] = {}
         for head, folder in zip(self.heads, self.folders, strict=True):
@@ -70,17 +70,17 @@ class Shards:
             for name, one in head.refused.items():
                 place = None if one.path is None else Location(one.path, one.line, one.column)
                 refused[name] = UserError(one.what, location=place, remedy=one.remedy)
-        # An engine that needs files alone is what its project makes it; others were asked where the shards ran.
+        # An engine that only needs files is created from its project; others were asked where the shards ran.
         engines = None if ENGINES[engine].from_files else self._engines
         return HeadStart(MergedAnswers(answers), parts, refused, engines, self.ensure_same_state)
 
     def _engines(self, project: Project) -> Engines:
-        """Return an engine that was asked elsewhere, by what the shards say of it."""
+        """Return an engine that was asked elsewhere, as the shards describe it."""
         words = next((head for head in self.heads if head.units), self.heads[0])
         return AskedElsewhere(project, words.engine)
 
     def ensure_same_state(self, inputs: Inputs, project: Project, tests: Tests) -> None:
-        """Make sure that what is here is what the shards measured.
+        """Make sure that the files here are those that the shards measured.
 
         Raises:
             UserError: it is another commit, other files, or other libraries.
@@ -100,7 +100,7 @@ class Shards:
 
 
 class MergedAnswers:
-    """The answers of all shards. One that is missing is never asked here: there would be a gap."""
+    """The answers of all shards. A missing one is never measured here: it would be a gap."""
 
     def __init__(self, answers: Mapping[str, Any]) -> None:
         self._answers = answers
@@ -117,16 +117,16 @@ class MergedAnswers:
             raise MissingAnswerError(unit) from error
 
     def is_asked(self, unit: str) -> bool:  # noqa: ARG002
-        """Nothing is."""
+        """No units are."""
         return False
 
     def keep(self, unit: str, answer: Any) -> None:
-        """Nothing new comes."""
+        """Never called with anything new."""
 
 
 @dataclass(eq=False)
 class AskedElsewhere(Engines):
-    """An engine as the shards describe it: it answers nothing any more."""
+    """An engine as the shards describe it: it does not answer any more."""
 
     project: Project
     head: EngineHead
@@ -137,7 +137,7 @@ class AskedElsewhere(Engines):
         return Capabilities(**{**self.head.capabilities, "accepts_parses": False})
 
     def info(self, *, measured: EngineInfo | None = None, conversations: bool = True) -> EngineInfo:  # noqa: ARG002
-        """Return what it said of itself."""
+        """Return its description."""
         return self.head.info
 
     def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> AbstractSet[str]:  # noqa: ARG002
@@ -158,25 +158,25 @@ class AskedElsewhere(Engines):
 
     @property
     def nlu_trainer(self) -> Any:
-        """Nothing is trained any more: whoever has all folds asks for no other."""
+        """Nothing is trained any more: with all folds known, no other is requested."""
         return None
 
 
 def prepare_merge(
     folders: Sequence[Path], own: Mapping[str, Any], environment: Mapping[str, str], *, in_action: bool = False
 ) -> tuple[Prepared, HeadStart]:
-    """Prepare the run that puts shards together.
+    """Prepare the run that merges shards.
 
     Args:
-        folders: of the shards, or what they are in.
-        own: the settings of this job; those of the shards come below them.
+        folders: the shards' folders, or the folder that they are in.
+        own: the settings of this job, which override those of the shards.
         environment: the variables of the process.
         in_action: as in :func:`turncheck.run.prepare.prepare`.
 
     Raises:
-        UserError: the shards do not make up one run, or it is not that of this job.
+        UserError: the shards do not make up one run, or not the run of this job.
     """
-    from turncheck.run.prepare import prepare  # looks around; what only reads shards need not
+    from turncheck.run.prepare import prepare  # inspects the environment, which reading shards does not need
 
     shards = read_shards(folders)
     prepared = prepare(settings_given(shards.settings, own), environment, in_action=in_action)
@@ -185,7 +185,7 @@ def prepare_merge(
 
 @contextmanager
 def said_what_is_missing() -> Iterator[None]:
-    """Say of an answer that no shard has that the shards are not complete.
+    """Report an answer that no shard has as incomplete shards.
 
     Raises:
         UserError: there was one.
@@ -199,7 +199,7 @@ def said_what_is_missing() -> Iterator[None]:
 
 
 def find_shards(folders: Iterable[Path]) -> list[Path]:
-    """Return the folders of shards: those that are named, or what is right below them (as downloads leave it)."""
+    """Return the folders of shards: the named ones, or those directly below them (as downloads leave them)."""
     found: list[Path] = []
     for folder in folders:
         if not folder.is_dir():
@@ -213,7 +213,7 @@ def read_shards(folders: Sequence[Path]) -> Shards:
     """Read the shards of one run.
 
     Raises:
-        UserError: one is missing, is there twice, belongs to another run, or did not come to its end; all that is wrong
+        UserError: one is missing, appears twice, belongs to another run, or was not finished; everything that is wrong
             is in the message.
     """
     pairs = sorted(((read_head(folder), folder) for folder in find_shards(folders)), key=lambda pair: pair[0].number)
@@ -233,10 +233,10 @@ def read_shards(folders: Sequence[Path]) -> Shards:
 
 
 def _own_answers(folder: Path, head: ShardHead) -> dict[str, Any]:
-    """Return the answers to a shard's own units, and to what all of them are asked.
+    """Return the answers to a shard's own units, and to those that every shard measures.
 
     Raises:
-        UserError: they cannot be read, or others are among them.
+        UserError: they cannot be read, or contain others.
     """
     answers, shard = read_answers(folder, head), Shard(head.number, head.count)
     if foreign := [unit for unit in answers if ":" in unit and not shard.holds(unit)]:
@@ -300,7 +300,7 @@ def _foreign(pairs: Sequence[tuple[ShardHead, Path]]) -> list[str]:
 
 
 def _answered_by(head: ShardHead) -> str:
-    """Name the engine that a shard asked; where a model lies is of no matter, and it may have been trained there."""
+    """Name the engine that a shard asked; the place of a model does not matter, and it may have been trained there."""
     info = head.engine.info
     model = f" with the model {PurePath(info.model).name}" if info.model else ""
     return f"{info.name} {info.version}{model}"
