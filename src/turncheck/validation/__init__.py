@@ -1,1 +1,1 @@
-"""Project → findings. One module per family of checks; :mod:`.registry` knows every code. Begin at :mod:`.pipeline`."""
+"""Project → findings. One module per family of checks; :mod:`.registry` knows every code. Start at :mod:`.pipeline`."""

@@ -1,6 +1,6 @@
-"""Annotations that are meant and not written as such: Rasa reads them as plain text, and the entity is lost.
+"""Misspelt annotations: Rasa reads them as plain text, and the entity is lost.
 
-Brackets are ordinary characters, too ("[sic]", "call me (maybe)"). So a slip is only what nobody writes otherwise: a
+Brackets are ordinary characters, too ("[sic]", "call me (maybe)"). So only what nobody writes on purpose is a slip: a
 bracket that runs into the next one (``](``, ``]{``), or a bracket beside the name of an entity that the project knows.
 """
 
@@ -41,11 +41,11 @@ _BRACKETS: Final = frozenset("[](){}")
 
 
 def check_annotation_slips(facts: Facts) -> Iterator[Finding]:
-    """Slips in the sentences that are trained on and in those of the tests."""
+    """Slips in the training sentences and in those of the tests."""
     project, tests = facts.project, facts.tests
     names = known_entities(project.domain, (*project.nlu.examples, *tests.examples))
     places = Places(project)
-    plain = {file.path for file in project.files if not file.has_annotations}  # entities are given by their borders
+    plain = {file.path for file in project.files if not file.has_annotations}  # entities are annotated by their borders
     for example in (*project.nlu.examples, *tests.examples):
         if _BRACKETS.isdisjoint(example.text) and not example.entities:
             continue
@@ -72,9 +72,9 @@ def known_entities(domain: Domain, examples: Iterable[Example]) -> frozenset[str
 
 
 def slips_in(text: str, names: AbstractSet[str]) -> Iterator[tuple[int, str]]:
-    """Yield where in a text without its annotations one is meant that is not read as such, and what is there.
+    """Yield where a text, without its valid annotations, has a misspelt one, and how it is written.
 
-    The first one is enough. A message such as ``/inform{"city": "Rome"}`` has no annotations.
+    Only the first one is reported. A message such as ``/inform{"city": "Rome"}`` has no annotations.
     """
     if _BRACKETS.isdisjoint(text) or text.startswith("/"):
         return
@@ -90,7 +90,7 @@ def _closed_only(text: str) -> re.Match[str] | None:
 
 
 def _with_nothing_open(text: str, marks: Iterable[re.Match[str]]) -> Iterator[re.Match[str]]:
-    """Keep those before which each parenthesis is closed: theirs closes none, then."""
+    """Keep those before which every parenthesis is closed, so that theirs does not close one."""
     depth = counted = 0
     for mark in marks:
         depth += text.count("(", counted, mark.start()) - text.count(")", counted, mark.start())
@@ -110,7 +110,7 @@ def _beside_a_name(text: str, names: AbstractSet[str]) -> re.Match[str] | None:
 
 
 def swallows(text: str, entity: EntityAnnotation) -> bool:
-    """Whether an annotation reaches over brackets that were meant as its own, or another's."""
+    """Whether an annotation spans brackets that were meant as its own, or as another's."""
     value = entity.value if isinstance(entity.value, str) else ""
     return bool(_BRACKETS.intersection(entity.entity)) or "[" in text[entity.start : entity.end] or "](" in value
 

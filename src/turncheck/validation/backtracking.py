@@ -1,4 +1,4 @@
-"""Regular expressions that can take exponential time: those with a loop that can read one text in several ways.
+"""Regular expressions that can take exponential time: those with a loop that can match one string in several ways.
 
 Python's ``re`` tries one way after the other. If the pattern can fail after such a loop, it tries them all, and their
 number doubles with every round. In terms of automata: a state from which two different paths lead back to it over the
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 MANY_ROUNDS: Final = 20
-"""A bounded repetition with at least this many rounds counts as endless: two ways a round are a million in all."""
+"""A bounded repetition with at least this many rounds counts as endless: two ways per round are a million in all."""
 _LENGTH: Final = 60
-"""Characters of a message, in which ways are counted."""
+"""The number of characters of a message for which ways are counted."""
 _WRITTEN_OUT: Final = ((MANY_ROUNDS, _LENGTH), (MANY_ROUNDS, MANY_ROUNDS + 1), (12, 13))
-"""How a pattern is written out: from how many rounds on a repetition is a loop, and how many rounds of a fixed number
-stand for all. The first that is not too large counts."""
+"""How a pattern is written out: the number of rounds from which a repetition is a loop, and how many rounds represent
+a fixed number of them. The first that is not too large counts."""
 _MOST_POSITIONS: Final = 400
 _MOST_WAYS: Final = 2000
 _MOST_STEPS: Final = 1_000_000
@@ -33,12 +33,12 @@ _REPEATS: Final = frozenset({opcodes.MAX_REPEAT, opcodes.MIN_REPEAT})
 _ASSERTIONS: Final = frozenset({opcodes.ASSERT, opcodes.ASSERT_NOT})
 
 Conditions = frozenset[Any]
-"""What must hold between two characters: word boundary, begin, end … (the opcodes of ``re``), or a look around."""
+"""A condition between two characters: word boundary, begin, end … (the opcodes of ``re``), or a lookaround."""
 _NOTHING: Final[Conditions] = frozenset()
 
 
 class Place(NamedTuple):
-    """A character of the pattern, by its number, and the conditions on the way to or from it."""
+    """A character of the pattern, by its index, and the conditions on the way to or from it."""
 
     position: int
     conditions: Conditions = _NOTHING
@@ -55,7 +55,7 @@ class _Fragment:
 
 @dataclass(frozen=True, slots=True)
 class _Automaton:
-    """Glushkov's automaton: a state for each character; ``follow`` counts the ways from one to others.
+    """Glushkov's automaton: a state for each character; ``follow`` counts the ways from one to the others.
 
     ``inner``: the patterns that are looked around with; ``rounds``: the states of each repetition with many rounds that
     must be gone through, of which each may match nothing. ``many``: from this many rounds on a repetition is a
@@ -109,7 +109,7 @@ class _Automaton:
 
     def _of_rounds(self, least: int, most: int, body: Any) -> _Fragment:
         if least == most:
-            # A fixed number of rounds stays fixed, though it need not be as large.
+            # A fixed number of rounds stays fixed, although it can be smaller.
             return self._copies(body, min(least, self.most_copies))
         if most != opcodes.MAXREPEAT and most < self.many:
             tail = _Fragment(empty=(_NOTHING,))
@@ -168,15 +168,15 @@ def _across(empty: Sequence[Conditions], places: Sequence[Place]) -> Iterator[Pl
 
 
 def _at_most_twice(ways: Iterable[Conditions]) -> tuple[Conditions, ...]:
-    """Two ways to match nothing are as bad as any number."""
+    """Two ways to match nothing are as bad as any larger number."""
     return tuple(way for way, count in Counter(ways).items() for _ in range(min(count, 2)))
 
 
 def is_exponential(tree: Any) -> bool:
-    """Whether a parsed pattern (or a look around in it) has a loop that reads one text in several ways, and can fail.
+    """Whether a parsed pattern (or a lookaround in it) has a loop that matches a string in several ways, and can fail.
 
-    Of a pattern of more than 400 characters (a bounded repetition is several) or 2000 ways between them only loops of
-    nothing but a loop are judged; one that takes a million steps to judge is let pass.
+    In a pattern of more than 400 characters (a bounded repetition is several) or 2000 ways between them, only loops of
+    nothing but a loop are judged; one that takes a million steps to judge is accepted.
     """
     judged = _judged(tree)
     if judged is None:
@@ -193,7 +193,7 @@ def is_exponential(tree: Any) -> bool:
 
 
 def _has_loop_of_loop(tree: Any) -> bool:
-    """Whether a repetition without end repeats nothing but another one, which is never of use."""
+    """Whether a repetition without end repeats nothing but another one, which is never useful."""
     waiting = [tree]
     while waiting:
         for operator, argument in waiting.pop():
@@ -208,7 +208,7 @@ def _is_endless(operator: Any, argument: Any) -> bool:
 
 
 def _only(body: Any) -> tuple[Any, Any]:
-    """The one item of a sequence, groups opened."""
+    """The single item of a sequence, with groups unwrapped."""
     while len(body) == 1 and body[0][0] == opcodes.SUBPATTERN:
         body = body[0][1][-1]
     return body[0] if len(body) == 1 else (None, None)
@@ -221,19 +221,19 @@ def _children(operator: Any, argument: Any) -> list[Any]:
 
 
 def loops_in_a_row(tree: Any) -> int:
-    """How many loops that read the same character may follow each other before the pattern fails.
+    """How many loops in a row can match the same character before the pattern fails.
 
-    This many times over a sentence is divided among them: the time grows with that power of its length.
+    A sentence is divided among them in all ways: the time grows with that power of its length.
     """
     judged = _judged(tree)
     return 0 if judged is None else judged[1].most_loops()
 
 
 def ways_to_read(tree: Any) -> int:
-    """In how many ways a parsed pattern (or a look around in it) can begin to read sixty characters, and fail.
+    """In how many ways a parsed pattern (or a lookaround in it) can begin to match sixty characters, and fail.
 
-    That is how many steps a search takes from one place of the text. The text is made up one character after the
-    other, each the one with which most ways go on; it ends where the pattern could be done.
+    That is how many steps a search takes from one place of the text. The text is built character by character, always
+    with the one by which most ways go on; it ends where the pattern could match.
     """
     judged = _judged(tree)
     if judged is None:
@@ -258,11 +258,11 @@ def _judged(tree: Any) -> tuple[_Automaton, _Paths] | None:
 
 
 Pair = tuple[int, int, Character]
-"""Two states of the automaton that were reached over the same text, and its last character."""
+"""Two states of the automaton that the same text reaches, and its last character."""
 
 
 class _Paths:
-    """Pairs of paths through the automaton over one text."""
+    """Pairs of paths through the automaton for one text."""
 
     def __init__(
         self, automaton: _Automaton, firsts: Mapping[int, int], ends: frozenset[int], alphabet: Alphabet
@@ -295,7 +295,7 @@ class _Paths:
         return False
 
     def most_loops(self) -> int:
-        """The longest row of loops over one and the same character."""
+        """The longest sequence of loops over the same character."""
         letters = {letter for state in self._follow for letter in self._read[state]}
         return max(map(self._loops_over, letters), default=0)
 
@@ -316,7 +316,7 @@ class _Paths:
         return longest
 
     def number_of_ways(self, length: int) -> int:
-        """The ways through the automaton over a text that leads to no end, those over its beginnings among them."""
+        """The ways through the automaton for a text that does not match, including those for its beginnings."""
         steps = cache(self._steps)
         onward: dict[Character, dict[int, int]] = {}
         ending: set[Character] = set()
@@ -344,7 +344,7 @@ class _Paths:
         return total
 
     def _steps(self, state: int, letter: Character) -> dict[tuple[int, Character], int]:
-        """The states after this one with the character they read, and in how many ways each is reached."""
+        """The states after this one, by the character that they match, and the number of ways to each."""
         found: dict[tuple[int, Character], int] = {}
         for place, count in self._follow.get(state, {}).items():
             for following in self._read[place.position]:

@@ -1,4 +1,4 @@
-"""What training refuses and what it remarks on, as ``rasa train core`` does: less than ``data validate`` looks at."""
+"""What training refuses and what it warns about, as ``rasa train core`` does: less than ``data validate`` checks."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from turncheck.validation.facts import Facts
 
 _REFUSED: Final = frozenset(check.code for check in CHECKS.values() if check.then != "goes on")
-"""Rasa ends at these while it loads, or goes on with an empty domain, for which it trains no policies."""
+"""At these Rasa stops loading, or goes on with an empty domain, for which it does not train policies."""
 
 
 @dataclass(frozen=True, slots=True)
 class BeforeTraining:
-    """Findings by place. With a finding among ``refused`` Rasa trains nothing."""
+    """Findings by place. With a finding among ``refused`` Rasa does not train."""
 
     refused: tuple[Finding, ...]
     warnings: tuple[Finding, ...]
 
 
 def check_policy_training(project: Project) -> BeforeTraining:
-    """Return what keeps policies from being trained on this project, and what Rasa warns of while training."""
+    """Return what keeps policies from being trained on this project, and what Rasa warns about while training."""
     facts = gather(project)
     found_while_loading = _of_its_version(project, [*read_findings(facts), *loading_findings(facts, emptied=False)])
     domain_files = {file.path for file in project.files if file.role == "domain"}
@@ -57,7 +57,7 @@ def check_policy_training(project: Project) -> BeforeTraining:
 
 
 def check_nlu_training(project: Project) -> BeforeTraining:
-    """Return what keeps language understanding from being trained: Rasa then reads neither domain nor stories."""
+    """Return what keeps language understanding from being trained; Rasa reads neither domain nor stories for it."""
     files = {file.path for file in project.files if file.role == "config" or file.has_nlu}
     found_here = _of_its_version(project, [*read_findings(gather(project))])
     read = [finding for finding in found_here if finding.location.path in files]
@@ -66,10 +66,10 @@ def check_nlu_training(project: Project) -> BeforeTraining:
 
 
 def _of_its_version(project: Project, findings: list[Finding]) -> list[Finding]:
-    """Leave out what Rasa 3 alone minds, of a project of an older one."""
+    """For a project of an older Rasa, leave out what only Rasa 3 objects to."""
     if project.older is None:
         return findings
-    from turncheck.validation.older import split_for  # most projects are of Rasa 3
+    from turncheck.validation.older import split_for  # most projects are for Rasa 3
 
     return split_for(project, findings)[0]
 

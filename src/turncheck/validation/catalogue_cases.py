@@ -6,7 +6,7 @@ from turncheck.validation.checks import Check
 
 
 def _check(code: str, title: str, text: str, wrong: str, right: str) -> Check:
-    """A check of the cases. It says nothing in ``data validate``, which does not run them."""
+    """A check of the cases. It is silent in ``data validate``, which does not run them."""
     return Check(code, "warning" if code == "e2e-doubtful" else "error", "never", "cases", title, text, wrong, right)
 
 

@@ -1,6 +1,6 @@
-"""The checks that Rasa 3.6 has too, of the domain while it is loaded: the same faults, levels, effects on the exit code.
+"""Checks that Rasa 3.6 has too, of the domain while it is loaded: same faults, levels and effects on the exit code.
 
-Facts about Rasa's behaviour come from running Rasa 3.6.21; the texts are our own.
+Facts about Rasa's behaviour come from running Rasa 3.6.21; the wording is our own.
 """
 
 from turncheck.validation.checks import emptying_check, error_check, warning_check

@@ -1,4 +1,4 @@
-"""Checks of our own about names: what the project uses and nothing defines, and what it defines and nothing uses."""
+"""Our own checks of names: what the project uses and nothing defines, and what it defines and nothing uses."""
 
 from turncheck.validation.checks import own_check as _check
 

@@ -1,4 +1,4 @@
-"""Checks of our own about the forms of Rasa 0.x, 1.x and 2.x: what they drop, refuse, or take for something else."""
+"""Our own checks of the formats of Rasa 0.x, 1.x and 2.x: what they drop, refuse, or misread."""
 
 from turncheck.validation.checks import own_check as _check
 

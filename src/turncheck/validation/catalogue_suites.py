@@ -9,7 +9,7 @@ from turncheck.validation.checks import Check
 def _check(  # noqa: PLR0917 - the rows of a table
     code: str, severity: Severity, title: str, text: str, wrong: str, right: str
 ) -> Check:
-    """A check of the suites. It says nothing in ``data validate``, which does not run them."""
+    """A check of the suites. It is silent in ``data validate``, which does not run them."""
     return Check(code, severity, "never", "suites", title, text, wrong, right)
 
 

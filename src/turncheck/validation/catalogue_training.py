@@ -1,4 +1,4 @@
-"""Checks of our own about the training and test data: what is allowed and makes a worse assistant."""
+"""Our own checks of the training and test data: what is allowed but makes the assistant worse."""
 
 from turncheck.validation.checks import own_check as _check
 

@@ -1,4 +1,4 @@
-"""The characters that a regular expression distinguishes, one of each kind representing all."""
+"""The characters that a regular expression distinguishes, one of each kind representing the others."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Alphabet:
 
     @classmethod
     def of(cls, characters: Sequence[Any], flags: int) -> Alphabet:
-        """Take what the parsed characters and classes name, and some of each usual kind; keep one of a kind."""
+        """Take the characters that the pattern names, and some of each usual kind; keep one of each kind."""
         everything = cls(tuple(dict.fromkeys((*_SAMPLE, *_named(characters)))), flags)
         different = list({repr(character): character for character in characters}.values())
         kinds = [set(everything.matching(character)) for character in different]
@@ -37,7 +37,7 @@ class Alphabet:
         return cls(tuple(one_of_a_kind.values()), flags)
 
     def matching(self, character: Any) -> tuple[Character, ...]:
-        """The letters that a parsed character or class matches."""
+        """The characters that a parsed character or class matches."""
         return tuple(letter for letter in self.letters if self._matches(letter, *character))
 
     def _matches(self, letter: Character, operator: Any, argument: Any) -> bool:
@@ -60,7 +60,7 @@ class Alphabet:
         return (letter, ord(other)) if self.flags & re.IGNORECASE and len(other) == 1 else (letter,)
 
     def allows(self, before: Character, after: Character, conditions: frozenset[Any]) -> bool:
-        """Whether conditions such as a word boundary can hold between two characters. A look around may always."""
+        """Whether conditions such as a word boundary can hold between two characters. A lookaround always can."""
         return all(self._allows(before, after, condition) for condition in conditions)
 
     def _allows(self, before: Character, after: Character, condition: Any) -> bool:

@@ -9,24 +9,24 @@ Fails = Literal["always", "on-warnings", "never"]
 """Whether a finding makes ``data validate`` end with 1: always, with ``--fail-on-warnings``, or never."""
 
 Stage = Literal["arguments", "load", "domain", "nlu", "stories", "config", "own", "cases", "suites", "kore"]
-"""The part of the work that finds it, in Rasa's order; ``own`` is what Rasa does not look for.
+"""The part of the work that finds it, in Rasa's order; ``own`` is what Rasa does not check.
 
 ``cases``, ``suites``: not validation at all, but reading end-to-end test cases and batch suites to run them. ``kore``:
-a check of the export of a Kore.ai assistant, of which Rasa knows nothing: it is always shown as it is.
+a check of the export of a Kore.ai assistant, which Rasa does not know: it is always shown with its own severity.
 """
 
 Part = Literal["domain", "nlu", "stories", "config", "responses"]
 """A part of a project that may be incomplete; ``responses``: those that NLU files define."""
 
 Then = Literal["goes on", "stops", "empties the domain"]
-"""What Rasa does once it has found it: it goes on, ends, or goes on with an empty domain."""
+"""What Rasa does once it has found the fault: it goes on, stops, or goes on with an empty domain."""
 
 Step = Literal["text", "syntax", "duplicates", "schema", "version", "content"]
-"""Which step of reading a file finds it, in their order. Of a file that fails in the first three nothing is read."""
+"""The step of reading a file that finds it, in order. Nothing is read from a file that fails one of the first three."""
 
 
 class Columns(TypedDict, total=False):
-    """The columns of a row that few rows fill; see :class:`Check`."""
+    """The optional columns of a row; see :class:`Check`."""
 
     needs: tuple[Part, ...]
     then: Then
@@ -38,15 +38,15 @@ class Columns(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One kind of fault: its stable code, how bad it is, and its section of the manual.
+    """One kind of fault: its stable code, its severity, and its section of the manual.
 
-    ``severity`` is the true one. A check of our own (``stage`` "own") is shown as ``info``, or as what is ``eased``, by
+    ``severity`` is the true one. One of our own checks (``stage`` "own") is shown as ``info``, or as ``eased`` says, by
     ``data validate`` unless ``--strict`` is given; ``run`` shows it at its true severity with ``strict``, or always if
     it ``matters_always`` (training fails because of it, or means something else). ``fails_stories`` is what ``fails``
     is for ``data validate stories``, which loads everything and checks little. ``text`` is also the advice beside each
-    finding, where it must fit; what else there is to know is in ``details``, for the manual alone.
+    finding, where space is limited; everything else is in ``details``, only for the manual.
 
-    ``needs``: without these parts it might be false, since it says that something is absent. ``then``, ``step``: what
+    ``needs``: without these parts it might be wrong, since it says that something is absent. ``then``, ``step``: what
     Rasa does at it, and while doing what it finds it. ``position``: the order among the checks of a domain (file),
     which Rasa looks through part by part. ``with_stories``: found while stories are loaded. ``about_domain``: it
     follows from an emptied domain, and then says nothing about the project.
@@ -73,7 +73,7 @@ class Check:
 
     @property
     def unreadable(self) -> bool:
-        """Whether nothing of the file is read. Rasa names the first such file only, but each is at fault by itself."""
+        """Whether nothing of the file is read. Rasa only names the first such file, but each is faulty by itself."""
         return self.step in {"text", "syntax", "duplicates"}
 
     @property
@@ -89,7 +89,7 @@ class Check:
 
 
 FAILS: dict[Severity, Fails] = {"error": "always", "warning": "on-warnings", "info": "never"}
-"""What a finding of a severity does to the exit code, where that does not follow Rasa."""
+"""What a finding of a severity does to the exit code, if that does not follow Rasa."""
 
 
 def own_check(  # noqa: PLR0917 - the rows of a table
@@ -105,7 +105,7 @@ def own_check(  # noqa: PLR0917 - the rows of a table
     details: str = "",
     **columns: Unpack[Columns],
 ) -> Check:
-    """Make a check of our own, which fails a run as its severity says."""
+    """Create one of our own checks, which fails a run according to its severity."""
     fails = FAILS[severity]
     return Check(
         code,
@@ -130,12 +130,12 @@ _EMPTIED = (
 
 
 def error_check(code: str, stage: Stage, title: str, text: str, **columns: Unpack[Columns]) -> Check:
-    """Make a check of Rasa's that fails every run."""
+    """Create a check of Rasa's that fails every run."""
     return Check(code, "error", "always", stage, title, text, **columns)
 
 
 def emptying_check(code: str, title: str, text: str, *, position: int = 0) -> Check:
-    """Make a check of Rasa's after which it goes on with an empty domain."""
+    """Create a check of Rasa's after which it goes on with an empty domain."""
     return Check(
         code,
         "error",
@@ -160,10 +160,10 @@ def warning_check(  # noqa: PLR0917 - the rows of a table
     details: str = "",
     **columns: Unpack[Columns],
 ) -> Check:
-    """Make a check of Rasa's that warns."""
+    """Create a check of Rasa's that warns."""
     return Check(code, "warning", fails, stage, title, text, fails_stories=fails_stories, details=details, **columns)
 
 
 def info_check(code: str, stage: Stage, title: str, text: str, **columns: Unpack[Columns]) -> Check:
-    """Make a check of Rasa's that informs."""
+    """Create a check of Rasa's that informs."""
     return Check(code, "info", "never", stage, title, text, **columns)

@@ -36,7 +36,7 @@ def check_mandatory_keys(facts: Facts) -> Iterator[Finding]:
 
 
 def check_names(facts: Facts) -> Iterator[Finding]:
-    """Components, policies and recipe that nobody knows. In a CALM project those of Rasa Pro are nobody's business."""
+    """Unknown components, policies and recipes. In a CALM project those of Rasa Pro are accepted."""
     if "config" in facts.missing:
         return
     config, calm = facts.project.config, facts.project.calm is not None
@@ -64,13 +64,13 @@ def check_names(facts: Facts) -> Iterator[Finding]:
 def _components(facts: Facts) -> frozenset[str]:
     if facts.project.older is None:
         return COMPONENTS
-    from turncheck.project.older_config import GONE  # most projects are of Rasa 3
+    from turncheck.project.older_config import GONE  # most projects are for Rasa 3
 
     return COMPONENTS | GONE
 
 
 def _near(name: str, known: frozenset[str]) -> str:
-    """Suggest a name that is written nearly so, else those that a short form (``DIET``, ``Memoization``) begins."""
+    """Suggest a similar name, else those that begin with a short form (``DIET``, ``Memoization``)."""
     short = name.casefold().removesuffix("s")
     begun = sorted(other for other in known if len(short) >= _SHORTEST and other.casefold().startswith(short))
     near = suggestion(name, known)
@@ -78,11 +78,11 @@ def _near(name: str, known: frozenset[str]) -> str:
 
 
 _SHORTEST = 4
-"""Characters of a short form."""
+"""The least number of characters of a short form."""
 
 
 def check_order(facts: Facts) -> Iterator[Finding]:
-    """Components that Rasa refuses: before what they need, or for another language."""
+    """Components that Rasa refuses: placed before what they need, or for another language."""
     if "config" not in facts.missing:
         for component, why in refused(facts.project.config):
             yield found("component-order", f"The component '{component.name}' {why}.", component.location)

@@ -1,4 +1,4 @@
-"""Story structure: stories that disagree about what comes next, loose checkpoints, rules that contradict."""
+"""Story structure: stories that disagree about what comes next, loose checkpoints, contradicting rules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def check_number_of_dialogues(facts: Facts) -> Iterator[Finding]:
-    """Stories that make more dialogues than anybody can train with."""
+    """Stories that make too many dialogues to train with."""
     error = facts.dialogues.refused if facts.dialogues is not None else None
     if error is not None:
         message = f"{error.what}: story structure is not checked, and training would not end."
@@ -41,7 +41,7 @@ def check_number_of_dialogues(facts: Facts) -> Iterator[Finding]:
 
 @dataclass(slots=True)
 class _Situation:
-    """A history and what follows after it: action → the stories that say so, by name, with the place of the step."""
+    """A history and what follows after it: action → the stories with it, by name, with the place of the step."""
 
     event: str
     name: str
@@ -58,7 +58,7 @@ def check_max_history(facts: Facts) -> Iterator[Finding]:
 def check_story_conflicts(facts: Facts) -> Iterator[Finding]:
     """Find histories (the last ``max_history`` states, or all) after which stories go on differently, as Rasa does.
 
-    UnexpecTED's action can be learnt from no story, so that it conflicts by itself. Linear in the number of turns times
+    No story can teach UnexpecTED's action, so it always conflicts. Linear in the number of turns times
     ``max_history``; without it, linear in the number of turns.
     """
     dialogues, max_history = facts.dialogues, facts.max_history
@@ -77,7 +77,7 @@ def check_story_conflicts(facts: Facts) -> Iterator[Finding]:
         for history, state, event in _turns(tracker, max_history):
             previous = _previous_event(state) if history in parting else None
             if previous is None:
-                continue  # no conflict; or the very start of a conversation, which is nobody's to predict
+                continue  # no conflict; or the very start of a conversation, which is never predicted
             situation = situations.setdefault(history, _Situation(*previous))
             places = situation.actions.setdefault(event.label, {})
             places.setdefault(tracker.name, event.location or tracker.location or Location(""))
@@ -144,7 +144,7 @@ def check_checkpoints(facts: Facts) -> Iterator[Finding]:
 
 
 def loose_checkpoints(facts: Facts, unused: Iterable[str]) -> Iterator[Finding]:
-    """Return what is to be said of checkpoints that telling the dialogues left ``unused``."""
+    """Return findings on checkpoints that were left ``unused`` when the dialogues were generated."""
     names = frozenset(name for name in unused if not name.startswith(GENERATED_PREFIX))
     if STORY_START in names and facts.project.stories:
         yield found(
@@ -172,7 +172,7 @@ def loose_checkpoints(facts: Facts, unused: Iterable[str]) -> Iterator[Finding]:
 
 
 def check_rules(facts: Facts) -> Iterator[Finding]:
-    """What RulePolicy refuses to learn. It is among the policies that Rasa takes where none are configured."""
+    """What RulePolicy refuses to learn. It is one of the policies that Rasa uses if none are configured."""
     project, dialogues = facts.project, facts.dialogues
     if dialogues is None or dialogues.refused is not None or not project.rules:
         return
@@ -183,7 +183,7 @@ def check_rules(facts: Facts) -> Iterator[Finding]:
     try:
         settings = RuleSettings.of(policy.parameters if policy else {})
     except (TypeError, ValueError):
-        return  # a parameter of RulePolicy that is not a number: the engine says so when it trains
+        return  # a parameter of RulePolicy that is not a number: the engine reports it when it trains
     try:
         conflicts = conflicts_of(dialogues.trackers.all, dialogues.domain, settings)
     except TrainingRefusedError as error:  # of the fallback action, which the policy names or has by default

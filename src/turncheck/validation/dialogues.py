@@ -1,4 +1,4 @@
-"""Stories and rules beside each other."""
+"""Stories and rules compared with each other."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def check_repeated_stories(facts: Facts) -> Iterator[Finding]:
 
 
 def check_reachability(facts: Facts) -> Iterator[Finding]:
-    """Stories after checkpoints that can never be reached, though some story ends with them.
+    """Stories after checkpoints that can never be reached, although some story ends with them.
 
-    A checkpoint that asks for values of slots is passed only by the dialogues that have them.
+    Only dialogues with the required slot values pass a checkpoint with conditions.
     """
     if facts.dialogues is None or facts.dialogues.refused is not None:
         return
@@ -97,9 +97,9 @@ def _checkpoints(block: Story) -> tuple[list[CheckpointStep], list[str]]:
 
 
 def steps_of(block: Story, said: Callable[[str], Hashable] = str) -> Hashable:
-    """What a block does, without its name and places; texts of user steps that have an intent do not count.
+    """What a block does, without its name and places; texts of user steps with an intent do not count.
 
-    ``said`` makes of the other texts what is to be compared.
+    ``said`` turns the other texts into what is compared.
     """
     kind = (block.conversation_start, block.wait_for_user_input) if block.kind == "rule" else ()
     return (

@@ -1,6 +1,6 @@
-"""What Rasa refuses or remarks while it loads the domain: each fault of each file, found from the file as written.
+"""What Rasa refuses or warns about while it loads the domain: each fault of each file, found in the file as written.
 
-Rasa stops at the first of them; which that is, :mod:`.load_order` knows. Here all are found.
+Rasa stops at the first of them, which :mod:`.load_order` determines. Here all are found.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAPPING_KEYS = {
 }
 """The types of slot mappings, and the keys that each needs."""
 _MAPPINGS_OF_PRO: Final = {**MAPPING_KEYS, "from_llm": (), "controlled": ()}
-"""Those of Rasa Pro, which runs CALM assistants."""
+"""The additional ones of Rasa Pro, which runs CALM assistants."""
 
 _SLOT_KEYS = frozenset({"type", "mappings", "initial_value", "value_reset_delay", "influence_conversation"})
 SLOT_TYPES = {
@@ -48,18 +48,18 @@ _SLOT_CLASSES: Final = {
     for name, kind in {"Text": "text", "Boolean": "bool", "List": "list", "Any": "any"}.items()
     | {"Categorical": "categorical", "Float": "float"}.items()
 }
-"""Rasa's own classes of them, by which a type may be named too."""
+"""Rasa's own classes for them, which may also be used as the type's name."""
 
 Named = tuple[str, "YamlNode | None", "Location"]
 
 
 def check_domain_file(root: YamlMapping, project: Path, *, is_calm: bool) -> Iterator[Finding]:
-    """All faults of one domain file that its schema lets pass.
+    """All faults of one domain file that its schema accepts.
 
     Args:
         root: the file's content.
-        project: the folder with slot classes of the project's own, if there are any.
-        is_calm: whether Rasa Pro reads the file, whose slots have more types of mappings and more keys.
+        project: the folder with the project's own slot classes, if there are any.
+        is_calm: whether Rasa Pro reads the file, whose slots have more mapping types and more keys.
     """
     yield from _empty_sections(root)
     yield from _names_of_other_types(root)
@@ -82,7 +82,7 @@ def _empty_sections(root: YamlMapping) -> Iterator[Finding]:
 
 
 def _names_of_other_types(root: YamlMapping) -> Iterator[Finding]:
-    """Names that Rasa cannot compare with others, since they are not strings; those that its schema lets pass."""
+    """Names that Rasa cannot compare with others, since they are not strings; those that its schema accepts."""
     for section in ("intents", "entities", "forms", "responses"):
         node = root.items.get(section)
         for mapping in node.items if isinstance(node, YamlSequence) else (node,):
@@ -171,7 +171,7 @@ def _slot(name: str, node: YamlMapping, place: Location, project: Path, *, is_ca
 
 
 def _range(name: str, node: YamlMapping, place: Location) -> Iterator[Finding]:
-    """Rasa compares the values as they are written: two texts, too, and ends where they cannot be compared."""
+    """Rasa compares the values as written, also two strings, and stops if they cannot be compared."""
     least = _data(node.items.get("min_value")) if "min_value" in node.items else 0.0
     most = _data(node.items.get("max_value")) if "max_value" in node.items else 1.0
     initial = _data(node.items.get("initial_value"))
@@ -286,7 +286,7 @@ def _unlisted_actions(root: YamlMapping) -> Iterator[Named]:
 
 
 def _is_no_list_of_names(intent: YamlMapping, key: str) -> bool:
-    """Whether Rasa ends at it: any text passes as a list, for ``use_entities`` truth values and nothing, too."""
+    """Whether Rasa stops at it: any string passes as a list and, for ``use_entities``, booleans and null, too."""
     node = intent.items.get(key)
     if node is None:
         return False
@@ -325,7 +325,7 @@ def _named(section: YamlNode | None) -> Iterator[Named]:
 
 
 def _listed(section: YamlNode | None, *, first_only: bool = False) -> Iterator[Named]:
-    """The entries of a section that is a list of names and of mappings; of an intent's mapping the first key counts."""
+    """The entries of a section that is a list of names and of mappings; in an intent's mapping the first key counts."""
     if not isinstance(section, YamlSequence):
         return
     for item in section.items:
@@ -363,5 +363,5 @@ def _is_iterable(node: YamlNode) -> bool:
 
 
 def _is_empty(node: YamlNode) -> bool:
-    """Whether Python takes the value for false: nothing, an empty text, list or mapping."""
+    """Whether the value is false in Python: null, an empty string, list or mapping."""
     return not node.data

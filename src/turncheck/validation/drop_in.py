@@ -1,4 +1,4 @@
-"""Saying what ``rasa data validate`` says, no more and no less, so that it can be replaced."""
+"""Reports what ``rasa data validate`` reports, no more and no less, so that it can be replaced."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RasasView:
-    """What Rasa gets to see of a project's faults, and what it does not.
+    """The faults of a project that Rasa gets to see, and those that it does not.
 
-    ``consequences``: where Rasa goes on with an empty domain, what follows from that. It says nothing about the project
-    and is not shown, but it is what makes the run fail.
+    ``consequences``: findings that only follow from the empty domain that Rasa goes on with. They say nothing about the
+    project and are not shown, but they make the run fail.
     """
 
     seen: Sequence[Finding]
@@ -36,7 +36,7 @@ class RasasView:
 
 
 def rasas_view(facts: Facts) -> RasasView:
-    """Load and check a project as Rasa does: it stops where Rasa stops, and loses the domain where Rasa loses it."""
+    """Load and check a project as Rasa does: stop where Rasa stops, and drop the domain where Rasa drops it."""
     project = facts.project
     unread = {file.path for file in project.files if file.role == "endpoints"}
     read = read_findings(facts)
@@ -55,14 +55,14 @@ def rasas_view(facts: Facts) -> RasasView:
     consequences += references.check_story_intents(emptied)
     found = [finding for finding in found if not CHECKS[finding.code].about_domain]
     seen, hidden = seen_by_rasa(LoadOrder(project), _visible(found))
-    # Rasa ends at a slot that is named alone and that the emptied domain lacks; in the project it is there.
+    # Rasa stops at a slot without a value that the emptied domain lacks; the project has it.
     consequences += [finding for finding in seen if finding.code == "slot-named-undefined"]
     seen = [finding for finding in seen if finding.code != "slot-named-undefined"]
     return RasasView(seen, [*hidden, *never_read], consequences, is_emptied=True)
 
 
 def _visible(findings: Iterable[Finding]) -> list[Finding]:
-    """Rasa has a check of the assistant's identifier, and a filter of its own that lets nobody see the message."""
+    """Rasa checks the assistant's identifier, but its own filter hides the message."""
     return [finding for finding in findings if finding.code != "assistant-id-placeholder"]
 
 

@@ -1,4 +1,4 @@
-"""End-to-end cases against the domain: what they name and the domain does not have."""
+"""End-to-end cases against the domain: names that the domain does not have."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 _PLACEHOLDER: Final = re.compile(r"{([^\n{}\[.!:]+)")
 MOCKED_TIME: Final = "mocked_datetime"
-"""The slot by which newer Rasa Pro versions fix the time."""
+"""The slot with which newer versions of Rasa Pro set the time."""
 
 
 def check_cases(read: E2ECases, domain: DialogueDomain, flows: Collection[str] = ()) -> list[Finding]:
-    """Hold the cases and stubs against the domain.
+    """Check the cases and stubs against the domain.
 
     A name that makes a case pass whatever happens, or that can neither be filled nor set, is an error; one that makes
     it fail is a warning, since that may be what the test is for. An assistant with ``flows`` has slots, actions and
-    responses of Rasa Pro's own beside those of its domain: there all of it is a warning.
+    responses from Rasa Pro besides those of its domain: there everything is a warning.
     """
     found = _all(read, domain, flows)
     if not flows:
@@ -55,7 +55,7 @@ def _all(read: E2ECases, domain: DialogueDomain, flows: Collection[str]) -> list
 def _unknown(
     named: tuple[str, str], where: str, location: Location, known: Collection[str], severity: Severity = "error"
 ) -> Iterator[Finding]:
-    """Yield a finding where the domain does not know what is ``named`` (its kind and name)."""
+    """Yield a finding if the domain does not know what is ``named`` (its kind and name)."""
     kind, name = named
     if name not in known:
         message = f"The domain has no {kind} '{name}', which {where} names."
@@ -88,7 +88,7 @@ def _of_assertion(assertion: Assertion, domain: DialogueDomain, flows: Collectio
             yield from _unknown(("response", wanted.utter_name), what, place, domain.domain.responses, severity)
     elif isinstance(wanted, FlowsAsserted):
         for flow in wanted.flows:
-            # Patterns are flows of Rasa Pro's own, and without any flows the assertion is not judged.
+            # Patterns are Rasa Pro's own flows, and without any flows the assertion is not judged.
             if flows and not flow.startswith("pattern_"):
                 yield from _unknown(("flow", flow), what, place, flows, "warning")
     elif isinstance(wanted, str):
@@ -99,7 +99,7 @@ def _of_assertion(assertion: Assertion, domain: DialogueDomain, flows: Collectio
 
 
 def _of_stub(stub: Stub, domain: DialogueDomain) -> Iterator[Finding]:
-    """A stub's events must be ones that an action server could send; its messages give what the response can show."""
+    """A stub's events must be ones that a server could send; its responses must be able to show its values."""
     yield from _unknown(("action", stub.action), "a stub", stub.location, domain.actions, "warning")
     for event in stub.events:
         try:
@@ -123,7 +123,7 @@ def _of_stub(stub: Stub, domain: DialogueDomain) -> Iterator[Finding]:
 
 
 def _idle_values(message: Returned, domain: DialogueDomain) -> Iterator[Finding]:
-    """Yield a finding for each value that the response named has no placeholder for; without one nobody reads it."""
+    """Yield a finding for each value without a placeholder in the named response: it would not be used."""
     name = message.content.get("response")
     response = domain.domain.responses.get(name or "")
     if name and response is None:

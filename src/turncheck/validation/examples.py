@@ -27,11 +27,11 @@ _FEW: Final = 10
 _MUCH_LARGER: Final = 4
 _OVERLAP: Final = 0.5
 _BARE_LIMIT: Final = 3
-"""A value that is bare more often than this many times as often as annotated is a common word."""
+"""A value that is unannotated more than this many times as often as annotated is a common word."""
 _LONGEST_VALUE: Final = 20
-"""Words; what is annotated over more of them is a sentence, and is not looked for elsewhere."""
+"""Number of words; a longer annotated value is a sentence, and is not looked for elsewhere."""
 _TELLING: Final = 10
-"""An intent with this many examples and none that holds an entity does not ask for it: the word means another thing."""
+"""An intent with this many examples, none of them with the entity, does not use it: the word means another thing."""
 
 
 def check_repeated_in_intent(facts: Facts) -> Iterator[Finding]:
@@ -54,8 +54,8 @@ def check_repeated_in_intent(facts: Facts) -> Iterator[Finding]:
 def check_alignment(facts: Facts) -> Iterator[Finding]:
     """Annotations that do not begin and end where the tokenizer's words do.
 
-    Those are the words of WhitespaceTokenizer where it is in the pipeline as it comes, as Rasa's extractors judge, else
-    runs of word characters. Not judged where words are not separated by spaces, nor for a tokenizer of their own.
+    Words are those of WhitespaceTokenizer if the pipeline has it with its defaults, as Rasa's extractors judge, else
+    runs of word characters. Not judged if words are not separated by spaces, nor for custom tokenizers.
     """
     project = facts.project
     pipeline = project.config.pipeline or ()
@@ -98,7 +98,7 @@ _SPACELESS: Final = frozenset({"zh", "ja", "th", "km", "lo", "my"})
 
 
 def check_balance(facts: Facts) -> Iterator[Finding]:
-    """Intents that are dwarfed by the largest, and small ones beside a large neighbour of the same words."""
+    """Intents that are dwarfed by the largest, and small ones with a large neighbour that uses the same words."""
     examples = facts.project.nlu.examples
     groups: dict[str, list[Example]] = {}
     for example in examples:
@@ -152,7 +152,7 @@ def _small_beside_large(groups: dict[str, list[Example]]) -> Iterator[Finding]:
 
 
 def check_values(facts: Facts) -> Iterator[Finding]:
-    """Values that are annotated here and left bare there, and texts that are annotated as different entities."""
+    """Values that are annotated here and unannotated there, and values that are annotated as different entities."""
     project = facts.project
     examples = project.nlu.examples
     places = Places(project)
@@ -194,7 +194,7 @@ def check_values(facts: Facts) -> Iterator[Finding]:
 
 
 def _intents_without(examples: Sequence[Example]) -> dict[str, set[str]]:
-    """By intent: the entities that none of its many examples holds."""
+    """By intent: the entities that none of its many examples has."""
     sizes = Counter(map(_base, examples))
     held: dict[str, set[str]] = {}
     for example in examples:
@@ -224,7 +224,7 @@ def _bare_values(
 
 
 def _uncovered(spans: Sequence[tuple[str, int, int]], entities: Iterable[EntityAnnotation]) -> list[int]:
-    """By word: how many words in a row from it on no annotation covers."""
+    """By word: the number of consecutive words, from it on, without an annotation."""
     waiting = sorted(((entity.start, entity.end) for entity in entities), reverse=True)
     covered: list[bool] = []
     reach = 0

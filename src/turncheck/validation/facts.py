@@ -1,4 +1,4 @@
-"""What a project's parts name and define, gathered once for all checks."""
+"""What a project's parts name and define, collected once for all checks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ UTTER = "utter_"
 
 
 class Labelled(Protocol):
-    """A sentence with an intent; its place is computed when asked."""
+    """A sentence with an intent; its place is computed on demand."""
 
     @property
     def text(self) -> str | None:
@@ -58,18 +58,18 @@ class Labelled(Protocol):
 
 @dataclass(frozen=True)
 class Facts:
-    """A project seen by name, and what it is checked with.
+    """A project, indexed by names, and what it is checked against.
 
-    ``blocks`` are all stories and rules as Rasa meets them: file by file, the stories of a file before its rules.
-    ``steps`` are their steps with the block they are in; conditions come first, alternatives are opened.
-    ``intents``, ``actions`` and ``utterances`` are what Rasa counts as known: with the default ones, and with what
-    retrieval intents imply; ``entities``, ``slots``, ``responses`` and ``forms`` are what the domain names.
+    ``blocks`` are all stories and rules as Rasa reads them: file by file, the stories of a file before its rules.
+    ``steps`` are their steps with the block they are in; conditions come first, alternatives are expanded.
+    ``intents``, ``actions`` and ``utterances`` are what Rasa counts as known, including the default ones and those
+    that retrieval intents imply; ``entities``, ``slots``, ``responses`` and ``forms`` are what the domain names.
     ``labelled`` are all sentences with an intent: the NLU examples, and user steps of stories that have both a text and
-    an intent, which Rasa trains on as well. An example without a text is none of them, but it makes a retrieval intent
-    all the same.
+    an intent, which Rasa trains on as well. An example without text is not among them, but it makes a retrieval intent
+    nevertheless.
 
     ``tests`` are compared with the training data; ``max_history``: how many states the story structure check looks back
-    at, ``None``: all; ``stories_only``: story structure and configuration alone are checked.
+    at, ``None``: all; ``stories_only``: only story structure and configuration are checked.
     """
 
     project: Project
@@ -98,14 +98,14 @@ class Facts:
 
     @cached_property
     def dialogues(self) -> Dialogues | None:
-        """What stories and rules make, if they and the domain that they are read in could be read."""
+        """The dialogues of stories and rules, if these and their domain could be read."""
         if "domain" in self.missing or not self.blocks:
             return None
         return Dialogues.of(self.project)
 
     @property
     def has_valid_max_history(self) -> bool:
-        """Whether ``max_history`` says how many states to look back at, or nothing."""
+        """Whether ``max_history`` is a number of states to look back at, or ``None``."""
         return self.max_history is None or self.max_history >= 1
 
     @property
@@ -208,7 +208,7 @@ def gather(
 
 
 def _in_reading_order(project: Project) -> tuple[Story, ...]:
-    """Rasa reads the files sorted by path; stable sorting keeps the order within a file, stories first."""
+    """Rasa reads files sorted by path; stable sorting keeps the order within a file, stories first."""
     return tuple(sorted((*project.stories, *project.rules), key=lambda block: block.location.path))
 
 
@@ -222,6 +222,6 @@ def _opened(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def read_data_files(project: Project) -> list[ProjectFile]:
-    """The data files but for those whose version is too high, of which Rasa uses nothing."""
+    """The data files, except those whose version is too high, which Rasa ignores."""
     skipped = {finding.location.path for finding in project.findings if finding.code == "version-too-high"}
     return [file for file in project.files if file.role == "data" and file.path not in skipped]

@@ -1,4 +1,4 @@
-"""Making a finding of a registered check."""
+"""Creates findings of registered checks."""
 
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from typing import Protocol, TypeVar
@@ -11,11 +11,11 @@ from turncheck.validation.registry import CHECKS
 
 
 class Placed(Protocol):
-    """What has a place."""
+    """Anything with a place."""
 
     @property
     def location(self) -> Location:
-        """Where."""
+        """Its place."""
 
 
 Key = TypeVar("Key", bound=Hashable)
@@ -23,7 +23,7 @@ Use = TypeVar("Use")
 
 
 def gathered(uses: Iterable[tuple[Key, Use]]) -> dict[Key, list[Use]]:
-    """Gather what is used by what it is a use of, in the order of the first uses: each makes one finding."""
+    """Group uses by what they use, in the order of the first uses: each group makes one finding."""
     by_key: dict[Key, list[Use]] = {}
     for key, use in uses:
         by_key.setdefault(key, []).append(use)
@@ -36,10 +36,10 @@ def of_blocks(
     """Yield one finding for all uses of a name in stories and rules: at the first, with the places of the others.
 
     Args:
-        code: of the finding.
-        uses: each with what it is gathered by: the name, or the name and more.
+        code: the finding's code.
+        uses: each with its group: the name, or the name and more.
         words: the message, with ``{name}`` and ``{where}`` for the story or rule.
-        known: the names that may have been meant.
+        known: names that may have been meant.
     """
     for key, ((block, step), *others) in gathered(uses).items():
         name = str(key[0] if isinstance(key, tuple) else key)
@@ -55,7 +55,7 @@ def places_of(steps: Iterable[Placed]) -> tuple[Location, ...]:
 def found(
     code: str, message: str, location: Location, suggestion: str = "", others: Iterable[Location] = ()
 ) -> Finding:
-    """Return a finding at the true severity of its check, with the manual's advice as hint.
+    """Return a finding at the true severity of its check, with the manual's advice as the hint.
 
     ``suggestion`` ("Did you mean 'utter_greet'?") is put after the message, where every output shows it.
 

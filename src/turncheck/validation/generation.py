@@ -1,4 +1,4 @@
-"""Which generation of Rasa a project is of: an older one explains most of what else is found in it."""
+"""The generation of Rasa that a project is for: an older one explains most of the other findings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_generation(facts: Facts) -> Iterator[Finding]:
-    """What shows that a project is of Rasa 0.x, 1.x or 2.x, and what of it is of another version."""
+    """What shows that a project is for Rasa 0.x, 1.x or 2.x, and which parts are for another version."""
     rasa = facts.project.rasa
     if rasa is None:
         return

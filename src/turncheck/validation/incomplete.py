@@ -1,7 +1,7 @@
-"""What can be said of a project of which a part could not be read.
+"""Which findings hold for a project if a part of it could not be read.
 
-A fault between two things that could be read is kept. What rests on something being absent ("used nowhere", "defined
-nowhere") may be false: the missing part may hold it.
+A fault between two things that could be read is kept. What assumes that something is absent ("used nowhere", "defined
+nowhere") may be wrong: it may be in the missing part.
 """
 
 from __future__ import annotations
@@ -31,5 +31,5 @@ def missing_parts(project: Project) -> frozenset[Part]:
 
 
 def standing(findings: Iterable[Finding], missing: frozenset[Part]) -> Iterator[Finding]:
-    """Leave out what might be false because of the parts that are missing."""
+    """Leave out what might be wrong because of the missing parts."""
     return (finding for finding in findings if missing.isdisjoint(CHECKS[finding.code].needs))

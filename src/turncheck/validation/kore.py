@@ -1,4 +1,4 @@
-"""Checks of the export of a Kore.ai assistant: what the platform refuses, or its own advice warns of."""
+"""Checks of the export of a Kore.ai assistant: what the platform refuses, or what its documentation advises against."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _KINDS: Final = {"dialog": "dialog", "faq": "FAQ", "small_talk": "small talk", "
 
 
 def kore_findings(project: Project, *, strict: bool) -> Iterator[Finding]:
-    """Yield what is wrong with an assistant, what was found while its export was read among it.
+    """Yield everything wrong with an assistant, including what was found while its export was read.
 
-    Of a fault that it is full of some places are named, and how many there are. ``strict``: also what is only advice.
+    For a very frequent fault only some places are named, with their total. ``strict``: also what is only advice.
     """
     yield from in_order(_all_findings(project, strict=strict))
 
@@ -53,7 +53,7 @@ def _all_findings(project: Project, *, strict: bool) -> Iterator[Finding]:
 
 
 def _repeated_sentences(utterances: Iterable[Example]) -> Iterator[Finding]:
-    """Name each sentence that an earlier one equals: one of its own intent, else one of another."""
+    """Report each sentence that equals an earlier one: of its own intent, else of another."""
     first: dict[str, dict[str | None, Example]] = {}
     for example in utterances:
         known = first.setdefault(example.text.casefold(), {})

@@ -1,4 +1,4 @@
-"""Test data beside training data: what is memorised, and what nothing can produce."""
+"""Test data compared with training data: what is memorised, and what cannot be produced."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def check_test_stories(facts: Facts) -> Iterator[Finding]:
-    """Test stories that are copies of training stories; case, punctuation and accents of what is said do not count."""
+    """Test stories that are copies of training stories; case, punctuation and accents of messages do not count."""
     project = facts.project
     known = {steps_of(block, plain_words): block for block in (*project.rules, *project.stories)}
     for test in facts.tests.stories:
@@ -36,7 +36,7 @@ def check_test_stories(facts: Facts) -> Iterator[Finding]:
 
 
 def check_test_sentences(facts: Facts) -> Iterator[Finding]:
-    """Test sentences that are training sentences too, wherever they are, letter for letter or word for word.
+    """Test sentences that are also training sentences, wherever they are, letter for letter or word for word.
 
     Answers of one word in test stories and cases ("yes", "large") do not count: there is no other way to say them.
     """

@@ -1,4 +1,4 @@
-"""What messages can be understood as at all: the intents and entities that a pipeline can learn from a project."""
+"""What messages can possibly be understood as: the intents and entities that a pipeline can learn from a project."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Learnable:
     entities: frozenset[str]
 
     def holds(self, intent: str | None, entities: Iterable[str] = ()) -> bool:
-        """Whether a message can be understood so."""
+        """Whether a message can be understood this way."""
         return (intent is None or intent in self.intents) and self.entities.issuperset(entities)
 
 
 def learnable(project: Project) -> Learnable | None:
-    """Return what the pipeline can learn; ``None`` where that is not known, because a component is somebody's own."""
+    """Return what the pipeline can learn; ``None`` if that is not known because of a custom component."""
     pipeline = project.config.pipeline
     if not pipeline or any(is_custom(component.name) for component in pipeline):
         return None

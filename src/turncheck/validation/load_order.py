@@ -1,7 +1,7 @@
-"""The order in which Rasa loads and checks a project, and what it therefore never gets to see.
+"""The order in which Rasa loads and checks a project, and what it therefore never sees.
 
-``rasa data validate`` ends at the first file that it cannot read, and goes on with an empty domain after the first
-fault that makes a domain invalid. A drop-in does the same; what follows is kept under ``hidden-by-load-error``.
+``rasa data validate`` stops at the first file that it cannot read, and goes on with an empty domain after the first
+fault that makes a domain invalid. A drop-in does the same; whatever follows is kept under ``hidden-by-load-error``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 HIDDEN: Final = "hidden-by-load-error"
 
 _LAST_PATH: Final = "\U0010ffff"
-"""After every path."""
+"""Sorts after every path."""
 
 Rank = tuple[int, str, int, int, int]
 """Stage, file, part of reading it, and two numbers for the order within."""
@@ -35,7 +35,7 @@ ARGUMENTS, CONFIG_SYNTAX, ENCODING, DOMAIN, NLU, MERGING, STORIES, CONFIG_SCHEMA
 STAGES: Final = {"domain": 9, "nlu": 10, "stories": 11, "config": 12, "own": 13}
 EMPTY_CHECK: Final = 8
 _STEPS: Final = get_args(Step)[1:]
-"""Of what is read as text, the steps within a file."""
+"""The steps within a file, for what is read as text."""
 
 
 class LoadOrder:
@@ -47,9 +47,9 @@ class LoadOrder:
         self._domain_files = {path: f"{number:09}" for number, path in enumerate(domain)}
 
     def rank(self, finding: Finding) -> Rank:
-        """Return a key that orders findings as Rasa would come across what they are about."""
+        """Return a sort key: the order in which Rasa would find them."""
         stage, path, part, one, other = self._rank(finding)
-        # The files of a domain's folder are not taken in the order of their names.
+        # The files of a domain folder are not read in the order of their names.
         return (stage, self._domain_files.get(path, path) if stage == DOMAIN else path, part, one, other)
 
     def _rank(self, finding: Finding) -> Rank:
@@ -87,7 +87,7 @@ class LoadOrder:
         if finding.code == "value-unreadable":
             return (stages.first, path, step, 1, line)
         if check.step == "duplicates":
-            # The whole file is parsed before its mappings are made, and the outer ones of these are made first.
+            # The whole file is parsed before its mappings are created, the outer ones first.
             return (stages.first, path, step, finding.location.column or 0, line)
         if check.step == "syntax":
             return (stages.first, path, step, line, 0)
@@ -99,7 +99,7 @@ class LoadOrder:
 
 
 class _Stages(NamedTuple):
-    """When Rasa reads a file for the first and for the last time, and when it finds it against the schema."""
+    """When Rasa reads a file for the first and the last time, and when it validates it against the schema."""
 
     first: int
     last: int
@@ -111,7 +111,7 @@ _UNREAD: Final = _Stages(ENCODING, ENCODING, ENCODING)
 
 def _stages_of(file: ProjectFile) -> _Stages:
     if file.role == "config":
-        # Whatever is not a mapping is found at once; the rest is looked at when everything else is loaded.
+        # Whatever is not a mapping is found immediately; the rest is checked when everything else is loaded.
         is_early = not file.mapping or any(importer_faults(file.mapping))
         return _Stages(CONFIG_SYNTAX, CONFIG_SYNTAX, CONFIG_SYNTAX if is_early else CONFIG_SCHEMA)
     if file.role == "domain":
@@ -124,9 +124,9 @@ def _stages_of(file: ProjectFile) -> _Stages:
 
 
 def seen_by_rasa(order: LoadOrder, findings: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
-    """Split findings into those that Rasa gets to see and those that a fault before them hides.
+    """Split findings into those that Rasa sees and those that an earlier fault hides.
 
-    Where it stops, the other files that cannot be read are shown all the same, each with its first fault.
+    If it stops, the other unreadable files are shown nevertheless, each with its first fault.
     """
     ranked = sorted(((order.rank(finding), number) for number, finding in enumerate(findings)))
     seen: list[Finding] = []
@@ -157,12 +157,12 @@ def seen_by_rasa(order: LoadOrder, findings: Sequence[Finding]) -> tuple[list[Fi
 
 
 def as_hidden(finding: Finding) -> Finding:
-    """Return the finding under the code for what Rasa does not get to see."""
+    """Return the finding under the code for what Rasa does not see."""
     return Finding(HIDDEN, "info", f"{finding.code}: {finding.message}", finding.location, finding.hint)
 
 
 def with_emptied_domain(project: Project) -> Project:
-    """Return the project as Rasa sees it after an invalid domain: what NLU files define is all that is left."""
+    """Return the project as Rasa sees it after an invalid domain: only what NLU files define is left."""
     nlu_paths = {file.path for file in project.files if file.has_nlu}
     responses = {
         name: response for name, response in project.domain.responses.items() if response.location.path in nlu_paths

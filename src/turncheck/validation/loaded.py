@@ -1,4 +1,4 @@
-"""What is found while a project is loaded: by the reader, and in what it has read."""
+"""Findings from loading a project: the reader's, and those in what it has read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def read_findings(facts: Facts) -> list[Finding]:
-    """What the reader found, with Rasa's own judgement on types in place of the reader's."""
+    """What the reader found, with Rasa's verdict on types in place of the reader's."""
     project = facts.project
     ours = [*loading.check_files(facts), *merging.check_merged_actions(facts)]
     judged = {finding.location.path for finding in ours if finding.code == "schema-violation"}
@@ -31,7 +31,7 @@ def read_findings(facts: Facts) -> list[Finding]:
 
 
 def loading_findings(facts: Facts, *, emptied: bool) -> Iterator[Finding]:
-    """What Rasa remarks while loading, beyond single files; ``emptied``: it goes on with an empty domain."""
+    """What Rasa reports while loading, beyond single files; ``emptied``: it goes on with an empty domain."""
     functions = LOADING if emptied else (*LOADING, *LOADING_DOMAIN)
     return standing((finding for find in functions for finding in find(facts)), facts.missing)
 
@@ -44,4 +44,4 @@ LOADING: Final = (
     loading.check_story_loading,
 )
 LOADING_DOMAIN: Final = (merging.check_merging, references.check_listed_responses, references.check_story_intents)
-"""What needs a domain that was loaded."""
+"""Checks that need a loaded domain."""

@@ -1,4 +1,4 @@
-"""What Rasa refuses or remarks while it reads the files of a project, beside what the reader could not read at all."""
+"""What Rasa refuses or warns about while it reads a project's files, besides what the reader could not read at all."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _DOMAIN_TOP_KEYS: Final = frozenset(
     }
 )
 _SCHEMA_OF_PRO: Final = re.compile("/slots/|/responses/[^/]+/[0-9]+/condition")
-"""Where Rasa Pro takes more in a CALM project than Rasa's schema knows."""
+"""Where Rasa Pro accepts more in a CALM project than Rasa's schema does."""
 _CALM_TOP_KEYS: Final = frozenset({"flows", "e2e_tests", "test_cases", "fixtures", "metadata"})
 
 
@@ -68,7 +68,7 @@ def check_files(facts: Facts) -> Iterator[Finding]:
 
 
 def is_domain_file(project: Project, file: ProjectFile) -> bool:
-    """In a folder, Rasa takes for the domain what has one of its keys; a single file is the domain anyway."""
+    """In a folder, Rasa treats files with one of its keys as the domain; a single file is the domain anyway."""
     if project.domain.location.path == file.path:
         return True
     data = file.document.root.data if file.document and file.document.root else ()
@@ -86,7 +86,7 @@ def _schema_faults(file: ProjectFile, root: YamlNode, *, is_calm: bool = False) 
 
 
 def lost_by_schema(file: ProjectFile) -> list[Finding]:
-    """Return what is in a file and is not read: unknown keys, values of another type, components without a name."""
+    """Return what a file has that is not read: unknown keys, values of another type, components without a name."""
     document = file.document
     if document is None or document.root is None or document.findings:
         return []
@@ -131,7 +131,7 @@ def _top_keys(root: YamlMapping, file: ProjectFile) -> Iterator[Finding]:
 
 
 def importer_faults(root: YamlMapping) -> Iterator[Finding]:
-    """What is not a list of names after ``importers``; no schema says so, but Rasa ends with a traceback."""
+    """``importers`` that are not a list of names; no schema forbids it, but Rasa ends with a traceback."""
     node = root.items.get("importers")
     if node is None:
         return
@@ -144,7 +144,7 @@ def importer_faults(root: YamlMapping) -> Iterator[Finding]:
 
 
 def check_importers(facts: Facts) -> Iterator[Finding]:
-    """Importers that are not Rasa's; turncheck imports no code of a project, so it looks for none."""
+    """Importers that are not Rasa's; turncheck does not import a project's code, so it does not look for them."""
     project = facts.project
     for importer in project.config.importers:
         if importer.name not in _IMPORTERS:
@@ -152,7 +152,7 @@ def check_importers(facts: Facts) -> Iterator[Finding]:
 
 
 def check_synonym_merging(facts: Facts) -> Iterator[Finding]:
-    """One text with two synonym values: the later one wins, first in each file, then among the files."""
+    """One text with two synonym values: the later one wins, first within each file, then among the files."""
     project = facts.project
     merged: dict[str, Synonym] = {}
     for _, of_file in groupby(project.nlu.synonyms, key=lambda synonym: synonym.location.path):
@@ -176,7 +176,7 @@ def _overwriting(values: Mapping[str, Synonym], synonym: Synonym) -> Iterator[Fi
 
 
 def check_story_loading(facts: Facts) -> Iterator[Finding]:
-    """Full retrieval intents in stories, and slots that are named without the value they need."""
+    """Full retrieval intents in stories, and slots without the value that they need."""
     domain = facts.domain
     for name, path, place in _once(
         (step.intent, step.location.path, step.location)
@@ -210,7 +210,7 @@ def _ignored_conditions(facts: Facts) -> Iterator[Finding]:
 
 
 def check_intent_names(facts: Facts) -> Iterator[Finding]:
-    """Intents with more than one slash, or with nothing before it, which Rasa cannot take apart."""
+    """Intents with more than one slash, or with nothing before it, which Rasa cannot split."""
     for example in facts.project.nlu.examples:
         if example.intent and example.intent.count("/") > 1:
             yield _two_slashes(example.intent, example.location)
@@ -227,7 +227,7 @@ def _two_slashes(intent: str, place: Location) -> Finding:
 
 
 def check_empty_lists(facts: Facts) -> Iterator[Finding]:
-    """Keys of story steps with nothing after them, where Rasa wants a list or a text."""
+    """Keys of story steps without a value, where Rasa expects a list or a string."""
     project = facts.project
     for file in read_data_files(project):
         root = file.mapping if file.has_stories else None

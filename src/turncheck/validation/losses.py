@@ -1,7 +1,7 @@
-"""What of a project is lost because it cannot be read: nothing that needs a part of which something is lost is judged.
+"""What is lost of a project because it cannot be read: nothing that needs an incomplete part is judged.
 
-Rasa refuses to train on such files. What it refuses though all of it could be read here (a slot without mappings, an
-intent that is listed twice) is an error in the data, and no reason to judge nothing.
+Rasa refuses to train on such files. What it refuses although all of it could be read here (a slot without mappings, an
+intent that is listed twice) is an error in the data, but not a reason to skip judging.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PARTS: Final[Mapping[str, str]] = {
     "pipeline": "the pipeline",
     "endpoints": "the endpoints",
 }
-"""The parts of a project, as a sentence calls them. ``sentences``: what users say in stories, which NLU learns from."""
+"""The parts of a project, as messages call them. ``sentences``: what users say in stories, which NLU learns from."""
 
 _ABSENT: Final = {"domain-not-found": "domain", "config-not-found": "config", "domain-file-unread": "domain"}
 _OF_KEY: Final = {"nlu": "nlu", "responses": "responses", "stories": "stories", "rules": "stories"}
@@ -53,7 +53,7 @@ def first_loss(lost: Mapping[str, Finding], parts: AbstractSet[str]) -> tuple[st
 
 
 def reason_of_loss(part: str, finding: Finding) -> str:
-    """Say why what needs this part is not judged: what cannot be read, and where."""
+    """Explain why anything that needs this part is not judged: what cannot be read, and where."""
     if finding.code.endswith("-not-found"):
         return finding.message.rstrip(".")
     if part == "pipeline":
@@ -62,7 +62,7 @@ def reason_of_loss(part: str, finding: Finding) -> str:
 
 
 def losses_of_tests(findings: Iterable[Finding], files: Iterable[ProjectFile]) -> tuple[Finding, ...]:
-    """Return what was found in test files, with what of them is lost beyond what the reader said, by place.
+    """Return the findings on test files, including losses that the reader did not report, by place.
 
     A file of a version that is too high, which Rasa skips, is a fault here: its tests would be lost.
     """
@@ -88,15 +88,15 @@ def _all_losses(project: Project) -> Iterator[tuple[str, Finding]]:
         yield "pipeline", Finding("component-order", "error", message, component.location)
     for file in project.files:
         if project.older is not None and file.role in {"domain", "config"}:
-            continue  # what the schemas of Rasa 3 do not know is read as its own version read it
+            continue  # what the schemas of Rasa 3 do not know is read as in its own version
         for finding in _lost_of(file, faults.get(file.path, ())):
             yield from ((part, finding) for part in _parts_of(file))
 
 
 def _lost_of(file: ProjectFile, faults: Iterable[Finding]) -> list[Finding]:
-    """Return what is lost of one file: what the reader could not read, and what is neither of a known key nor type.
+    """Return what is lost of one file: what the reader could not read, unknown keys, values of another type.
 
-    About types Rasa's schemas have the last word where there is one.
+    On types Rasa's schemas are decisive, if there is one.
     """
     has_schema = file.role != "endpoints" and file.document is not None and file.document.root is not None
     lost = [fault for fault in faults if not has_schema or fault.code != "schema-violation"] + lost_by_schema(file)

@@ -1,4 +1,4 @@
-"""Slot mappings that name what nothing defines, where Rasa passes silently."""
+"""Slot mappings that name undefined things, which Rasa accepts silently."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def check_mappings(facts: Facts) -> Iterator[Finding]:
 
 
 def _requestable(facts: Facts, condition: MappingCondition) -> set[str]:
-    """The slots that a form asks for; any, where no form is named or an action may decide what is asked."""
+    """The slots that a form asks for; any if no form is named, or if an action may decide what is asked."""
     form = facts.domain.forms.get(condition.active_loop or "")
     if form is None or f"validate_{form.name}" in facts.domain.actions:
         return set(facts.domain.slots)

@@ -1,4 +1,4 @@
-"""Names that several files define: those of a domain's folder, and the domain beside NLU data and stories."""
+"""Names that several files define: those of a domain folder, or the domain and NLU data or stories."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def check_merged_actions(facts: Facts) -> Iterator[Finding]:
 
 
 def forgotten_duplicates(project: Project) -> Iterator[Finding]:
-    """What Rasa does not say of the names that several domain files define.
+    """Names that several domain files define, about which Rasa is silent.
 
-    With each file that it merges Rasa notes the duplicates anew (``Domain.merge_domain_dicts``): only those of the last
-    one are left when all are merged.
+    With each file that it merges Rasa collects the duplicates anew (``Domain.merge_domain_dicts``): only those of the
+    last one are left when all are merged.
     """
     files = [file for file in project.files if file.role == "domain" and is_domain_file(project, file)]
     domain: dict[str, dict[str, Location]] = {section: {} for section in _SECTIONS}
@@ -73,7 +73,7 @@ def forgotten_duplicates(project: Project) -> Iterator[Finding]:
 
 
 def _merge(domain: dict[str, dict[str, Location]], other: dict[str, dict[str, Location]]) -> Iterator[Finding]:
-    """Merge the names of one more file: what is defined already stays. An action that is a form by now is none."""
+    """Merge the names of one more file: existing definitions stay. An action that has become a form is only a form."""
     actions = other.get("actions", {})
     for form in domain["forms"]:
         actions.pop(form, None)
@@ -108,7 +108,7 @@ def _defined(file: ProjectFile) -> dict[str, dict[str, Location]]:
         elif isinstance(node, YamlSequence):
             for item in node.items:
                 if isinstance(item, YamlMapping) and item.items:
-                    key = min(item.items, key=str)  # as Rasa takes it
+                    key = min(item.items, key=str)  # as Rasa does
                     names[str(key)] = item.key_location(key)
                 elif isinstance(item, YamlScalar):
                     names[str(item.value)] = item.location

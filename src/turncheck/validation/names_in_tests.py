@@ -1,4 +1,4 @@
-"""Tests against the domain: names that only a test uses, so that it cannot pass, or not for the reason one thinks."""
+"""Tests compared with the domain: names that only a test uses, so that it cannot pass, or only for a wrong reason."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from turncheck.validation.facts import Facts
 
 _Named = tuple[str, str, str, "Location"]
-"""The code of the finding, what a name is of, the name, and where it is."""
+"""The code of the finding, what is named, the name, and its place."""
 
 
 def check_test_names(facts: Facts) -> Iterator[Finding]:
@@ -61,7 +61,7 @@ def _of_step(step: Step, intents: Collection[str]) -> Iterator[_Named]:
         case ActionStep(action=name) if name:
             yield "test-action-undefined", "action", name, step.location
         case UserStep() if step.base_intent and step.base_intent not in intents:
-            # Without a text nothing is understood: the dialogue may still go on as the story has it.
+            # Without text nothing has to be understood: the dialogue may still go on as in the story.
             code = "test-intent-undefined" if step.text else "test-name-undefined"
             yield code, "intent", step.base_intent, step.location
         case ActiveLoopStep(name=str() as name):
@@ -77,7 +77,7 @@ def _of_step(step: Step, intents: Collection[str]) -> Iterator[_Named]:
 
 
 def _of_cases(cases: Iterable[E2ECase]) -> Iterator[_Named]:
-    """Responses that a case waits for; other names of cases are looked at where the cases are read to be run."""
+    """Responses that a case waits for; other names in cases are checked when the cases are read to be run."""
     for case in cases:
         for turn in case.turns:
             for step in turn.expectations:

@@ -1,4 +1,4 @@
-"""A project of an older Rasa: what its own version checked, and, as one finding, what Rasa 3 would refuse."""
+"""A project of an older Rasa: what its own version checked and, as one finding, what Rasa 3 would refuse."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _OF_RASA_3: Final = frozenset(
         *("format-deprecated", "intent-triggers-removed", "mapping-entity-undefined"),
     }
 )
-"""Codes that say what Rasa 3 wants otherwise, and that mean nothing to an older one."""
+"""Codes about what Rasa 3 changed, which do not apply to an older one."""
 _OF_RASA_2: Final = frozenset({"entity-role-undefined"})
-"""Codes that mean nothing to Rasa 1, whose domain lists no roles and groups."""
+"""Codes that do not apply to Rasa 1, whose domain does not list roles and groups."""
 _SCHEMA: Final = "schema-violation"
 _WITH_SCHEMA: Final = frozenset({"domain", "config"})
 _SHOWN: Final = 3
 
 
 def split_for(project: Project, findings: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]:
-    """Return what an older version of Rasa minds too, and what Rasa 3 alone does."""
+    """Return the findings that apply to an older version of Rasa too, and those that only apply to Rasa 3."""
     codes = _OF_RASA_3 | _OF_RASA_2 if project.domain.rasa < 2 else _OF_RASA_3
     schema_files = {file.path for file in project.files if file.role in _WITH_SCHEMA}
     ours = {finding for finding in project.findings if finding.code == _SCHEMA}
@@ -43,9 +43,9 @@ def split_for(project: Project, findings: Iterable[Finding]) -> tuple[list[Findi
 
 
 def refusals_of_rasa_3(version: RasaVersion, refused: Iterable[Finding], *, targets_3: bool) -> Finding:
-    """Return all that Rasa 3 would refuse or read otherwise as one finding, with the place of each.
+    """Return everything that Rasa 3 would refuse or read differently as one finding, with the place of each.
 
-    ``targets_3``: the project is to run with Rasa 3, so that this is an error.
+    ``targets_3``: the project is meant for Rasa 3, so this is an error.
     """
     places = list(dict.fromkeys([*(sign.location for sign in version.signs), *(one.location for one in refused)]))
     message = f"{version.message}: Rasa 3 would refuse it at {count(len(places), 'place')}."

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Validated:
     """What validation found, sorted by path, line, column and code, and what each finding means for the exit code.
 
-    ``fails`` is beside ``findings``, one for each. It is Rasa's effect for ``data validate``; gates of a run count
+    ``fails`` has one entry for each of ``findings``: Rasa's effect in ``data validate``; gates of a run count
     severities instead.
     """
 
@@ -47,9 +47,9 @@ class Validated:
         return EXIT_FAILED if failing & set(self.fails) else EXIT_OK
 
     def with_tests(self, findings: Iterable[Finding], *, eased: bool) -> Validated:
-        """Return the same with what was found while the tests were read, which never changes the exit code.
+        """Return the same with the findings from reading the tests, which never change the exit code.
 
-        Of an awaited name that nothing defines, that the test can never pass is reported already. ``eased``: as notes.
+        An awaited response that nothing defines is already reported: its test can never pass. ``eased``: as notes.
         """
         reported = {finding.location for finding in self.findings if finding.code == "test-action-undefined"}
         more = [
@@ -76,20 +76,20 @@ def validate(
     tests: ProjectTests | None = None,
     targets_3: bool = False,
 ) -> Validated:
-    """Check a project. Of a Kore.ai assistant only ``strict`` matters, and nothing that Rasa asks of a project.
+    """Check a project. For a Kore.ai assistant only ``strict`` matters, and Rasa's requirements do not apply.
 
     Args:
-        project: as read; what the reader found is part of the result.
+        project: as read; the reader's findings are part of the result.
         max_history: how many states the story structure check looks back at; ``None``: all. Below 1 it is a finding.
-        stories_only: load everything, but check story structure and configuration alone (``data validate stories``).
-        strict: show all findings of our own at their true severity.
-        drop_in: say what ``rasa data validate`` says: findings of our own as ``info`` (unless ``strict``), and what
-            Rasa does not get to see, because it stops or empties the domain, under ``hidden-by-load-error``.
-        tests: what the project is tested with, to be compared with the training data.
-        targets_3: of a project of an older Rasa, that it is to run with Rasa 3: what that would refuse is an error.
+        stories_only: load everything, but only check story structure and configuration (``data validate stories``).
+        strict: show all of our own findings at their true severity.
+        drop_in: report what ``rasa data validate`` reports: our own findings as ``info`` (unless ``strict``), and what
+            Rasa does not see because it stops or empties the domain, under ``hidden-by-load-error``.
+        tests: the project's tests, to be compared with the training data.
+        targets_3: a project of an older Rasa is meant for Rasa 3: what that would refuse is an error.
     """
     if not project.kind.checked_by_rasa:
-        from turncheck.validation.kore import kore_findings  # most projects are of Rasa
+        from turncheck.validation.kore import kore_findings  # most projects are Rasa's
 
         found_there = dict.fromkeys(kore_findings(project, strict=strict))
         return _sorted((finding, CHECKS[finding.code].fails) for finding in found_there)
@@ -116,8 +116,8 @@ def _validate_older(
     strict: bool,
     targets_3: bool,
 ) -> Validated:
-    """Check a project by the rules of its own version; what Rasa 3 would refuse is one finding."""
-    from turncheck.validation.older import refusals_of_rasa_3, split_for  # most projects are of Rasa 3
+    """Check a project by the rules of its own version; whatever Rasa 3 would refuse is one finding."""
+    from turncheck.validation.older import refusals_of_rasa_3, split_for  # most projects are for Rasa 3
 
     facts = gather(project, tests=tests, max_history=max_history, stories_only=False)
     found_here = dict.fromkeys(
@@ -137,7 +137,7 @@ def _sorted(pairs: Iterable[tuple[Finding, Fails]]) -> Validated:
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
-    """Gives findings the severity they are shown with, and says what they do to the exit code."""
+    """Gives findings the severity that they are shown with, and determines their effect on the exit code."""
 
     retrieval_intents: frozenset[str]
     stories_only: bool
@@ -163,7 +163,7 @@ class _Judge:
         if check.code == "story-intent-undefined" and finding.message.startswith(
             tuple(f"The intent '{name}' " for name in self.retrieval_intents)
         ):
-            return "never"  # the NLU data make it known before Rasa checks; only loading remarks on it
+            return "never"  # the NLU data define it before Rasa checks; only loading reports it
         return check.fails_for(stories_only=self.stories_only)
 
 

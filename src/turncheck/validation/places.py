@@ -1,4 +1,4 @@
-"""Where exactly the subject of a finding is, where the typed project knows only the thing around it."""
+"""The exact place of a finding's subject, if the typed project only knows what is around it."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Places:
     def of_entry(self, entry: Any, around: Location, *path: str | int) -> Location:
         """Where ``entry`` is in the file of ``around``, below ``path``: as a value, in a list, or as a key.
 
-        A name in ``path`` leads into a mapping, or into the item of a list that has it as a key. What cannot be found
-        (it came from another file, or was written in an older way) is at ``around``.
+        A name in ``path`` leads into a mapping, or into the item of a list that has it as a key. What is not found
+        (it is from another file, or in an older format) is at ``around``.
         """
         node = self.written(around.path, *path)
         if isinstance(node, YamlMapping) and entry in node.items:
@@ -60,9 +60,9 @@ class Places:
         return _named_in(listed, name) or step
 
     def of_intent(self, name: str, example: Location) -> Location:
-        """Where the file of an example first names its intent (without a response key), else where the example is.
+        """Where the file of an example first names its intent (without a response key), else the place of the example.
 
-        A sentence of a story, or of NLU data in JSON, has no such place.
+        A sentence in a story, or in NLU data in JSON, has no such place.
         """
         if example.path not in self._intents:
             listed = self.written(example.path, "nlu")
@@ -75,7 +75,7 @@ class Places:
         return self._intents[example.path].get(name, example)
 
     def in_example(self, example: Example, offset: int) -> Location:
-        """Where a character of the plain text is in the file; the sentence's place if it is not written plainly."""
+        """The place in the file of a character of the plain text; the sentence's place if it is quoted or folded."""
         place = example.location
         if self._example != place:
             self._example, self._written = place, self._as_written(example)
@@ -93,7 +93,7 @@ class Places:
             plain, _ = parse_annotations(written)
         except AnnotationError:
             return None
-        # In quotes, with escapes, or folded over several lines it is another text.
+        # In quotes, with escapes, or folded over several lines, it is written differently.
         return WrittenSentence(written) if plain.startswith(example.text) else None
 
 

@@ -1,4 +1,4 @@
-"""What a project is tested with, as far as validation looks at it."""
+"""A project's tests, as far as validation checks them."""
 
 from __future__ import annotations
 

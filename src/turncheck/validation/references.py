@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def check_domain(facts: Facts) -> Iterator[Finding]:
-    """The checks of Rasa's domain stage: each of them fails a run always."""
+    """The checks of Rasa's domain stage: each of them always fails a run."""
     yield from _removed_triggers(facts)
     yield from _actions(facts)
     yield from _forms(facts)
@@ -33,7 +33,7 @@ def check_domain(facts: Facts) -> Iterator[Finding]:
 
 
 def check_intents(facts: Facts) -> Iterator[Finding]:
-    """Intents of the domain against NLU data and stories, and the other way round."""
+    """Intents of the domain against NLU data and stories, and vice versa."""
     listed = {name: intent.location for name, intent in facts.domain.intents.items() if name not in DEFAULT_INTENTS}
     # A retrieval intent of the NLU data counts as listed.
     for name in sorted(facts.retrieval_intents.keys() - listed.keys() - set(DEFAULT_INTENTS)):
@@ -64,8 +64,8 @@ def check_intents(facts: Facts) -> Iterator[Finding]:
 def check_story_intents(facts: Facts) -> Iterator[Finding]:
     """User steps whose intent the domain files do not list, once for each intent and file.
 
-    Rasa remarks on these while it loads the stories, when it does not know yet which intents the NLU data add; it does
-    not look at alternatives then.
+    Rasa reports these while it loads the stories, before it knows which intents the NLU data add; it does
+    not check alternatives then.
     """
     known = frozenset((*facts.domain.intents, *DEFAULT_INTENTS))
     parts = (
@@ -78,7 +78,7 @@ def check_story_intents(facts: Facts) -> Iterator[Finding]:
 
 
 def check_alternative_intents(facts: Facts) -> Iterator[Finding]:
-    """Intents of alternatives that nothing lists, which Rasa sees in its checks alone."""
+    """Intents of alternatives that nothing lists, which Rasa only sees in its checks."""
     named = {step.base_intent for block in facts.blocks for step in block.steps if isinstance(step, UserStep)}
     parts = (
         (block, part)
@@ -174,7 +174,7 @@ def _removed_triggers(facts: Facts) -> Iterator[Finding]:
                 f"The intent '{intent.name}' uses the removed key 'triggers'.",
                 intent.location,
             )
-            return  # Rasa names the first one only
+            return  # Rasa only names the first one
 
 
 def _actions(facts: Facts) -> Iterator[Finding]:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from turncheck.validation.facts import Facts
 
 _LONGEST: Final = 200_000
-"""Longer patterns are not compiled: of alternatives that begin alike, Python takes the square of their length."""
+"""Longer patterns are not compiled: for alternatives with equal beginnings, Python takes the square of their length."""
 _WIDEST: Final = 5_000_000
-"""Nor are those with this many characters in their ranges: if case is ignored, Python tries them one by one."""
+"""Nor are those with this many characters in ranges: if case is ignored, Python tries them one by one."""
 _MOST_LOOPS: Final = 4
 """With this many loops in a row, a long message takes minutes: a thousand characters in four loops are 10^12 steps."""
 _MOST_WAYS: Final = 1_000_000
@@ -33,11 +33,11 @@ _MOST_WAYS: Final = 1_000_000
 
 
 class PatternTooLargeError(Exception):
-    """Compiling the pattern might not end soon."""
+    """Compiling the pattern might take too long."""
 
 
 def check_regexes(facts: Facts) -> Iterator[Finding]:
-    """Compile each pattern as Rasa would, and look for repetitions that can be split in many ways."""
+    """Compile each pattern as Rasa would, and look for repetitions that can match in many ways."""
     project = facts.project
     flags = _flags_of_matching(project.config)
     for regex in project.nlu.regexes:
@@ -45,7 +45,7 @@ def check_regexes(facts: Facts) -> Iterator[Finding]:
 
 
 def check_keywords(facts: Facts) -> Iterator[Finding]:
-    """Training sentences that are not regular expressions, for a pipeline that takes them for the bodies of such."""
+    """Training sentences that are not regular expressions, for a pipeline that uses them in regular expressions."""
     for example in facts.project.nlu.examples:
         if not example.base_intent or example.text.isalnum():
             continue
@@ -56,7 +56,7 @@ def check_keywords(facts: Facts) -> Iterator[Finding]:
 
 
 def keyword_problem(text: str) -> str | None:
-    """Return why a sentence is not the body of a regular expression, or ``None``, also for one too large to look at."""
+    """Return why a sentence is not valid in a regular expression, or ``None``, also if it is too large to check."""
     try:
         return compile_problem(rf"\b{text}\b")
     except PatternTooLargeError:
@@ -74,11 +74,11 @@ def _flags_of_matching(config: Config) -> Sequence[int]:
 
 
 _CASE_SENSITIVE: Final = {"RegexFeaturizer": True, "RegexEntityExtractor": False}
-"""What the components that match regexes take for ``case_sensitive`` if nothing is said."""
+"""The default of ``case_sensitive`` in the components that match regexes."""
 
 
 def check_pattern(pattern: str, owner: str, place: Location, flags: Sequence[int] = (0,)) -> Iterator[Finding]:
-    """Compile one pattern as Rasa would, and look for loops that can read a text in several ways."""
+    """Compile one pattern as Rasa would, and look for loops that can match a string in several ways."""
     try:
         problem = compile_problem(pattern)
     except PatternTooLargeError as error:
@@ -100,7 +100,7 @@ def compile_problem(pattern: str) -> str | None:
     """Return why a pattern does not compile, or ``None``.
 
     Raises:
-        PatternTooLargeError: compiling it might not end soon.
+        PatternTooLargeError: compiling it might take too long.
     """
     if len(pattern) > _LONGEST:
         message = f"it has {len(pattern):,} characters, and up to {_LONGEST:,} are looked at"
@@ -126,7 +126,7 @@ _NEWER: Final = frozenset({opcodes.POSSESSIVE_REPEAT, opcodes.ATOMIC_GROUP})
 
 
 def _flags_first(pattern: str) -> str:
-    """Return the pattern with its global flags in front: Rasa 3.6 runs on Python 3.10, which takes them anywhere."""
+    """Return the pattern with its global flags in front: Rasa 3.6 runs on Python 3.10, which accepts them anywhere."""
     try:
         parser.parse(pattern)
     except re.error as error:
@@ -152,12 +152,12 @@ _OPERATOR: Final = type(opcodes.LITERAL)
 
 
 def backtracks(pattern: str, flags: int = 0) -> bool:
-    """Whether matching can take exponential time, or so much that it makes no difference."""
+    """Whether matching can take exponential time, or practically as long."""
     return _cost(pattern, flags) is not None
 
 
 def _cost(pattern: str, flags: int) -> str | None:
-    """What matching can cost, in words, or ``None`` if it does not matter."""
+    """How long matching can take, in words, or ``None`` if it does not matter."""
     tree = _parsed(pattern, flags)
     if is_exponential(tree):
         return "take exponential time"

@@ -1,4 +1,4 @@
-"""What the manual says about each code, as SARIF wants it."""
+"""What the manual says about each code, as SARIF needs it."""
 
 from __future__ import annotations
 

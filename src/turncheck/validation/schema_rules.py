@@ -1,6 +1,6 @@
-"""A schema language just large enough to say what Rasa's YAML schemas say, and a check that judges as pykwalify does.
+"""A schema language just large enough for Rasa's YAML schemas, and a validator that behaves like pykwalify.
 
-Rasa 3.6 validates its files with pykwalify. Which faults it sees, in which order, and what it lets pass (an empty value
+Rasa 3.6 validates its files with pykwalify. Which faults it sees, in which order, and what it accepts (an empty value
 almost anywhere, any list after a rule without keys) follows from that program's behaviour, which is mirrored here.
 """
 
@@ -33,7 +33,7 @@ class Scalar:
 class ListOf:
     """A list; each item must satisfy one of the rules.
 
-    ``responses``: there must be a list, and each item needs a text or a custom payload.
+    ``responses``: there must be a list, and each item needs text or a custom payload.
     """
 
     items: tuple[Rule, ...]
@@ -42,10 +42,10 @@ class ListOf:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """A mapping. ``others``: what other keys may hold; ``True`` anything, ``False`` there may be none.
+    """A mapping. ``others``: what other keys may hold; ``True``: anything, ``False``: there must be none.
 
     ``others_named``: a pattern that other keys must match somewhere. ``keys`` is ``None`` for a rule that says nothing
-    about the keys, and then lets pass whatever list it is in.
+    about the keys, and therefore accepts whatever is in its list.
     """
 
     keys: Mapping[str, Rule] | None
@@ -60,10 +60,10 @@ Rule = Scalar | ListOf | Keys
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong, the path of it in the file (``/slots/size/type``), and where it is.
+    """What is wrong, its path in the file (``/slots/size/type``), and its place.
 
-    ``wanted``: the types that a value might have had. ``keys``: those that might be here. ``advice``: what to do,
-    where neither of them says it. ``unknown``: the key that is not known, if that is the fault.
+    ``wanted``: the types that a value may have. ``keys``: those that may be here. ``advice``: what to do,
+    if neither of them says it. ``unknown``: the key that is not known, if that is the fault.
     """
 
     what: str
@@ -85,7 +85,7 @@ class Fault:
 
     @property
     def loses(self) -> bool:
-        """Whether something is written there that is not read, rather than something missing or out of range."""
+        """Whether something is there that is not read, rather than something missing or out of range."""
         return self.unknown is not None or bool(self.wanted)
 
     @property
@@ -103,8 +103,8 @@ class Fault:
 def faults_of(root: YamlNode, rule: Rule) -> list[Fault]:
     """Return the faults of a file in pykwalify's order, each once, at most 200.
 
-    Of several rules for the items of a list, pykwalify lists the faults by each. Here only those by the rule that fits
-    best are listed, since by the others everything is wrong.
+    If a list's items have several rules, pykwalify lists the faults for each. Here only those for the rule that fits
+    best are listed, since for the others everything is wrong.
     """
     unique = {(fault.message, fault.path): fault for fault in _faults(root, rule, "")}
     return list(unique.values())[:_MOST_FAULTS]
@@ -178,7 +178,7 @@ def _list_faults(node: YamlNode, rule: ListOf, path: str) -> Iterator[Fault]:
         advice = "Give each variation of the response a 'text' or a 'custom' payload."
         yield Fault("a response has neither 'text' nor 'custom'", path, mute.location, advice=advice)
     if any(isinstance(item_rule, Keys) and item_rule.keys is None for item_rule in rule.items):
-        return  # pykwalify stops looking at the list here
+        return  # pykwalify stops checking the list here
     for index, item in enumerate(node.items):
         item_path = f"{path}/{index}"
         if all(next(_faults(item, item_rule, item_path), None) is not None for item_rule in rule.items):
@@ -186,7 +186,7 @@ def _list_faults(node: YamlNode, rule: ListOf, path: str) -> Iterator[Fault]:
 
 
 def _best_faults(item: YamlNode, rules: Sequence[Rule], path: str) -> Iterator[Fault]:
-    """The faults by the rule that fits best; what other rules that fit as well want in the same place is added."""
+    """The faults for the rule that fits best, with what equally good rules expect in the same place."""
     judged = [(rule, list(_faults(item, rule, path))) for rule in rules]
     best = max(_fit(item, rule, faults) for rule, faults in judged)
     candidates = [faults for rule, faults in judged if _fit(item, rule, faults) == best]
@@ -202,7 +202,7 @@ _NO_FAULT: Final = 1_000_000
 
 
 def _fit(item: YamlNode, rule: Rule, faults: Sequence[Fault]) -> tuple[bool, int, int, int]:
-    """How well a rule fits: the kind of value, the keys it knows, how far in the faults of values are, how few."""
+    """How well a rule fits: the kind of value, the known keys, how deep the faults of values are, how few they are."""
     kinds = {Scalar: YamlScalar, ListOf: YamlSequence, Keys: YamlMapping}
     keys = set(item.items) if isinstance(item, YamlMapping) else set()
     known = len(keys & set(rule.keys or ())) if isinstance(rule, Keys) else 0

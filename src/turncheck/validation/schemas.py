@@ -107,7 +107,7 @@ _ENTITIES: Final = ListOf((Keys({"role": _TEXT, "group": _TEXT}, others=_ANY), _
 _USER: Final = Keys({"intent": _TEXT, "user": _TEXT, "entities": _ENTITIES})
 _LOOP: Final = Keys({"active_loop": _TEXT})
 _ACTION: Final = Keys({"action": _TEXT})
-# The last of pykwalify's alternatives is a mapping without any rule, so that every list passes.
+# The last of pykwalify's alternatives is a mapping without any rule, so every list passes.
 _SLOT_LIST: Final = ListOf((_OPEN,))
 _SLOTS: Final = Keys({"slot_was_set": _SLOT_LIST})
 _OR: Final = Keys({"or": ListOf((_USER, _SLOTS))})

@@ -1,7 +1,7 @@
 """Examples of different intents that are nearly the same, or differ only in entity values.
 
-Linear in the number of examples: sentences meet in buckets (the same words in any order; the same words but one; the
-same consonants; the same template), and within a bucket each meets one sentence of each other intent.
+Linear in the number of examples: sentences are compared within buckets (the same words in any order; the same words
+but one; the same consonants; the same template), each with one sentence of each other intent in its bucket.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _TURNING: Final = frozenset(
         *("on", "off", "in", "out", "up", "down", "nicht", "kein", "keine", "ne", "pas"),
     }
 )
-"""Words that make the opposite of a sentence: sentences that differ by them alone are meant to differ."""
+"""Words that make the opposite of a sentence: sentences that only differ by them are meant to differ."""
 _BESIDE_TURNING: Final = frozenset({"do", "does", "did"})
 _BEARING: Final = _TURNING - {"can", "in", "out", "up", "down"}
-"""Words that mean something else beside another word: their order counts."""
+"""Words whose meaning depends on the words beside them: their order counts."""
 
 
 def check_similar_examples(facts: Facts) -> Iterator[Finding]:
-    """Near-duplicates over two intents: the same but for case, punctuation, accents and order, or similar enough."""
+    """Near-duplicates across two intents: the same but for case, punctuation, accents and order, or similar enough."""
     for example, rival in near_duplicates(facts.project.nlu.examples):
         yield found(
             "example-nearly-in-several-intents",
@@ -55,7 +55,7 @@ def check_similar_examples(facts: Facts) -> Iterator[Finding]:
 
 
 def near_duplicates(examples: Sequence[Example]) -> Iterator[tuple[Example, Example]]:
-    """Yield examples, each text once, with an earlier one of another intent that is nearly the same."""
+    """Yield examples, each text once, with an earlier nearly equal one of another intent."""
     shared = _SharedSignatures(examples)
     buckets: dict[tuple[str, ...], dict[str, Example]] = {}
     reported: set[str] = set()
@@ -75,10 +75,10 @@ def near_duplicates(examples: Sequence[Example]) -> Iterator[tuple[Example, Exam
 
 
 class _SharedSignatures:
-    """Which signatures may occur in more than one intent: tables by hash, which are right or say "maybe".
+    """Which signatures may occur in more than one intent: hash tables that are either right or say "maybe".
 
     Most signatures belong to one sentence; keeping a bucket for each would take more memory than all the rest. The
-    tables grow with the sentences, some eight signatures each: in full ones all would be "maybe".
+    tables grow with the sentences, some eight signatures each: in full tables everything would be "maybe".
     """
 
     _NOBODY, _SEVERAL = 0, 0xFFFF
@@ -115,7 +115,7 @@ class _SharedSignatures:
         return one[code & self._mask] == self._SEVERAL == other[code >> self._bits & self._mask]
 
     def of(self, words: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """The signatures of a sentence that others may have; most sentences have none."""
+        """The signatures of a sentence that others may share; most sentences have none."""
         if not any(map(self._holds, _codes(words))):
             return []
         ordered = tuple(sorted(words))
@@ -169,10 +169,10 @@ def _are_alike(one: tuple[str, ...], other: tuple[str, ...], threshold: float) -
 
 
 def _ratio(one: str, other: str, threshold: float) -> float:
-    from difflib import SequenceMatcher  # only where sentences are near each other
+    from difflib import SequenceMatcher  # only if sentences are near each other
 
     if abs(len(one) - len(other)) > (1 - threshold) * (len(one) + len(other)) or len(one) > _LONGEST:
-        return 0.0  # too different in length, or so long that comparing it is work for nothing
+        return 0.0  # too different in length, or too long to be worth comparing
     matcher = SequenceMatcher(None, one, other, autojunk=False)
     if matcher.real_quick_ratio() < threshold or matcher.quick_ratio() < threshold:
         return 0.0
@@ -180,10 +180,10 @@ def _ratio(one: str, other: str, threshold: float) -> float:
 
 
 def _signatures(ordered: tuple[str, ...], words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The words in the order of the alphabet and, for sentences of middling length, without each one of them.
+    """The words in alphabetical order and, for sentences of medium length, also without each one of them.
 
-    Two sentences of which one has a word more, or another word, or the same words in another order, share a signature;
-    and so do those that differ in vowels, doubled letters and spaces alone, as they do by most slips of the pen.
+    Two sentences that differ by one additional or other word, or only in word order, share a signature;
+    so do those that only differ in vowels, doubled letters and spaces, as by most typos.
     """
     if not words:
         return
@@ -197,9 +197,9 @@ def _signatures(ordered: tuple[str, ...], words: tuple[str, ...]) -> Iterator[tu
 
 
 def _codes(ordered: tuple[str, ...], words: tuple[str, ...] | None = None) -> list[int]:
-    """A hash of each signature, in their order, or in another one where the words are not ``ordered``.
+    """A hash of each signature, in their order, or in another one if the words are not ``ordered``.
 
-    That of some words is the sum of theirs, which needs neither an order nor a signature: there are millions.
+    That of several words is the sum of their hashes, which needs neither sorting nor strings: there are millions.
     """
     if not ordered:
         return []
@@ -219,7 +219,7 @@ def _consonants(words: tuple[str, ...]) -> str:
 
 
 def check_templates(facts: Facts) -> Iterator[Finding]:
-    """Sentences that differ only in entity values: over two intents, and many within one."""
+    """Sentences that differ only in entity values: across two intents, and many within one."""
     examples = facts.project.nlu.examples
     first: dict[str, Example] = {}
     counts: dict[tuple[str, str], int] = {}

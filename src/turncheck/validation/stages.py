@@ -1,6 +1,6 @@
-"""The stages of checking a project, each a table of the functions that check, in Rasa's order where it has them.
+"""The stages of checking a project, each a table of check functions, in Rasa's order if Rasa has them.
 
-Every one takes the facts and yields findings; what it cannot judge (a missing part, no dialogues) it skips.
+Each function takes the facts and yields findings; it skips what it cannot judge (a missing part, no dialogues).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Find = Callable[["Facts"], Iterable["Finding"]]
 
 
 class Stage(NamedTuple):
-    """Functions that check, and whether they have anything to say of a project."""
+    """Check functions, and whether they apply to a project."""
 
     applies: Callable[[Facts], bool]
     functions: tuple[Find, ...]
@@ -41,12 +41,12 @@ def _always(facts: Facts) -> bool:  # noqa: ARG001 - one of several
 
 
 def _with_data(facts: Facts) -> bool:
-    """``data validate stories`` checks story structure and configuration alone."""
+    """``data validate stories`` only checks story structure and configuration."""
     return not facts.stories_only
 
 
 def _with_intents(facts: Facts) -> bool:
-    """An assistant with flows may name what is defined by Rasa Pro."""
+    """An assistant with flows may use names that Rasa Pro defines."""
     return not facts.stories_only and facts.project.calm is None
 
 
@@ -63,7 +63,7 @@ def check_emptiness(facts: Facts) -> Iterator[Finding]:
 
 
 def _is_empty(facts: Facts) -> bool:
-    """Rasa compares with a domain without anything: any other key with a value, even an unknown one, is something."""
+    """Rasa compares it with an empty domain: any other key with a value, even an unknown one, makes a difference."""
     if facts.retrieval_intents or facts.bot_texts or not facts.domain.is_empty:
         return False
     default = SessionConfig()
@@ -159,12 +159,12 @@ OWN_STAGES: Final = (
 
 
 def rasa_checks(facts: Facts) -> Iterator[Finding]:
-    """Rasa's checks proper, but for what might be false because a part could not be read."""
+    """Rasa's checks proper, except what might be wrong because a part could not be read."""
     return standing(_run(RASA_STAGES, facts), facts.missing)
 
 
 def own_checks(facts: Facts) -> Iterator[Finding]:
-    """The checks that Rasa does not have, but for what might be false because a part could not be read."""
+    """The checks that Rasa does not have, except what might be wrong because a part could not be read."""
     return standing(_run(OWN_STAGES, facts), facts.missing)
 
 

@@ -23,7 +23,7 @@ def unknown_names(suites: Suites, known: KnownNames) -> list[Finding]:
 
     A project's intent `None` is reported too: in a suite that means no intent.
 
-    Of a project without intents, or without entities, nothing is said about those.
+    In a project without intents, or without entities, these are not checked.
     """
     found: dict[tuple[str, str], Finding] = {}
     if none := known.intents.get("none"):

@@ -1,7 +1,7 @@
 """The comments in files that leave findings out: ``# turncheck: ignore CODE``, in Markdown ``<!-- … -->``.
 
 Several codes are separated by commas or spaces; what follows them may say why. The comment may be after another
-(``# noqa; turncheck: ignore CODE``), and letters may be large or small.
+(``# noqa; turncheck: ignore CODE``), and case is ignored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MALFORMED: Final = re.compile(r"#\s*turncheck\s*:|\bturncheck\s*:\s*(?:ignore|d
 
 _MARKDOWN: Final = re.compile(r"<!--(?P<text>.*?)-->")
 WHOLE_FILE: Final = -1
-"""Stands for the line of a comment that counts for its file."""
+"""The line number of a comment that applies to its whole file."""
 
 Place = tuple[int, int]
 """A line and a column, both from 1."""
@@ -47,13 +47,13 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Where the blocks of text of a file are, which no comment can be in, by the line that opens each."""
+    """Where a file's blocks of text are (they cannot contain comments), by the line that opens each."""
 
     starts: tuple[int, ...] = ()
     ends: tuple[int, ...] = ()
 
     def opening_line(self, line: int) -> int:
-        """The line that opens the block in which this line is, else the line itself."""
+        """The line that opens the block around this line, else the line itself."""
         number = bisect_right(self.starts, line) - 1
         return self.starts[number] if number >= 0 and line <= self.ends[number] else line
 
@@ -67,7 +67,7 @@ class _Texts:
 
 
 def may_have_comments(source: YamlSource) -> bool:
-    """Whether a file names this program as such a comment does."""
+    """Whether a file mentions turncheck as such a comment does."""
     return _MARK.search(source.file_text) is not None
 
 
@@ -90,7 +90,7 @@ def comments_of(path: str, document: YamlDocument) -> tuple[list[Comment], Block
 
 
 def comments_of_markdown(source: YamlSource) -> list[Comment]:
-    """The comments ``<!-- turncheck: ignore CODE -->`` of a file that is not read; each counts for all of it."""
+    """The comments ``<!-- turncheck: ignore CODE -->`` of a file that is not read; each applies to the whole file."""
     comments = []
     for number in range(1, len(source.line_starts) + 1):
         line = source.line(number)
@@ -111,7 +111,7 @@ def _start_of_comment(line: str, number: int, quoted: list[tuple[Place, Place]])
 
 
 def _codes(comment: str) -> tuple[str, ...] | None:
-    """The codes that a comment names, none for one that is faulty, ``None`` for one that is about something else."""
+    """The codes that a comment names, none if it is faulty, ``None`` if it is about something else."""
     match = _DIRECTIVE.search(comment)
     if match is None or not match["codes"]:
         return () if _MALFORMED.search(comment) else None

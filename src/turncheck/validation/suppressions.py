@@ -1,12 +1,12 @@
-"""Leaving findings out on purpose: a comment beside them, or a list of codes for the whole project.
+"""Suppresses findings on purpose: by a comment beside them, or by a list of codes for the whole project.
 
 A comment may be at any place of a finding: of two stories that disagree, beside either.
 
-``# turncheck: ignore CODE`` (several codes with commas) counts for its own line, or, where it is on a line of its
-own, for the next line that is not a comment. Where that line opens a block of text (``examples: |``), it counts for the
-whole block, in which no comment can be. In a Markdown file, of which nothing is read, ``<!-- turncheck: ignore CODE
--->`` counts for the file. What is suppressed does not change the exit code; a suppression that
-suppresses nothing is reported itself, where all checks have run that could have found something for it.
+``# turncheck: ignore CODE`` (several codes with commas) applies to its own line or, on a line of its
+own, to the next line that is not a comment. If that line opens a block of text (``examples: |``), it applies to the
+whole block, which cannot contain comments. In a Markdown file that is not read, ``<!-- turncheck: ignore CODE
+-->`` applies to the file. What is suppressed does not change the exit code; a suppression that
+suppresses nothing is reported itself, if all checks have run that could have found something for it.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _EVERYWHERE: Final = 0
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """One code that is to be left out at a line of a file (and the block that it opens), in all of it, or everywhere.
+    """One code to leave out at a line of a file (and in the block that it opens), in all of it, or everywhere.
 
-    Of a comment that is faulty the code is empty.
+    For a faulty comment the code is empty.
     """
 
     code: str
@@ -67,7 +67,7 @@ class _Index:
             self._numbers.setdefault((path, suppression.line, suppression.code), []).append(number)
 
     def of(self, finding: Finding) -> list[int]:
-        """The numbers of the suppressions that mean the finding. What Rasa stops at is never suppressed."""
+        """The indexes of the suppressions that apply to the finding. What Rasa stops at is never suppressed."""
         codes = {finding.code, finding.message.partition(": ")[0] if finding.code == HIDDEN else finding.code}
         codes = {code for code in codes if not _ends_reading(code)}
         places = [("", _EVERYWHERE)]
@@ -87,11 +87,11 @@ def suppress(
     stories_only: bool = False,
     cases_read: bool = False,
 ) -> Validated:
-    """Leave out what comments in the files of the project and its tests, and ``ignored`` (code, its place) name.
+    """Leave out the findings that comments in the project and its tests, or ``ignored`` (code, its place), name.
 
     Unused suppressions are added, at their true severity if ``strict``. ``stories_only``: the checks were those of
-    ``data validate stories``, so that other codes could not come up. ``cases_read``: end-to-end test cases were read to
-    be run, so that what is wrong with them is among the findings.
+    ``data validate stories``, so other codes could not be found. ``cases_read``: end-to-end test cases were read to
+    be run, so their faults are among the findings.
     """
     documents = {file.path: file.document for file in project.files if file.document is not None}
     documents |= _documents_of_tests(project.root, tests.files if tests else ())
@@ -126,7 +126,7 @@ def suppress(
 
 
 def _everything_ran(validated: Validated, project: Project) -> bool:
-    """Whether nothing was left unread or unchecked, for which a suppression may have been written."""
+    """Whether everything was read and checked that a suppression may have been written for."""
     is_cut_short = any(
         finding.code == "version-too-high" or CHECKS[finding.code].then != "goes on" for finding in validated.findings
     )
@@ -158,7 +158,7 @@ def _unused(suppression: Suppression, severity: Severity) -> Finding:
 
 
 def _documents_of_tests(root: Path, files: Iterable[str]) -> dict[str, YamlDocument]:
-    """The test files that hold such a comment; they are read again, for that alone."""
+    """The test files that hold such a comment; they are read again only for that."""
     folder = ProjectFolder(root)
     sources = {path: folder.read(root / path) for path in files}
     return {path: parse_yaml(source) for path, source in sources.items() if source and may_have_comments(source)}
@@ -179,7 +179,7 @@ def _from_comments(documents: Mapping[str, YamlDocument]) -> tuple[list[Suppress
 
 
 def _from_markdown(root: Path, findings: Iterable[Finding]) -> list[Suppression]:
-    """The comments of the Markdown files that something was found about."""
+    """The comments of the Markdown files that have findings."""
     folder = ProjectFolder(root)
     paths = sorted({finding.location.path for finding in findings if finding.location.path.endswith(".md")})
     sources = [source for path in paths if (source := folder.read(root / path)) is not None]

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Dialogues:
-    """The training dialogues of a project, nothing glued together, and the domain they were read in.
+    """The training dialogues of a project, without augmentation, and the domain that they were read with.
 
-    ``refused``: why there are none, if they are too many to be listed.
+    ``refused``: why there are none, if there are too many to list.
     """
 
     domain: DialogueDomain

@@ -1,4 +1,4 @@
-"""Names that nothing defines, where Rasa passes silently: slots, entities, actions, mappings, conditions, buttons."""
+"""Undefined names that Rasa accepts silently: slots, entities, actions, mappings, conditions, buttons."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import EntityAnnotation
     from turncheck.validation.facts import Facts
 
-# What Rasa reads from a text that begins with a slash: intent, confidence, entities, and a rest that is dropped.
+# What Rasa reads from text that begins with a slash: intent, confidence, entities, and a rest that is dropped.
 _SLOT = re.compile(r"(?<!\{)\{[^\W\d]\w*\}")
 _PAYLOAD = re.compile(r"/(?P<intent>[^{@]+)(?P<confidence>@[0-9.]+)?(?P<entities>\{.+\})?(?P<rest>.*)", re.DOTALL)
 
@@ -55,7 +55,7 @@ def check_buttons(facts: Facts) -> Iterator[Finding]:
 
 
 def filled_payload(payload: str) -> str:
-    """Return the payload as Rasa says it, with 1 for each slot: double braces are single ones then."""
+    """Return the payload as Rasa sends it, with 1 for each slot: double braces become single ones."""
     filled = _SLOT.sub("1", payload)
     if "{{" not in payload or filled.count("{{") != filled.count("}}"):
         return payload

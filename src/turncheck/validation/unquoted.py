@@ -15,6 +15,6 @@ if TYPE_CHECKING:
 
 
 def check_unreadable_values(root: YamlNode) -> Iterator[Finding]:
-    """Values anywhere in a file that end Rasa while it reads it."""
+    """Values anywhere in a file that make Rasa fail while it reads it."""
     for node, reason, _ in unreadable_values(root):
         yield found("value-unreadable", f"Rasa cannot read '{str(node.value)[:60]}': {reason}.", node.location)

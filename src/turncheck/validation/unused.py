@@ -28,7 +28,7 @@ _RESPONSE_NAME = re.compile(r"utter_[A-Za-z0-9_]+(?:/[A-Za-z0-9_]+)?")
 def check_unused(facts: Facts) -> Iterator[Finding]:
     """Actions, slots, forms, entities and retrieval responses that nothing uses."""
     actions, slots = list(_actions(facts)), list(_slots(facts))
-    # Custom actions may read a slot or call an action; their code is read only if there is something to look for.
+    # Custom actions may read a slot or call an action; their code is only read if there is something to look for.
     code = names_in_code(facts.project.root) if actions or slots else CodeNames()
     for action in actions:
         if action.name not in code.called:
@@ -42,7 +42,7 @@ def check_unused(facts: Facts) -> Iterator[Finding]:
 
 
 def check_definitions(facts: Facts) -> Iterator[Finding]:
-    """Definitions of the domain that are allowed and hardly meant."""
+    """Definitions of the domain that are allowed but hardly intended."""
     for action in facts.domain.actions.values():
         if action.name in DEFAULT_ACTIONS:
             yield found(
@@ -93,7 +93,7 @@ def _slots(facts: Facts) -> Iterator[Slot]:
 
 
 def _influences_by_itself(slot: Slot) -> bool:
-    """Whether a mapping fills the slot and policies see it, which is a use, though no file names the slot."""
+    """Whether a mapping fills the slot and policies see it, which is a use, although no file names the slot."""
     return influences(slot) and any(mapping.type != "custom" or mapping.action for mapping in slot.mappings)
 
 
@@ -115,14 +115,14 @@ def _entities(facts: Facts) -> Iterator[Finding]:
     )
     seen |= _button_entities(facts)
     if any(is_custom(component.name) for component in facts.project.config.pipeline or ()):
-        return  # a component of their own may extract anything
+        return  # a custom component may extract anything
     for entity in facts.domain.entities.values():
         if entity.name not in seen:
             yield found("entity-unused", f"The entity '{entity.name}' is annotated nowhere.", entity.location)
 
 
 def _button_entities(facts: Facts) -> set[str]:
-    """The entities that payloads such as ``/order{"size": "large"}`` bring."""
+    """The entities that payloads such as ``/order{"size": "large"}`` set."""
     payloads = (
         button["payload"].strip()
         for response in facts.domain.responses.values()
@@ -135,7 +135,7 @@ def _button_entities(facts: Facts) -> set[str]:
 
 
 def pretrained_entities(config: Config) -> frozenset[str]:
-    """The entities that Duckling and spaCy can bring without an annotated example."""
+    """The entities that Duckling and spaCy can extract without an annotated example."""
     names: set[str] = set()
     for component in config.pipeline or ():
         known = {"DucklingEntityExtractor": DUCKLING_DIMENSIONS, "SpacyEntityExtractor": SPACY_DIMENSIONS}

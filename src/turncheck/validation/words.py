@@ -7,12 +7,12 @@ from typing import Final
 
 _WORD: Final = re.compile(r"\w+")
 _PLAIN_WORD: Final = re.compile(r"\w+(?:#+(?![\w#]))?")
-"""With the number sign behind it, which Rasa's WhitespaceTokenizer keeps: ``C#`` is not ``C``."""
+"""Includes a trailing number sign, which Rasa's WhitespaceTokenizer keeps: ``C#`` is not ``C``."""
 _SHOWN: Final = 200
 
 
 def shown(text: str) -> str:
-    """Return a text as messages quote it: whole, or its first 200 characters."""
+    """Return text as messages quote it: complete, or its first 200 characters."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
@@ -24,7 +24,7 @@ def normalised(text: str) -> tuple[str, ...]:
 def plain_words(text: str) -> tuple[str, ...]:
     """The words without case, punctuation and accents: ``naïve`` is ``naive``."""
     if not text.isascii():
-        import unicodedata  # only for texts beyond ASCII
+        import unicodedata  # only for text beyond ASCII
 
         text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     return tuple(_PLAIN_WORD.findall(text.casefold()))
