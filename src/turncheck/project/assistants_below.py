@@ -1,4 +1,4 @@
-"""Finds the assistants of a repository with several, below a folder that is not an assistant itself."""
+"""Finds the assistants below a folder that is not an assistant itself, in a repository with several of them."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _FOREIGN: Final = frozenset({"node_modules", "venv", "env", "site-packages", "__
 def assistants_below(root: Path) -> list[Path]:
     """Return the folders of assistants below ``root``, sorted: at most 20, four levels deep, links not followed.
 
-    An assistant of Rasa has a ``config.yml`` or training data beside its domain (``domain.yml`` or a folder
-    ``domain``), one of Kore.ai its export. What is below one belongs to it.
+    A Rasa assistant has a ``config.yml`` or training data next to its domain (``domain.yml`` or a folder ``domain``), a
+    Kore.ai assistant its export. Anything below an assistant belongs to it.
     """
     found: list[Path] = []
     for seen, (current, folders, files) in enumerate(os.walk(root)):
@@ -48,13 +48,13 @@ def assistants_below(root: Path) -> list[Path]:
 
 
 def is_assistant(folder: Path) -> bool:
-    """Whether a folder itself is one's."""
+    """Whether a folder is itself that of an assistant."""
     entries = sorted(folder.iterdir())
     return _is_assistant([one.name for one in entries if one.is_dir()], [one.name for one in entries if one.is_file()])
 
 
 def may_be_assistant(path: Path) -> bool:
-    """Whether a path is what of an assistant is left, however little: a folder with one of its files, or an export."""
+    """Whether a path holds at least a part of an assistant: a folder with one of its files, or an export."""
     if not path.is_dir():
         return path.suffix == ".json"
     return any((path / name).exists() for name in (*_PARTS, *_EXPORTS))
@@ -80,7 +80,7 @@ def assistants_in_place(folder: ProjectFolder, files: Iterable[ProjectFile]) -> 
 
 
 def named_below(findings: Iterable[Finding], below: Sequence[Path]) -> Iterator[Finding]:
-    """Say of a domain or configuration that is not there which assistants are below."""
+    """Add the assistants below to the findings about a missing domain or configuration."""
     for finding in findings:
         if below and finding.code in _ABSENT:
             message = f"{finding.message} There are assistants below: {assistants_in_words(below)}."

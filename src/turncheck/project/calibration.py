@@ -1,4 +1,4 @@
-"""The file that says how far the stand-in agrees with the team's own model, as ``turncheck calibrate`` wrote it."""
+"""The file written by ``turncheck calibrate`` that says how far the stand-in agrees with the team's own model."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _AGAIN: Final = "Write it again: turncheck calibrate."
 
 
 def trust_in(project: Project) -> tuple[Trust | None, ConfidenceMap | None]:
-    """Return what is known of how the stand-in agrees with the team's model, and the map of its confidences.
+    """Return what is known about the stand-in's agreement with the team's model, and the map of its confidences.
 
-    ``None`` where the two were never compared. A file that cannot be used leaves its reason, and no map.
+    ``None`` if the two were never compared. For a file that cannot be used, the reason is returned, and no map.
     """
     try:
         calibration = read_calibration(project.root)
@@ -48,7 +48,7 @@ def trust_in(project: Project) -> tuple[Trust | None, ConfidenceMap | None]:
 
 
 def read_calibration(root: Path) -> Calibration | None:
-    """Read the file; ``None`` where there is none.
+    """Read the file; ``None`` if there is none.
 
     Raises:
         UserError: it cannot be read, or is not such a file.
@@ -109,13 +109,13 @@ def _unusable(why: str) -> UserError:
 
 
 def digest_of(config: Config) -> str:
-    """Return a digest of pipeline and policies: another one where a component, or a parameter of one, differs."""
+    """Return a digest of pipeline and policies, which changes with any component or parameter."""
     parts = {"pipeline": _named(config.pipeline or ()), "policies": _named(config.policies or ())}
     text = json.dumps({"language": config.language, **parts}, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
 def _named(components: Iterable[Component]) -> list[object]:
-    """All but the fallback's thresholds: no model learns by them."""
+    """All parameters except the fallback's thresholds, which training does not use."""
     named = ((component.name, dict(component.parameters)) for component in components)
     return [[name, {} if name.rpartition(".")[2] == "FallbackClassifier" else given] for name, given in named]

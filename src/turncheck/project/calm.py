@@ -17,7 +17,7 @@ _COMMAND_GENERATOR: Final = "CommandGenerator"
 
 
 def calm_reason(config: Config, flows: Location | None) -> str | None:
-    """Say by what one knows the project as CALM, with the place, or return ``None``; ``flows``: where some are."""
+    """Say what shows that the project is CALM, and where, else return ``None``; ``flows``: where it has any."""
     for component in config.policies or ():
         if _class_name(component) in _CALM_POLICIES:
             return f"CALM: {component.name} at {component.location}"
@@ -40,5 +40,5 @@ def read_flows(root: YamlMapping) -> tuple[tuple[Flow, ...], Location | None]:
 
 
 def _class_name(component: Component) -> str:
-    """Return the class's own name; a configuration may give it with its module."""
+    """Return the class name without its module, which a configuration may include."""
     return component.name.rpartition(".")[2]

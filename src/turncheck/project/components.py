@@ -67,7 +67,7 @@ NEEDS: Final[dict[str, tuple[tuple[str, frozenset[str]], ...]]] = {
     "MitieEntityExtractor": (_MITIE, _TOKENIZER),
     "SpacyEntityExtractor": (_SPACY,),
 }
-"""By component: what must be before it, in words and by name (Rasa's ``required_components``)."""
+"""What must precede each component, in words and by name (Rasa's ``required_components``)."""
 
 DUCKLING_DIMENSIONS: Final = frozenset(
     {
@@ -84,13 +84,13 @@ SPACY_DIMENSIONS: Final = frozenset(
 
 
 _LANGUAGES: Final = {"JiebaTokenizer": frozenset({"zh"}), "ConveRTFeaturizer": frozenset({"en"})}
-"""The only languages of a component (Rasa's ``supported_languages``)."""
+"""The only languages that a component supports (Rasa's ``supported_languages``)."""
 _OTHER_LANGUAGES: Final = {"WhitespaceTokenizer": frozenset({"zh", "ja", "th"})}
-"""The languages that a component is not for (Rasa's ``not_supported_languages``)."""
+"""The languages that a component does not support (Rasa's ``not_supported_languages``)."""
 
 
 def refused(config: Config) -> Iterator[tuple[Component, str]]:
-    """Yield each component that Rasa refuses to train in this pipeline, with why: its place, or the language."""
+    """Yield each component that Rasa refuses to train in this pipeline, and why: its position, or the language."""
     pipeline = config.pipeline or ()
     yield from ((component, f"needs {what} before it in the pipeline") for component, what in misplaced(pipeline))
     for component in pipeline if config.language else ():
@@ -101,9 +101,9 @@ def refused(config: Config) -> Iterator[tuple[Component, str]]:
 
 
 def misplaced(pipeline: Iterable[Component]) -> Iterator[tuple[Component, str]]:
-    """Yield each component that is before something it needs, with what that is: Rasa refuses to train it.
+    """Yield each component that precedes something it needs, with what that is: Rasa refuses to train it.
 
-    A custom or unknown one before it may bring that, or be meant to.
+    A custom or unknown component before it may provide that, or be meant to.
     """
     before: set[str] = set()
     for component in pipeline:
@@ -114,10 +114,10 @@ def misplaced(pipeline: Iterable[Component]) -> Iterator[tuple[Component, str]]:
 
 
 def short_name(name: str) -> str:
-    """Return the class name of a component of Rasa's own given by its module path, else the name."""
+    """Return the class name if the name is the module path of one of Rasa's own components, else the name itself."""
     return name.rpartition(".")[2] if name.startswith("rasa.") else name
 
 
 def is_custom(name: str) -> bool:
-    """Whether the name is a module path of somebody's own."""
+    """Whether the name is a module path outside Rasa."""
     return "." in name and not name.startswith("rasa.")

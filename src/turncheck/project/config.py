@@ -1,4 +1,4 @@
-"""``config.yml`` → ``Config`` of the model."""
+"""``config.yml`` → the model's ``Config``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HINT: Final = "See Rasa's documentation of the model configuration."
 
 
 def config_from_file(file: ProjectFile, *, major: int = 3) -> tuple[Config, tuple[Finding, ...]]:
-    """Read the model configuration; ``importers:`` is named as ignored (``importers-ignored``).
+    """Read the model configuration; ``importers:`` is reported as ignored (``importers-ignored``).
 
     ``major``: the version of Rasa that it is written for.
     """
@@ -51,14 +51,14 @@ def config_from_file(file: ProjectFile, *, major: int = 3) -> tuple[Config, tupl
 
 
 def smallest_max_history(config: Config) -> int | None:
-    """The smallest ``max_history`` of the configured policies, which forgets first; ``None`` where none has one."""
+    """The smallest ``max_history`` of the configured policies, which forgets first; ``None`` if no policy has one."""
     return min(filter(None, (max_history_of(policy.parameters) for policy in config.policies or ())), default=None)
 
 
 def max_history_of(parameters: Mapping[str, Any]) -> int | None:
-    """How many states a policy looks back at, ``None`` where it does not say.
+    """How many states a policy looks back at, ``None`` if it does not say.
 
-    The key of its first featurizer counts before its own, and none for a featurizer of whole dialogues, as in Rasa.
+    As in Rasa, the key of its first featurizer has priority over its own, and a featurizer of full dialogues has none.
     """
     value = parameters.get("max_history")
     featurizers = parameters.get("featurizer")
@@ -71,8 +71,8 @@ def max_history_of(parameters: Mapping[str, Any]) -> int | None:
 
 
 def _older_pipeline(findings: list[Finding], root: YamlMapping) -> tuple[Component, ...] | None:
-    """Return the components of an older pipeline, which may be named by a template, under today's names."""
-    from turncheck.project.older_config import current, pipeline_of  # most projects are of Rasa 3
+    """Return the components of an older pipeline, which may be a template's name, under their current names."""
+    from turncheck.project.older_config import current, pipeline_of  # most projects are for Rasa 3
 
     section = root.items.get("pipeline")
     if isinstance(section, YamlScalar) and isinstance(section.value, str):
@@ -86,9 +86,9 @@ def _older_pipeline(findings: list[Finding], root: YamlMapping) -> tuple[Compone
 def _components(
     findings: list[Finding], root: YamlMapping, key: str, *, take_names: bool = False
 ) -> tuple[Component, ...] | None:
-    """Return the components of a section, ``None`` where it is absent or empty (``pipeline:`` without anything).
+    """Return the components of a section, ``None`` if it is absent or empty (``pipeline:`` without a value).
 
-    ``take_names``: an entry may be a name alone, as in Rasa NLU 0.11.
+    ``take_names``: an entry may be only a name, as in Rasa NLU 0.11.
     """
     section = root.items.get(key)
     if section is None or _is_nothing(section):

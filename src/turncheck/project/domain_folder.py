@@ -1,4 +1,4 @@
-"""The files of a domain: one, or those of a folder that Rasa would read."""
+"""The files of a domain: a single one, or those of a folder that Rasa would read."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 _SKIPPED: Final = frozenset({"yaml-syntax", "yaml-duplicate-key", "file-not-utf8"})
-"""What keeps a file from being read: a single domain file ends Rasa then, one of several is skipped."""
+"""What keeps a file from being read: Rasa ends if it is the only domain file, and skips it if it is one of several."""
 
 
 def files_of_domain(folder: ProjectFolder, path: Path, *, as_listed: bool) -> list[ProjectFile]:
-    """The file of the domain, or those of its folder, but for the ones that Rasa skips there with a warning."""
+    """Return the domain's file, or those in its folder, except the ones that Rasa skips there with a warning."""
     if not path.is_dir():
         single = parse_file(folder, path, "domain")
         version = version_too_high(single.mapping)
@@ -51,7 +51,7 @@ def files_of_domain(folder: ProjectFolder, path: Path, *, as_listed: bool) -> li
 
 
 def _leads_nowhere(path: Path) -> bool:
-    """Whether a file of a folder is a symbolic link to what is not there. At one to itself Rasa ends."""
+    """Whether a file in a folder is a symbolic link to nowhere. Rasa ends at one that links to itself."""
     try:
         path.stat()
     except FileNotFoundError:
@@ -62,7 +62,7 @@ def _leads_nowhere(path: Path) -> bool:
 
 
 def _unreadable_values(file: ProjectFile) -> Iterator[Finding]:
-    """Values that keep a file of a domain's folder from being read; Rasa fails at invalid dates and numbers."""
+    """Values that keep a file in a domain's folder from being read; Rasa fails on invalid dates and numbers."""
     root = file.document.root if file.document else None
     for node, reason, reading in unreadable_values(root) if root is not None else ():
         if reading in {"variable", "sign"}:

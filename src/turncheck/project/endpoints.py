@@ -1,7 +1,7 @@
-"""``endpoints.yml`` → ``Endpoint`` of the model.
+"""``endpoints.yml`` → the model's ``Endpoint``.
 
-Rasa skips a key that it does not know, and an endpoint without an address is none: a slip of the pen then looks
-like a missing server. Here it is said.
+Rasa ignores a key that it does not know, and an endpoint without an address: a misspelling then looks like a missing
+server. Here it is reported.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ KNOWN: Final = (
     *(ACTIONS, "nlg", "nlu", "models", "model", "tracker_store", "lock_store", "event_broker"),
     *("vector_store", "model_groups", "privacy", "secrets_manager", "anonymization", "interaction_handling"),
 )
-"""The endpoints of Rasa 3.6, and after them those of Rasa Pro, as far as known: it has more, and gets more."""
+"""The endpoints of Rasa 3.6, followed by those of Rasa Pro, as far as known: it has more, and new ones are added."""
 _KEYS: Final = (
     *("url", "params", "headers", "basic_auth", "token", "token_name", "cafile", "type", "enable_selective_domain"),
     "actions_module",
 )
-"""What Rasa reads of ``action_endpoint``; ``actions_module`` is Rasa Pro's, which then needs no server."""
+"""The keys of ``action_endpoint`` that Rasa reads; ``actions_module`` is for Rasa Pro, which then needs no server."""
 _HINT: Final = "See Rasa's documentation of the model configuration."
 
 
 def endpoints_from_file(file: ProjectFile) -> tuple[dict[str, Endpoint], tuple[Finding, ...]]:
-    """Read the endpoints as written; an entry that is not a mapping is left out and noted.
+    """Read the endpoints as written; an entry that is not a mapping is left out and reported.
 
-    A name that is close to one of Rasa's is noted (``endpoint-unknown``), and an action server without an address
-    (``endpoint-url-missing``).
+    Also reported are a name that is close to one of Rasa's (``endpoint-unknown``), and an action server without an
+    address (``endpoint-url-missing``).
     """
     document = file.document
     if document is None or document.root is None:

@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 
 def export_of(root: Path, data: Sequence[Path] | None = None) -> Path | None:
-    """Return the export of a Kore.ai assistant that is the whole project, ``None`` where it is of Rasa."""
+    """Return the Kore.ai assistant's export that is the complete project; ``None`` for a Rasa project."""
     if data is None:
         return find_export(root)
     if len(data) != 1 or not data[0].is_file() or data[0].suffix not in EXPORT_SUFFIXES:
         return None
-    if data[0].suffix == ".zip":  # nothing else comes so
+    if data[0].suffix == ".zip":  # no other data is a zip
         return data[0]
     found = recognised(data[0], partial(ProjectFolder(root).content, data[0]))
     return data[0] if found is KORE_EXPORT else None
 
 
 def ensure_export(path: Path) -> None:
-    """Make sure that a file which is named as a project is the export of a Kore.ai assistant.
+    """Ensure that a file that is named as a project is the export of a Kore.ai assistant.
 
     Raises:
         UserError: it is something else.
@@ -49,10 +49,10 @@ def ensure_export(path: Path) -> None:
 
 
 def refuse_of_rasa(**given: Path | None) -> None:
-    """Refuse paths that only a Rasa project has.
+    """Refuse options for paths that only a Rasa project has.
 
     Raises:
-        UserError: one was given.
+        UserError: one of them is set.
     """
     for name, path in given.items():
         if path is not None:
@@ -60,7 +60,7 @@ def refuse_of_rasa(**given: Path | None) -> None:
 
 
 def read_export(folder: ProjectFolder, export: Path, language: str | None) -> Project:
-    """Read an export, in its default language if none is given.
+    """Read an export; ``language`` defaults to the export's own default language.
 
     Raises:
         UserError: it cannot be read.

@@ -1,4 +1,4 @@
-"""The files of a project: which there are, and what each gives to the project.
+"""The files of a project: which ones exist, and what each contributes to the project.
 
 The default data path is ``data``; files are taken in the order of their absolute paths.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class DataFile(NamedTuple):
-    """A file below the data paths, and what it gives. ``format``: ``None`` for a folder that could not be searched."""
+    """A file below the data paths, and its parts. ``format``: ``None`` for a folder that could not be searched."""
 
     file: ProjectFile
     parts: Parts
@@ -33,7 +33,7 @@ class DataFile(NamedTuple):
 
 
 def parse_file(folder: ProjectFolder, path: Path, role: Role, *, fence: Path | None = None) -> ProjectFile:
-    """Read and parse a domain, configuration or endpoints; what is wrong with the file is noted in the folder."""
+    """Read and parse a domain, configuration or endpoints file; its faults are added to the folder's findings."""
     source = folder.read(path, fence=fence)
     if source is None:
         return ProjectFile(folder.name(path), role)
@@ -50,10 +50,10 @@ def read_data(
     is_test: bool = False,
     language: str | None = None,
 ) -> list[DataFile]:
-    """Read the files below the data paths that are of a format; what is wrong with them is noted in the folder.
+    """Read the files of known formats below the data paths; their faults are added to the folder's findings.
 
     ``wanted``: the kinds that are asked for. ``is_test``: their stories are tests.
-    ``language``: whose sentences are read, of a format that has them in several.
+    ``language``: the language whose sentences are read, for a format that has them in several.
     """
     already_closed = len(folder.closed)
     found: dict[str, tuple[Path, Path, Format]] = {}
@@ -106,7 +106,7 @@ def _read_file(
 
 
 def _text_of(folder: ProjectFolder, path: Path, file_format: Format, content: bytes) -> Source | None:
-    """Return the text of a file, unpacked where its format says so, or ``None`` after noting why there is none."""
+    """Return the text of a file, unpacked if its format says so, or ``None`` after noting why there is none."""
     name = folder.name(path)
     if file_format.unpack is not None:
         unpacked = file_format.unpack(name, content)
@@ -118,7 +118,7 @@ def _text_of(folder: ProjectFolder, path: Path, file_format: Format, content: by
 
 
 def training_data_in_markdown(data: Iterable[DataFile]) -> dict[str, Location]:
-    """Return the places of the first headers of the files of an older format, by path."""
+    """Return the places of the first headers in files of an older format, by path."""
     older = [one.file for one in data if one.format is not None and one.format.last is not None]
     if not older:
         return {}
@@ -129,7 +129,7 @@ def training_data_in_markdown(data: Iterable[DataFile]) -> dict[str, Location]:
 
 
 def without_older_formats(folder: ProjectFolder, data: list[DataFile]) -> list[DataFile]:
-    """Leave out what Rasa 3 skips silently, and report what of it is training data."""
+    """Leave out what Rasa 3 skips silently, and report what is training data."""
     older = {one.file.path for one in data if one.format is not None and one.format.last is not None}
     if not older:
         return data

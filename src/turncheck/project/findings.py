@@ -1,4 +1,4 @@
-"""What was found while reading, in order."""
+"""The findings of reading, in order."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding
 
 MAX_FINDINGS: Final = 200
-"""This many findings of one code are listed for a file; of more only their number is said."""
+"""At most this many findings of one code are listed for a file; of the rest only the number is reported."""
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return the findings by place; a file full of one fault does not drown the others."""
+    """Return the findings by place; many findings of the same fault in a file do not drown out the others."""
     kept: list[Finding] = []
     unlisted: dict[tuple[str, str], list[Finding]] = {}
     counts: Counter[tuple[str, str]] = Counter()

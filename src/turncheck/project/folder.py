@@ -1,8 +1,8 @@
-"""The folder of a project: finds its files and reads their bytes, never outside of the project.
+"""The folder of a project: finds its files and reads their bytes, never outside the project.
 
-On a pull request every file is written by somebody else: a symbolic link may point anywhere, a file may be a pipe or
-of any size. What is refused or cannot be read is noted as a finding. A path given by a flag may be outside of the
-project; then it is its own fence.
+In a pull request every file may be written by a stranger: a symbolic link may point anywhere, a file may be a pipe or
+of any size. A file that is refused or cannot be read becomes a finding. A path set by a flag may be outside the
+project; it is then its own fence.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_FILE_BYTES: Final = 32_000_000
 """A larger file is not read. A hundred thousand training examples take about six million bytes."""
 
 MAX_DEPTH: Final = 100
-"""Folders within each other; what is deeper is not searched. Nobody keeps an assistant there."""
+"""The maximum depth of nested folders; deeper ones are not searched. Nobody keeps an assistant there."""
 _PARTS_OF_DEEP: Final = 3
 
 _PARTS_IN_COMMON: Final = 3
@@ -35,8 +35,8 @@ YAML_SUFFIXES: Final = frozenset({".yml", ".yaml"})
 class ProjectFolder:
     """Names a project's files as findings and reports do, and reads them.
 
-    ``findings`` collects what went wrong; ``closed`` the names of folders that could not be searched,
-    ``misspelt`` the data files of which nothing is read, with the key that is meant.
+    ``findings`` collects what went wrong, ``closed`` the names of folders that could not be searched, ``misspelt`` the
+    data files that are not read because a key is misspelt, with the intended key.
     """
 
     def __init__(self, root: Path) -> None:
@@ -49,8 +49,8 @@ class ProjectFolder:
     def name(self, path: Path) -> str:
         """Return the path relative to the project with forward slashes: ``../shared/nlu.yml`` for one beside it.
 
-        One that has no more than a top-level folder in common with the project keeps its path as given: what is so
-        far away is in no repository with it.
+        A path that has no more than a top-level folder in common with the project is returned unchanged: a file so far
+        away is not in the same repository.
         """
         absolute = _absolute(path)
         if len(Path(os.path.commonpath([absolute, self._absolute])).parts) < _PARTS_IN_COMMON:
@@ -62,11 +62,11 @@ class ProjectFolder:
         return _leads_into(path, self._absolute)
 
     def named_file(self, written: str) -> Path | None:
-        """Return the file of the project that a text in one of its files names; ``None`` where there is none."""
+        """Return the project's file that a string in one of its files names; ``None`` if there is none."""
         path = self.root / written
         try:
             return path if self.contains(path) and path.is_file() else None
-        except (OSError, ValueError):  # no path at all: far too long, or with a null character in it
+        except (OSError, ValueError):  # not a path at all: far too long, or with a null character in it
             return None
 
     def yaml_files(
@@ -74,8 +74,8 @@ class ProjectFolder:
     ) -> list[tuple[Path, Path]]:
         """Return the YAML files at and below the paths, each with its fence, sorted by their absolute paths.
 
-        ``as_listed``: in the order in which the file system lists them instead, as ``os.walk`` goes. Folders for which
-        ``skip`` says so are left out. A path to any other file is noted.
+        ``as_listed``: in the order in which the file system lists them instead, like ``os.walk``. Folders for which
+        ``skip`` is true are left out. A path to any other file is noted.
         """
         found: dict[str, tuple[Path, Path]] = {}
         for file, fence, is_given in self.files(paths, skip=skip, as_listed=as_listed):
@@ -95,9 +95,9 @@ class ProjectFolder:
                 yield file, fence, file == path
 
     def is_passed_by(self, file: Path, fence: Path, *, is_given: bool) -> bool:
-        """Whether Rasa skips what is among training data, since it is not a file, which is noted then.
+        """Whether Rasa skips an entry among the training data because it is not a file; this is noted.
 
-        What is asked for is read.
+        A path that was asked for is read.
         """
         if (is_given and file.suffix in YAML_SUFFIXES) or file.is_file() or not _leads_into(file, fence):
             return False
@@ -108,14 +108,14 @@ class ProjectFolder:
         return True
 
     def note_unread(self, file: Path) -> None:
-        """Note that a file is of no format that is read."""
+        """Note that a file is not in any format that is read."""
         name = self.name(file)
         message = f"'{name}' is not read: it is neither YAML (.yml or .yaml) nor NLU data in Rasa's JSON."
         hint = "Convert it to Rasa's YAML format, or remove it."
         self._note("format-not-read", _whole(name), message, hint, severity="warning")
 
     def content(self, file: Path, fence: Path | None = None) -> bytes:
-        """Return the bytes of a file for an inspection, none if it does not exist or is too large."""
+        """Return the bytes of a file for inspection, empty if it does not exist or is too large."""
         if not file.is_file() or not _leads_into(file, fence or self._fence(file)):
             return b""
         if file.stat().st_size > MAX_FILE_BYTES:
@@ -123,7 +123,7 @@ class ProjectFolder:
         return self.read_bytes(file, fence=fence) or b""
 
     def read(self, path: Path, *, fence: Path | None = None) -> YamlSource | None:
-        """Return the text of a file as YAML has it, or ``None`` after noting the finding that says why not."""
+        """Return the text of a file as YAML source, or ``None`` after noting the finding that says why not."""
         content = self.read_bytes(path, fence=fence)
         if content is None or (source := self.decode(self.name(path), content)) is None:
             return None
@@ -158,7 +158,7 @@ class ProjectFolder:
         return None
 
     def decode(self, name: str, content: bytes) -> Source | None:
-        """Return the bytes of the file of this name as text, or ``None`` after noting why not."""
+        """Decode the bytes of the file of this name; return ``None`` after noting why that is not possible."""
         try:
             return Source(name, content.decode("utf-8"))
         except UnicodeDecodeError as error:
@@ -233,12 +233,12 @@ class ProjectFolder:
 
 
 def _whole(name: str) -> Location:
-    """The place of what is said of a whole file."""
+    """The location for findings about a complete file."""
     return Location(name, 1, 1)
 
 
 def absolute_name(path: Path) -> str:
-    """Return the absolute path by which files are put in order, as Rasa does."""
+    """Return the absolute path by which files are sorted, as in Rasa."""
     return str(_absolute(path))
 
 

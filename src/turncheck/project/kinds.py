@@ -1,6 +1,6 @@
-"""The kinds of assistants, a row each: what their files hold, and what can be done with them here.
+"""The kinds of assistants, one row each: what their files hold, and what can be done with them here.
 
-Nobody asks a project for its kind by name; what differs is a column.
+No other code checks a project's kind by name: each difference is a column.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ class Refusal(NamedTuple):
 class Kind:
     """A kind of assistants.
 
-    ``no_dialogues``: why its files hold no dialogues. ``no_model``, ``no_split``: why no model is written of it, and
-    why its sentences are not split. ``has_pipeline``: what understands it is made as its files say, which must be whole
-    for that. ``selects_responses``: it may choose among responses. ``names_all``: its files name all that users may
-    mean, so that what no test has can be counted. ``has_languages``: what is read of its files depends on the language
-    that is chosen. ``holds_secrets``: no line of its files is shown. ``checked_by_rasa``: Rasa checks it as well, so
-    that findings of our own are eased.
+    ``no_dialogues``: why its files hold no dialogues. ``no_model``, ``no_split``: why no model is written for it, and
+    why its sentences are not split. ``has_pipeline``: its NLU pipeline is built from its files, which must be complete
+    for that. ``selects_responses``: it may choose among responses. ``names_all``: its files name everything that users
+    may mean, so that what is missing from the tests can be counted. ``has_languages``: what is read from its files
+    depends on the chosen language. ``holds_secrets``: no line of its files is shown. ``checked_by_rasa``: Rasa checks
+    it as well, so that our own findings are less severe.
     """
 
     name: Literal["rasa", "kore"]

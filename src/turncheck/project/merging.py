@@ -1,4 +1,4 @@
-"""What the files of a project give, put together in the order of the files."""
+"""Merges the contents of a project's files in the order of the files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def merged_nlu(parts: Sequence[Parts]) -> NluData:
-    """Put the NLU data together; of examples that are equal the first one counts."""
+    """Merge the NLU data; of equal examples the first one counts."""
     data = [one.nlu for one in parts]
     examples, duplicates = _without_duplicates(tuple(chain.from_iterable(one.examples for one in data)))
     return NluData(
@@ -28,7 +28,7 @@ def merged_nlu(parts: Sequence[Parts]) -> NluData:
 
 
 def merged_domain(domain: Domain, parts: Sequence[Parts]) -> Domain:
-    """Add to the domain of the project what its data define, such as the responses of NLU files; the last one wins."""
+    """Add to the project's domain what its data define, such as responses in NLU files; the last definition wins."""
     for one in parts:
         if one.domain is not None:
             domain = _with(domain, one.domain)
@@ -36,7 +36,7 @@ def merged_domain(domain: Domain, parts: Sequence[Parts]) -> Domain:
 
 
 def merged_flows(parts: Sequence[Parts]) -> dict[str, Flow]:
-    """Return the flows by name; of two with one name the first."""
+    """Return the flows by name; of two with the same name the first."""
     flows: dict[str, Flow] = {}
     for flow in chain.from_iterable(one.flows for one in parts):
         flows.setdefault(flow.name, flow)

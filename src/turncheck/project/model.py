@@ -1,4 +1,4 @@
-"""An assistant's files, read and typed. Everything here knows its :class:`~turncheck.messages.location.Location`.
+"""An assistant's files, read and typed. Everything here has its :class:`~turncheck.messages.location.Location`.
 
 These classes hold data only. Reading is done by :mod:`turncheck.project.reader`.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """An intent of the domain. ``use_entities``: ``True`` all, ``False`` none, or the names listed."""
+    """An intent of the domain. ``use_entities``: ``True`` for all, ``False`` for none, or the listed names."""
 
     name: str
     location: Location
@@ -50,7 +50,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class MappingCondition:
-    """A slot mapping applies only where this loop is active (and this slot is requested)."""
+    """A slot mapping applies only if this loop is active (and this slot is requested)."""
 
     active_loop: str | None
     requested_slot: str | None = None
@@ -58,7 +58,7 @@ class MappingCondition:
 
 @dataclass(frozen=True, slots=True)
 class SlotMapping:
-    """How a slot is filled. ``type`` is one of Rasa's mapping types; lists hold one name where the file has a text."""
+    """How a slot is filled. ``type`` is one of Rasa's mapping types; a string in the file is read as a list of one."""
 
     type: str
     location: Location
@@ -87,7 +87,7 @@ class Slot:
     max_value: float | None = None
     value_reset_delay: float | None = None
     places: tuple[Location, ...] = field(default=(), compare=False)
-    """Where each of ``values`` is, as far as the format says."""
+    """Where each of ``values`` is, if the format provides that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Form:
     required_slots: tuple[str, ...] = ()
     ignored_intents: tuple[str, ...] = ()
     places: tuple[Location, ...] = field(default=(), compare=False)
-    """Where each of ``required_slots`` is, as far as the format says."""
+    """Where each of ``required_slots`` is, if the format provides that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +111,17 @@ class ResponseVariation:
 
     @property
     def text(self) -> str | None:
-        """The text, where there is one."""
+        """The text, if there is one."""
         return self.content.get("text")
 
     @property
     def channel(self) -> str | None:
-        """The channel this variation is meant for, where it names one."""
+        """The channel this variation is meant for, if it names one."""
         return self.content.get("channel")
 
     @property
     def conditions(self) -> tuple[Mapping[str, Any], ...]:
-        """The conditions under which it may be said (``[{"type": "slot", "name": …, "value": …}]``)."""
+        """The conditions under which it may be used (``[{"type": "slot", "name": …, "value": …}]``)."""
         return tuple(self.content.get("condition") or ())
 
 
@@ -138,8 +138,8 @@ class Response:
 class Action:
     """An action that the domain lists.
 
-    ``send_domain``: whether an action server that gets the domain selectively gets it for this one. Rasa 3.6: where the
-    entry says so, and for validations that are listed by their name alone.
+    ``send_domain``: whether an action server that gets the domain selectively gets it for this action. In Rasa 3.6: if
+    the entry says so, and for validation actions that are listed by only their name.
     """
 
     name: str
@@ -149,7 +149,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class SessionConfig:
-    """When a new session starts. Minutes; 0 means never."""
+    """When a new session starts, in minutes; 0 means never."""
 
     session_expiration_time: float = 60.0
     carry_over_slots_to_new_session: bool = True
@@ -173,7 +173,7 @@ class Domain:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is defined at all."""
+        """Whether it defines nothing at all."""
         return not (self.intents or self.entities or self.slots or self.forms or self.responses or self.actions)
 
 
@@ -182,7 +182,7 @@ class Domain:
 
 @dataclass(frozen=True, slots=True)
 class StoryEntity:
-    """An entity of a user step. ``value``: "" where only its name is given, as in Rasa; ``None`` for ``null``."""
+    """An entity of a user step. ``value``: "" if only its name is written, as in Rasa; ``None`` for ``null``."""
 
     entity: str
     value: Any = None
@@ -194,7 +194,7 @@ class StoryEntity:
 
 @dataclass(frozen=True, slots=True)
 class UserStep:
-    """A user's message: by ``intent``, by ``text`` (plain text, annotations read), or by both (a test story)."""
+    """A user's message, by ``intent``, by ``text`` (plain text, annotations removed), or by both (a test story)."""
 
     intent: str | None
     location: Location
@@ -235,7 +235,7 @@ class SlotWasSetStep:
 
 @dataclass(frozen=True, slots=True)
 class ActiveLoopStep:
-    """``active_loop: name``, or ``None`` where the loop ends."""
+    """``active_loop: name``, or ``None`` if the loop ends."""
 
     name: str | None
     location: Location
@@ -243,7 +243,7 @@ class ActiveLoopStep:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointStep:
-    """A checkpoint, with the slots it asks for as conditions."""
+    """A checkpoint, with the slots that are its conditions."""
 
     name: str
     location: Location
@@ -252,7 +252,7 @@ class CheckpointStep:
 
 @dataclass(frozen=True, slots=True)
 class OrStep:
-    """Alternatives; each is a user step, or a ``slot_was_set`` (several slots are in one alternative)."""
+    """Alternatives; each is a user step, or a ``slot_was_set`` (which may have several slots)."""
 
     alternatives: tuple[tuple[UserStep | SlotWasSetStep, ...], ...]
     location: Location
@@ -294,12 +294,12 @@ class Component:
     parameters: Mapping[str, Any]
     location: Location
     places: Mapping[str, Location] = field(default_factory=dict, compare=False)
-    """Where the values of the parameters are, as far as the format says."""
+    """Where the values of the parameters are, if the format provides that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """``config.yml``. ``keys`` says where each top-level key is; ``None`` for a section that is absent."""
+    """``config.yml``. ``keys``: where each top-level key is. A section that is absent is ``None``."""
 
     language: str | None = None
     recipe: str | None = None
@@ -325,7 +325,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A flow of a CALM project, as written: it is named in tests, and run by Rasa Pro alone."""
+    """A flow of a CALM project, as written: tests name it, and only Rasa Pro runs it."""
 
     name: str
     content: Any
@@ -336,10 +336,10 @@ class Flow:
 class Project:
     """An assistant's project.
 
-    ``findings`` is what the reader could not read (syntax, schema, encoding …), the rest having been read all the same;
+    ``findings`` is what could not be read (syntax, schema, encoding …); everything else was read regardless.
     ``unreadable`` names the parts that are incomplete because of it: ``domain``, ``nlu``, ``stories``, ``config``,
     ``endpoints``. ``calm`` is the reason why this is a CALM project, or ``None``; ``flows`` are its flows by name.
-    ``rasa`` is the version of Rasa that it is written for, with what shows it, ``None`` where nothing is of Rasa.
+    ``rasa`` is the version of Rasa that it is written for, with what shows it, ``None`` if it is not a Rasa project.
     ``below``: the folders of assistants below this one, if it is not one itself. ``kore``: the content of a Kore.ai
     assistant's export, ``None`` for any other. ``files`` are the files that were read, parsed, with the position of
     every key and value (:mod:`turncheck.yaml_tree.tree`).
@@ -365,26 +365,26 @@ class Project:
 
     @property
     def older(self) -> RasaVersion | None:
-        """The version of Rasa that it is written for, where that is older than Rasa 3."""
+        """The version of Rasa that it is written for, if that is older than Rasa 3."""
         return self.rasa if self.rasa is not None and self.rasa.is_older else None
 
     @property
     def kind(self) -> Kind:
-        """What it is an assistant of, and what that means."""
+        """The kind of assistant it is, and what that implies."""
         return RASA if self.kore is None else KORE
 
     @property
     def language(self) -> str | None:
-        """The language that it is in."""
+        """The language of its sentences."""
         return self.config.language if self.kore is None else self.kore.language
 
     @property
     def utterances(self) -> tuple[Example, ...]:
-        """The sentences that people annotated with intents, without what is taught beside them."""
+        """The sentences that people annotated with intents, without other training sentences."""
         return self.nlu.examples if self.kore is None else self.kore.utterances
 
     def light(self, nlu: NluData) -> Project:
-        """Return it with these sentences alone and no file's text, to travel to a worker process of another folder."""
+        """Return it with only these sentences and no file contents, to be sent to a worker in another folder."""
         kore = None if self.kore is None else self.kore.without_places()
         nlu = replace(nlu, examples=tuple(replace(example, origin=None) for example in nlu.examples))
         root = self.root.absolute()

@@ -1,6 +1,6 @@
 """What language understanding is trained on and tested with: sentences, their entities, synonyms, patterns, lists.
 
-These classes hold data only, and know their :class:`~turncheck.messages.location.Location`.
+These classes hold only data, including their :class:`~turncheck.messages.location.Location`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Origin(Protocol):
-    """What can say, when asked, where the ``index``-th example of a block is. Keeps reading fast."""
+    """Locates the ``index``-th example of a block on demand, which keeps reading fast."""
 
     def locate(self, index: int) -> Location:
         """Return the location of the example with this index."""
@@ -38,8 +38,8 @@ class Example:
     """A training or test sentence without its annotation marks. Never changed once it is made.
 
     Not declared frozen, since making a frozen instance takes four times as long, and there may be a hundred thousand.
-    ``intent`` is the full label: ``faq/ask_hours`` for a retrieval intent; ``None`` where the file gives none.
-    ``metadata`` as Rasa keeps it: ``{"intent": …, "example": …}``, the keys that the file gives.
+    ``intent`` is the full label: ``faq/ask_hours`` for a retrieval intent; ``None`` if the file has none.
+    ``metadata`` as Rasa keeps it: ``{"intent": …, "example": …}``, with only the keys that the file has.
     """
 
     text: str
@@ -61,7 +61,7 @@ class Example:
 
     @property
     def retrieval_label(self) -> str | None:
-        """The full label where it has a response key, else ``None``."""
+        """The full label if it has a response key, else ``None``."""
         return self.intent if self.intent and "/" in self.intent else None
 
 
@@ -77,7 +77,7 @@ class WholeLabelExample(Example):
 
     @property
     def retrieval_label(self) -> str | None:
-        """No NLU data."""
+        """Always ``None``: the format has no retrieval intents."""
         return None
 
 
@@ -113,9 +113,9 @@ class Lookup:
 class NluData:
     """All NLU data of a project, in the order in which Rasa merges the files.
 
-    Rasa drops an example that equals an earlier one in text, intent, entities and metadata; such are in
+    Rasa drops an example that equals an earlier one in text, intent, entities and metadata; such examples are in
     ``duplicates``. Synonyms are those of synonym blocks and those that annotations imply (a value that differs from the
-    text); where one text has several values the last one counts. Lookups of one name are one table in each file.
+    text); if a text has several values the last one counts. Lookups with the same name are one table per file.
     """
 
     examples: tuple[Example, ...] = ()

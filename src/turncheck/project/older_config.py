@@ -1,4 +1,4 @@
-"""Configurations of Rasa 0.x and 1.x: templates of pipelines, and components by their older names."""
+"""Configurations of Rasa 0.x and 1.x: pipeline templates, and components with older names."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ TEMPLATES: Final[Mapping[str, tuple[Written, ...]]] = {
     "mitie_sklearn": (*_MITIE, ("MitieFeaturizer", {}), ("SklearnIntentClassifier", {})),
     "keyword": (("KeywordIntentClassifier", {}),),
 }
-"""The pipelines that a name stood for until Rasa 1."""
+"""The pipeline templates of Rasa up to 1.x, by name."""
 
 NAMES: Final[Mapping[str, str]] = {
     "nlp_spacy": "SpacyNLP",
@@ -81,16 +81,16 @@ NAMES: Final[Mapping[str, str]] = {
     "intent_classifier_keyword": "KeywordIntentClassifier",
     "intent_classifier_tensorflow_embedding": "EmbeddingIntentClassifier",
 }
-"""What components were called, and what they are called since."""
+"""The older names of components, and their current names."""
 
 GONE: Final = frozenset({"ConveRTTokenizer", "HFTransformersNLP", "LanguageModelTokenizer", "NGramFeaturizer"})
-"""Components that Rasa 3 has no more, and nothing by another name."""
+"""Components that no longer exist in Rasa 3, under any name."""
 
 _EMBEDDING: Final = "EmbeddingIntentClassifier"
 
 
 def pipeline_of(template: str, place: Location) -> tuple[Component, ...] | None:
-    """Return the components that a template stands for, ``None`` where there is no such template."""
+    """Return the components of a pipeline template, ``None`` if there is no such template."""
     written = TEMPLATES.get(template)
     if written is None:
         return None
@@ -98,7 +98,7 @@ def pipeline_of(template: str, place: Location) -> tuple[Component, ...] | None:
 
 
 def current(component: Component) -> Component:
-    """Return a component of the pipeline under the name and with the parameters that it has since."""
+    """Return a pipeline component with its current name and parameters."""
     name = NAMES.get(component.name, component.name)
     parameters = component.parameters
     if name == _EMBEDDING:
@@ -114,9 +114,9 @@ _MOST: Final = 100_000
 
 
 def files_apart(root: Path, sections: tuple[str, ...] = SECTIONS) -> list[Path]:
-    """Return the files of a project of Rasa 0 that hold these sections: they had any name, and were given by it.
+    """Return the files of a Rasa 0 project that hold these sections: any file name could be passed to Rasa then.
 
-    Of several with one section it is that of the usual name, else the first.
+    If several files hold a section, the one with the usual name counts, else the first.
     """
     found = sorted(
         path

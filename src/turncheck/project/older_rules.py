@@ -1,4 +1,4 @@
-"""What only an older Rasa refuses or reads otherwise, once it is known that a project is of it."""
+"""What only an older Rasa refuses or reads differently, once a project is known to be written for it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 _MEANT_AS_DATA: Final = re.compile(
     rb'"(?:common_examples|utterances|samples|examples|sentences|intents?|entities|intentName)"\s*:'
 )
-"""Keys of sentences and what they mean, in whatever tool's JSON."""
+"""Keys of sentences and of their meaning, in any tool's JSON."""
 
 
 def refused_in_data(major: int, folder: ProjectFolder, data: Iterable[DataFile]) -> Iterator[Finding]:
-    """What of the training data a version refuses that a later one takes."""
+    """Training data that a version refuses and later ones accept."""
     for one in data:
         if one.format is rasa_json.FORMAT:
             yield from _files_that_are_missing(folder, one)
@@ -46,7 +46,7 @@ def _values_that_are_no_strings(data: DataFile) -> Iterator[Finding]:
 
 
 def unknown_json(major: int, folder: ProjectFolder) -> None:
-    """Make errors of the JSON files of no known tool that hold sentences; Rasa 0 ends at any of them."""
+    """Turn findings about JSON of unknown tools into errors if it holds sentences; Rasa 0 ends at any such file."""
     for number, finding in enumerate(folder.findings):
         path = finding.location.path
         if finding.code != "file-without-data" or not path.endswith(".json"):

@@ -1,4 +1,4 @@
-"""Where the parts of a project are, and what is said where one is missing."""
+"""Where the parts of a project are, and the findings if one is missing."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def domain_path(folder: ProjectFolder, given: Path | None) -> Path | None:
 
 
 def endpoints_file(folder: ProjectFolder, given: Path | None) -> ProjectFile | None:
-    """Read the endpoints: those that are named, or those of the default place."""
+    """Read the endpoints from the named file, or else from the default one."""
     path = given or folder.root / DEFAULT_ENDPOINTS
     return parse_file(folder, path, "endpoints") if given or _is_there(path) else None
 
 
 def existing_or_default(folder: ProjectFolder, given: Path | None, default: Path, option: str) -> Path | None:
-    """Return the path that is given if there is such a file, else the default (noted), else ``None``."""
+    """Return the given path if it exists, else the default one (with a finding), else ``None``."""
     path = given or default
     if _is_there(path):
         return path
@@ -51,7 +51,7 @@ def existing_or_default(folder: ProjectFolder, given: Path | None, default: Path
 
 
 def note_absent(folder: ProjectFolder, path: Path, default: Path, option: str) -> None:
-    """Say that a domain or configuration is missing, and how to name one."""
+    """Note that a domain or configuration is missing, and how to name one."""
     name = folder.name(path)
     what = "domain" if option == "domain" else "configuration"
     hint = _how_to_name(folder, default, option)
@@ -74,7 +74,7 @@ def data_paths(folder: ProjectFolder, given: Sequence[Path] | None) -> list[Path
 
 
 def existing(folder: ProjectFolder, paths: Iterable[Path]) -> list[Path]:
-    """Return the paths that exist, and say of the others that nothing is read from them."""
+    """Return the paths that exist, and note for the others that nothing is read from them."""
     there = []
     for path in paths:
         if _is_there(path):
@@ -87,5 +87,5 @@ def existing(folder: ProjectFolder, paths: Iterable[Path]) -> list[Path]:
 
 
 def _is_there(path: Path) -> bool:
-    """Whether a path names anything; a symbolic link to nowhere does, so that reading it says what is wrong."""
+    """Whether a path exists; a symbolic link to nowhere counts, so that reading it reports the fault."""
     return path.exists() or path.is_symlink()

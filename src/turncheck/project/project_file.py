@@ -1,4 +1,4 @@
-"""A file of a project as it was read."""
+"""A project file as it was read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 NLU_KEYS: Final = ("nlu", "responses")
 STORY_KEYS: Final = ("stories", "rules")
 ANY_KIND: Final = frozenset((*NLU_KEYS, *STORY_KEYS))
-"""Of what cannot be read: it may hold anything."""
+"""The kinds of a file that cannot be read: it may hold anything."""
 DATA_KEYS: Final = (*NLU_KEYS, *STORY_KEYS, "flows", "e2e_tests", "test_cases")
 DOMAIN_KEYS: Final = ("slots", "forms", "actions", "entities", "intents", "responses", "e2e_actions", "session_config")
 
@@ -26,9 +26,9 @@ Role = Literal["domain", "data", "config", "endpoints"]
 class ProjectFile:
     """A file that belongs to the project.
 
-    ``source``: its text, ``None`` where it could not be got. ``kinds``: what it holds, by the keys ``nlu``,
-    ``responses``, ``stories``, ``rules`` … of Rasa's YAML (data files). ``document``: of YAML alone.
-    ``has_errors``: of any other format, whether something in it could not be read. ``has_annotations``: whether its
+    ``source``: its text, ``None`` if it could not be read. ``kinds``: what it holds, by the keys ``nlu``,
+    ``responses``, ``stories``, ``rules`` … of Rasa's YAML (data files). ``document``: only for YAML.
+    ``has_errors``: for any other format, whether something in it could not be read. ``has_annotations``: whether its
     sentences are written with marks such as ``[Rome](city)``.
     """
 
@@ -48,7 +48,7 @@ class ProjectFile:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all of it could be read. Values of YAML that are of another type than expected do not count."""
+        """Whether all of it could be read. YAML values of another type than expected do not matter."""
         if self.document is not None:
             return self.document.root is not None and not self.document.findings
         return self.source is not None and not self.has_errors

@@ -1,4 +1,4 @@
-"""What the Python code of a project names, and the code of its custom actions: read, never run."""
+"""The names in a project's Python code, and the code of its custom actions: read, never run."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _FOREIGN: Final = frozenset({"node_modules", "__pycache__", "site-packages"})
 
 @dataclass(frozen=True, slots=True)
 class CodeNames:
-    """``quoted``: every short string, among them slots that an action reads; ``called``: actions that code calls."""
+    """``quoted``: all short strings, including slots that an action reads; ``called``: actions that the code calls."""
 
     quoted: frozenset[str] = frozenset()
     called: frozenset[str] = frozenset()
 
 
 def names_in_code(root: Path) -> CodeNames:
-    """Look through the ``*.py`` files below a folder; environments, links and files over 1 MiB are left out."""
+    """Search the ``*.py`` files below a folder; environments, links and files over 1 MiB are left out."""
     quoted: set[str] = set()
     called: set[str] = set()
     for text in _texts(root):
@@ -42,7 +42,7 @@ def names_in_code(root: Path) -> CodeNames:
 def defines_class(root: Path, path: str) -> bool:
     """Whether the module of ``package.module.Class`` is below a folder and seems to define that name.
 
-    It is not imported, and not read where it is a link out of the folder; then it is taken to define it.
+    It is not imported, and not read if it is a link out of the folder; it is then assumed to define the name.
     """
     *modules, name = path.split(".")
     if not modules or not all(part.isidentifier() for part in (*modules, name)):
@@ -64,14 +64,14 @@ _BINDING: Final = (
     r"^[ \t]*(?:class[ \t]+{name}\b|{name}[ \t]*[:=]|(?:from|import)\b.*(?:\b{name}\b|\*)|def[ \t]+__getattr__\b"
     r"|(?:\w+[ \t]+as[ \t]+)?{name}[ \t]*,?[ \t]*(?:#.*)?$)"
 )
-"""A line that may bind a name: a class, an assignment, an import or a line of a longer one."""
+"""A line that may bind a name: a class, an assignment, an import or a line of a multi-line import."""
 
 
 def code_of_actions(root: Path) -> dict[str, str]:
-    """Return the code of each custom action by the name that its class gives it, comments and layout left out.
+    """Return the code of each custom action by the name in its class, without comments and layout.
 
-    A class of rasa-sdk says its action's name in ``def name(self): return "action_x"``. What it calls in other modules
-    is not looked at.
+    A class of rasa-sdk returns its action's name in ``def name(self): return "action_x"``. What it calls in other
+    modules is not examined.
     """
     found: dict[str, list[str]] = {}
     for text in _texts(root):
@@ -82,7 +82,7 @@ def code_of_actions(root: Path) -> dict[str, str]:
                 if isinstance(node, ast.ClassDef) and (name := _action_name(node)):
                     found.setdefault(name, []).append(ast.unparse(node))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue  # the action server will say what is wrong with it
+            continue  # the action server will report its fault
     return {name: "\n".join(sorted(classes)) for name, classes in found.items()}
 
 
@@ -101,11 +101,11 @@ def _texts(root: Path) -> Iterator[str]:
             if path.stat().st_size <= _LARGEST:
                 yield path.read_text(encoding="utf-8", errors="replace")
         except OSError:
-            continue  # what cannot be read names nothing
+            continue  # a file that cannot be read has no names
 
 
 def _python_files(root: Path) -> Iterator[Path]:
-    """In the order of their paths, a folder's own files first; ``os.walk`` would recurse as deep as folders do."""
+    """In the order of their paths, a folder's own files first; ``os.walk`` would recurse as deep as the folders."""
     waiting = [(root, 0)]
     while waiting:
         folder, depth = waiting.pop()

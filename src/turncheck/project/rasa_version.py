@@ -1,4 +1,4 @@
-"""Which Rasa a project is written for: by what only some versions have, each thing at its place."""
+"""Which version of Rasa a project is written for, by features that only some versions have, each with its place."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _SHOWN: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """One thing that only some versions of Rasa have: what it is, and where.
+    """A feature that only some versions of Rasa have: what it is, and where.
 
-    ``first`` and ``last``: the oldest and the newest major version that took it. ``typical``: the one whose projects
-    have it as a rule, where nothing else decides.
+    ``first`` and ``last``: the oldest and the newest major version that accepted it. ``typical``: the version whose
+    projects usually have it, if nothing else decides.
     """
 
     what: str
@@ -36,9 +36,9 @@ class Sign:
 
 @dataclass(frozen=True, slots=True)
 class RasaVersion:
-    """The major version that a project is written for. ``signs``: what shows it, the telling ones first.
+    """The major version that a project is written for. ``signs``: what shows it, the most conclusive ones first.
 
-    ``others``: what another version alone would take: a mixture.
+    ``others``: signs that only another version accepts: the project is a mixture.
     """
 
     major: int
@@ -57,17 +57,17 @@ class RasaVersion:
 
     @property
     def short(self) -> str:
-        """What it is and the first thing that shows it, for where more would be too much."""
+        """The version and the first sign of it, for where space is short."""
         return f"this is a Rasa {self.name} project ({self.signs[0]})"
 
     @property
     def message(self) -> str:
-        """What it is and what shows it, as the beginning of a sentence."""
+        """The version and its signs, as the beginning of a sentence."""
         return f"This is a Rasa {self.name} project ({_listed(self.signs)}), judged as that version did"
 
     @property
     def mixture(self) -> str:
-        """What is of another version, with the place of both, as a sentence; empty where nothing is."""
+        """What belongs to another version, with the places of both, as a sentence; empty if there is nothing."""
         if not self.others:
             return ""
         shows = f" ({self.signs[0]})" if self.signs else ""
@@ -82,8 +82,8 @@ def _listed(signs: Sequence[Sign]) -> str:
 def version_of(signs: Iterable[Sign]) -> RasaVersion:
     """Return the version that these signs show.
 
-    One that took all of them is that of the oldest typical sign. Where none did, the newest sign counts: whoever wrote
-    it meant that version, and the rest was left behind.
+    If some versions accepted all of them, it is the one of the oldest typical sign. If none did, the newest sign
+    counts: whoever wrote it meant that version, and the rest was not updated.
     """
     found = tuple(signs)
     oldest = max((sign.first for sign in found), default=OLDEST)
@@ -93,7 +93,7 @@ def version_of(signs: Iterable[Sign]) -> RasaVersion:
     else:
         major = min(max(oldest, min((sign.typical for sign in found), default=NEWEST)), newest)
     telling = [sign for sign in found if sign.first <= major <= sign.last]
-    # What every version takes from here on shows nothing about an older one, and the reverse.
+    # What every version accepts from here on says nothing about an older one, and the reverse.
     telling.sort(key=lambda sign: sign.last - sign.first)
     others = tuple(sign for sign in found if not sign.first <= major <= sign.last)
     return RasaVersion(major, tuple(telling), others)

@@ -1,8 +1,8 @@
-"""Files → :class:`~turncheck.project.model.Project`. The one entrance to reading.
+"""Files → :class:`~turncheck.project.model.Project`. The single entry point for reading.
 
 What cannot be read becomes a finding, and the rest is read: see :class:`~turncheck.project.model.Project`. The findings
 made while reading are those about files (``domain-not-found``, ``config-not-found``, ``path-not-found``,
-``data-not-found``, ``file-…``), YAML (``yaml-…``), types that allow no reading (``schema-violation``), versions that
+``data-not-found``, ``file-…``), YAML (``yaml-…``), types that cannot be read (``schema-violation``), versions that
 are too high (``version-too-high``: Rasa skips such a file), and what is lost while loading (named in
 :mod:`~turncheck.project.formats.rasa_nlu`, :mod:`~turncheck.project.formats.rasa_stories` and
 :mod:`~turncheck.project.config`).
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from turncheck.project.rasa_version import RasaVersion
 
 _CONFIGURED_IN_ONE: Final = 2
-"""Below it a project that seems to have no configuration may be of Rasa 0, which was given it by any name."""
+"""A project that looks older than this and has no configuration may be for Rasa 0, which allowed any file name."""
 
 
 def read_project(
@@ -71,17 +71,18 @@ def read_project(
     """Read a Rasa 3.x project, or the export of a Kore.ai assistant.
 
     Defaults are looked for below ``root``: ``domain.yml``, else the folder ``domain``; ``data``; ``config.yml``;
-    ``endpoints.yml``. Paths that are given count from the current folder. A given domain or configuration that does not
-    exist is replaced by the default, with a finding (as Rasa does). A missing data folder is not a fault by itself.
+    ``endpoints.yml``. Path arguments are relative to the current folder. A named domain or configuration that does not
+    exist is replaced by the default, with a finding (as in Rasa). A missing data folder is not a fault by itself.
 
-    The files of a domain's folder are merged in the order of their names; ``domain_as_listed``: in that in which the
-    file system lists them, as Rasa does, which may be another one on another machine.
+    The files in a domain's folder are merged in the order of their names; ``domain_as_listed``: in the order in which
+    the file system lists them, as in Rasa, which may differ between machines.
 
-    A folder with ``botDefinition.json`` or ``appDefinition.json`` in it, or such a file or a ``.zip`` of it as the only
-    ``data``, is a Kore.ai assistant: it is read alone. ``language``: whose sentences; its default one if not given.
+    A folder that contains ``botDefinition.json`` or ``appDefinition.json``, or such a file or a ``.zip`` of it as the
+    only ``data``, is a Kore.ai assistant: nothing else is read. ``language``: the language whose sentences are read,
+    by default the assistant's own default language.
 
     Raises:
-        UserError: something is given that an assistant of the kind does not have, or the export cannot be read.
+        UserError: an argument does not apply to this kind of assistant, or the export cannot be read.
     """
     with _collector_paused():
         if (export := export_of(root, data)) is not None:
@@ -157,7 +158,7 @@ def _read_project(
 
 
 def _data_of_version(folder: ProjectFolder, data: list[DataFile], rasa: RasaVersion | None) -> list[DataFile]:
-    """Leave out the files that this Rasa does not read; of an older one say what it refuses."""
+    """Leave out the files that this version of Rasa does not read; for an older one, report what it refuses."""
     if rasa is None or not rasa.is_older:
         return without_older_formats(folder, data)
     from turncheck.project.older_rules import refused_in_data, unknown_json  # most projects are of Rasa 3
@@ -168,12 +169,12 @@ def _data_of_version(folder: ProjectFolder, data: list[DataFile], rasa: RasaVers
 
 
 def _sorted_patterns(nlu: NluData) -> NluData:
-    """Put the patterns in the order in which Rasa 1 and 2 keep them."""
+    """Sort the patterns as Rasa 1 and 2 do."""
     return replace(nlu, regexes=tuple(sorted(nlu.regexes, key=lambda one: f"{one.name}+{one.pattern}")))
 
 
 def _configured_apart(folder: ProjectFolder, file: ProjectFile | None) -> list[ProjectFile]:
-    """Read the files in which Rasa 0 had what the configuration, if there is one, does not hold."""
+    """Read the files in which Rasa 0 kept the sections that the configuration, if there is one, does not have."""
     from turncheck.project.older_config import SECTIONS, files_apart  # most projects are of Rasa 3
 
     there = set() if file is None or file.mapping is None else set(file.mapping.items)
@@ -184,7 +185,7 @@ def _configured_apart(folder: ProjectFolder, file: ProjectFile | None) -> list[P
 
 
 def _config(files: Sequence[ProjectFile], major: int) -> tuple[Config, Sequence[Finding]]:
-    """Read the configuration; of Rasa 0 pipeline and policies may come from a file each."""
+    """Read the configuration; for Rasa 0, pipeline and policies may be in separate files."""
     config, findings = config_from_file(files[0], major=major) if files else (Config(), ())
     for file in files[1:]:
         other, _ = config_from_file(file, major=major)
@@ -201,7 +202,7 @@ def _config(files: Sequence[ProjectFile], major: int) -> tuple[Config, Sequence[
 def _note_what_is_absent(
     folder: ProjectFolder, absent: Container[str], needed: Container[str], *, domain: Path | None, config: Path | None
 ) -> None:
-    """Say which of domain and configuration is missing, where it is needed or was named."""
+    """Note which of domain and configuration is missing, if it is needed or was named."""
     for option, given, name in (("domain", domain, DEFAULT_DOMAIN), ("config", config, DEFAULT_CONFIG)):
         default = folder.root / name
         path = given or default
@@ -210,13 +211,13 @@ def _note_what_is_absent(
 
 
 def _absent(data: Sequence[DataFile], *, has_domain: bool, has_config: bool) -> frozenset[str]:
-    """Return which of domain and configuration there is none of."""
+    """Return which of domain and configuration does not exist."""
     has_domain = has_domain or any("domain" in one.file.kinds for one in data)
     return frozenset(name for name, there in (("domain", has_domain), ("config", has_config)) if not there)
 
 
 def _needs(data: Iterable[DataFile]) -> frozenset[Need]:
-    """Return which of domain and configuration must exist: without data both, as in Rasa."""
+    """Return which of domain and configuration must exist: both if there is no data, as in Rasa."""
     needs = [NEEDS_OF_RASA if one.format is None else one.format.needs for one in data] or [NEEDS_OF_RASA]
     return frozenset().union(*needs)
 
@@ -245,7 +246,7 @@ def read_nlu_responses(paths: Iterable[Path], root: Path) -> Mapping[str, Respon
 def read_stories(paths: Iterable[Path], root: Path) -> tuple[tuple[Story, ...], tuple[Finding, ...]]:
     """Read stories and rules (``Story.kind``) from files and folders, such as those of ``--stories``.
 
-    No schema is compared with these files: the reader itself looks for keys that nobody knows.
+    These files are not compared with a schema: the reader itself looks for unknown keys.
     """
     return read_story_files(paths, root)[:2]
 
@@ -262,7 +263,7 @@ def read_story_files(
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Keep the cyclic garbage collector from running: reading makes many objects and no garbage for it to find."""
+    """Pause the cyclic garbage collector: reading creates many objects and no cyclic garbage."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

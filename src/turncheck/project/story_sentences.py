@@ -1,4 +1,4 @@
-"""Sentences that stories teach: trained together with NLU, a message with text and intent is NLU data."""
+"""Training sentences in stories: if NLU is trained with them, a message with text and intent is NLU data."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _INTENT_MESSAGE = "/"
 
 
 def with_story_sentences(project: Project) -> Project:
-    """Return the project with what the messages of its stories and rules teach, as ``rasa train`` sees it.
+    """Return the project with training examples from the messages of its stories and rules, as in ``rasa train``.
 
-    A message that gives both ``user:`` and ``intent:`` teaches its text, the intent (of a retrieval intent without the
-    response) and the annotated entities, after the NLU data's own sentences and sorted by intent. ``rasa train nlu``
-    does not read stories, and neither does cross-validation.
+    A message with both ``user:`` and ``intent:`` gives an example with its text, the intent (without the response key
+    of a retrieval intent) and the annotated entities; these follow the NLU data's own sentences, sorted by intent.
+    ``rasa train nlu`` does not read stories, and neither does cross-validation.
     """
     steps = (step for story in (*project.stories, *project.rules) for step in _messages(story.steps))
     taught = [example for step in steps if (example := _example(step)) is not None]
@@ -42,7 +42,7 @@ def _messages(steps: tuple[Step, ...]) -> Iterator[UserStep]:
 
 def _example(step: UserStep) -> Example | None:
     if not step.text or not step.intent or step.text.startswith(_INTENT_MESSAGE):
-        return None  # what begins with a slash is taken apart, not understood
+        return None  # a text that begins with a slash is parsed, and not sent through the pipeline
     entities = tuple(
         EntityAnnotation(entity.start, entity.end, entity.entity, entity.value, entity.role, entity.group)
         for entity in step.entities

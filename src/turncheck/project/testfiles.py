@@ -26,11 +26,11 @@ E2E_CASES_FILE: Final = "tests/e2e_test_cases.yml"
 
 
 def find_test_stories(root: Path) -> list[Path]:
-    """Return the files ``test_*.yml`` with stories or rules below ``tests/``, or of the project without that folder.
+    """Return the files ``test_*.yml`` with stories or rules below ``tests/``, or below the project without that folder.
 
-    Below ``tests/`` stories in Markdown count by whatever name, such as Rasa 1's ``conversation_tests.md``.
+    Below ``tests/``, stories in Markdown count under any name, such as Rasa 1's ``conversation_tests.md``.
 
-    In the order of their paths. Hidden folders and virtual environments are not searched.
+    Sorted by path. Hidden folders and virtual environments are not searched.
     """
     folder = root / TESTS_FOLDER
     candidates = _files(root, folder if folder.is_dir() else root, lambda name: name.startswith(TEST_STORY_PREFIX))
@@ -40,7 +40,7 @@ def find_test_stories(root: Path) -> list[Path]:
 
 
 def _holds_stories(root: Path, path: Path) -> bool:
-    """Whether a Markdown file is meant as stories, and not for people to read."""
+    """Whether a Markdown file is meant as stories rather than for people to read."""
     from turncheck.project.formats.markdown_files import is_training_data  # few projects have any
 
     source = ProjectFolder(root).read(path)
@@ -48,9 +48,9 @@ def _holds_stories(root: Path, path: Path) -> bool:
 
 
 def find_test_nlu(root: Path) -> list[Path]:
-    """Return the NLU files ``tests/*nlu*`` (a folder of that name counts with all it holds), else ``test_data.yml``.
+    """Return the NLU files ``tests/*nlu*`` (or everything in a folder of such a name), else ``test_data.yml``.
 
-    ``test_data.yml`` is looked for in the project's folder, where ``rasa data split`` has people put it, and in
+    ``test_data.yml`` is looked for in the project's folder, where users of ``rasa data split`` put it, and in
     ``tests/``.
     """
     folder = root / TESTS_FOLDER
@@ -61,9 +61,9 @@ def find_test_nlu(root: Path) -> list[Path]:
 
 
 def find_files_without_tests(root: Path) -> list[str]:
-    """Return files below ``tests/`` that are named like tests and have no key that would make them so.
+    """Return files below ``tests/`` that are named like tests but have none of the keys of tests.
 
-    Their paths relative to the project, sorted.
+    The paths are relative to the project, sorted.
     """
     folder = root / TESTS_FOLDER
     if not folder.is_dir():
@@ -78,9 +78,9 @@ def find_files_without_tests(root: Path) -> list[str]:
 
 
 def find_files_not_looked_for(root: Path, keys: tuple[str, ...], read: Iterable[Path]) -> list[str]:
-    """Return files below ``tests/`` that hold one of these kinds under a name by which nobody looks for them.
+    """Return files below ``tests/`` that hold one of these kinds but have a name that no search for tests matches.
 
-    Their paths relative to the project, sorted.
+    The paths are relative to the project, sorted.
 
     Args:
         root: the project's folder.
@@ -116,7 +116,7 @@ def _format(root: Path, path: Path) -> Format | None:
 
 
 def _with_keys(root: Path, paths: Iterable[Path], keys: tuple[str, ...]) -> list[Path]:
-    """Return the files that hold one of these kinds at a look. One that cannot be read counts: reading says why."""
+    """Return the files that seem to hold one of these kinds. One that cannot be read counts: reading it says why."""
     found = []
     for path in paths:
         file_format = _format(root, path) if path.is_file() else None

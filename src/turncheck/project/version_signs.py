@@ -1,4 +1,4 @@
-"""What in a project's files shows which Rasa they are written for: signs for :mod:`turncheck.project.rasa_version`."""
+"""Finds signs of the Rasa version that files are written for, as used by :mod:`turncheck.project.rasa_version`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from turncheck.yaml_tree.tree import YamlNode
 
 _GONE_POLICIES: Final = {"KerasPolicy": 1, "EmbeddingPolicy": 1, "SklearnPolicy": 2}
-"""Policies that learned, and are gone, with the last version that had them."""
+"""Machine learning policies that are gone, with the last version that had them."""
 _REPLACED_POLICIES: Final = frozenset({"FormPolicy", "MappingPolicy", "FallbackPolicy", "TwoStageFallbackPolicy"})
 _OLD_TEMPLATES: Final = re.compile(r"supervised_embeddings|pretrained_embeddings_\w+|keyword")
 _OLDEST_TEMPLATES: Final = re.compile(r"tensorflow_embedding|spacy_sklearn|mitie(?:_sklearn)?")
 _OLDEST_NAMES: Final = re.compile(
     r"(?:nlp|tokenizer|intent_featurizer|intent_entity_featurizer|ner|intent_classifier)_\w+"
 )
-"""Components of Rasa NLU 0.x, which 1.x still took with a warning."""
+"""Components of Rasa NLU 0.x, which 1.x still accepted with a warning."""
 _OLD_COMPONENTS: Final = {
     "EmbeddingIntentClassifier": 1,
     "NGramFeaturizer": 0,
@@ -40,12 +40,12 @@ _OLDEST_FILES: Final = ("policies.yml", "nlu_config.yml")
 
 
 def recognise(folder: ProjectFolder, files: Sequence[ProjectFile], older: Mapping[str, Location]) -> RasaVersion | None:
-    """Return the version that a project's files are written for; ``None`` where there are none of Rasa.
+    """Return the version that a project's files are written for; ``None`` if they are not Rasa's.
 
     Args:
-        folder: the project's.
+        folder: the project's folder.
         files: its files, parsed.
-        older: the training data in Markdown by their paths, with the place of their first header.
+        older: the training data files in Markdown, by path, with the place of their first header.
     """
     signs = [sign for file in files for sign in _signs_of(file)]
     signs += [Sign("training data in Markdown", place, last=2, typical=1) for place in [*older.values()][:1]]
@@ -86,7 +86,7 @@ def _version_sign(root: YamlMapping) -> Iterator[Sign]:
 
 
 def _first_yaml(files: Iterable[ProjectFile]) -> Iterator[Sign]:
-    """Training data in YAML came with Rasa 2: they say something beside what is old, else nothing."""
+    """Training data in YAML came with Rasa 2: a sign only in combination with older features."""
     for file in files:
         is_yaml = PurePath(file.path).suffix in YAML_SUFFIXES
         if file.role == "data" and is_yaml and (file.has_stories or "nlu" in file.kinds):
@@ -95,7 +95,7 @@ def _first_yaml(files: Iterable[ProjectFile]) -> Iterator[Sign]:
 
 
 def _first_json(files: Iterable[ProjectFile]) -> Iterator[Sign]:
-    """NLU data in JSON: every version reads them, and hardly anybody wrote some for Rasa 2 or 3."""
+    """NLU data in JSON: every version reads them, but hardly anybody wrote them for Rasa 2 or 3."""
     for file in files:
         if file.role == "data" and PurePath(file.path).suffix == ".json" and "nlu" in file.kinds:
             yield Sign("NLU data in JSON", Location(file.path, 1, 1), typical=1)
@@ -149,7 +149,7 @@ def _trigger_signs(intents: YamlNode | None) -> Iterator[Sign]:
 
 
 def _slot_signs(root: YamlMapping) -> Iterator[Sign]:
-    """Slots got mappings with Rasa 3: one that lacks them is a slip, a domain in which all do is an older one."""
+    """Slots have had mappings since Rasa 3: one without them is a mistake, a domain without any is an older one."""
     slots = root.items.get("slots")
     if not isinstance(slots, YamlMapping):
         return

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from turncheck.yaml_tree.tree import YamlMapping
 
 SUPPORTED: Final = (3, 1)
-"""The newest version of the training data format, also that of Rasa 3.6 and of Rasa Pro."""
+"""The newest version of the training data format, also in Rasa 3.6 and Rasa Pro."""
 
 _VERSION: Final = re.compile(
     r"v?([0-9]+(?:\.[0-9]+)*)(?:[-_.]?(?:a|b|c|rc|alpha|beta|pre|preview|post|rev|r|dev)[-_.]?[0-9]*)*"
@@ -21,7 +21,7 @@ _MAX_LENGTH: Final = 100
 
 
 def parse_version(text: str) -> tuple[int, ...] | None:
-    """Return the numbers of a version without zeros at the end (``3.1.0``: ``(3, 1)``), ``None`` where it is none."""
+    """Return the numbers of a version without trailing zeros (``3.1.0``: ``(3, 1)``); ``None`` if it is not one."""
     match = _VERSION.fullmatch(text.strip().strip("\"'")) if len(text) <= _MAX_LENGTH else None
     if match is None:
         return None
@@ -32,7 +32,7 @@ def parse_version(text: str) -> tuple[int, ...] | None:
 
 
 def version_too_high(root: YamlMapping | None) -> Finding | None:
-    """Return the finding that the file's version is above the supported one, so that Rasa skips the file."""
+    """Return a finding if the file's version is above the supported one, so that Rasa skips the file."""
     node = root.items.get("version") if root is not None else None
     if not isinstance(node, YamlScalar) or not isinstance(node.value, str):
         return None

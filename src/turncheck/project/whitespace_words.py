@@ -1,4 +1,4 @@
-"""Words as Rasa's WhitespaceTokenizer sees them, for whoever learns from sentences and whoever checks them."""
+"""Words as Rasa's WhitespaceTokenizer splits them, for training on sentences and for checking them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _SEPARATORS: Final = (
     r"[^\w#@&]+(?=\s|$)"
     # after white space or at the start, if neither a digit nor white space follows
     r"|(?:\s|^)[^\w#@&]+(?=[^0-9\s])"
-    # within a word, characters that occur in no number, address or URL
+    # within a word, characters that do not occur in a number, address or URL
     r"|(?<=[^0-9\s])[^\w._~:/?#\[\]()@!$&*+,;=-]+(?=[^0-9\s])"
 )
-"""What is between words, as Rasa's WhitespaceTokenizer sees it (a fact of its behaviour, tested against it)."""
+"""What separates words in Rasa's WhitespaceTokenizer (a fact of its behaviour, tested against it)."""
 
 _ASCII_SEPARATORS: Final = re.compile(_SEPARATORS)
 
@@ -25,8 +25,8 @@ _EMOJI: Final = (
     "[\U0001f600-\U0001f64f\U0001f300-\U0001f5ff\U0001f680-\U0001f6ff\U0001f1e0-\U0001f1ff"
     "\u2702-\u27b0\u24c2-\U0001f251\u200d\u200c]+"
 )
-"""The characters Rasa takes for emoji; one of its ranges holds Chinese, Japanese and Korean script as well.
-Not compiled here: that takes milliseconds, and is for texts beyond ASCII alone."""
+"""The characters that Rasa treats as emoji; one of its ranges also holds Chinese, Japanese and Korean script.
+Not compiled here: that takes milliseconds, and is needed only for texts beyond ASCII."""
 
 
 @lru_cache(maxsize=1)
@@ -39,7 +39,7 @@ def _unicode_separators() -> Any:
 
 def whitespace_words(text: str) -> list[str]:
     """Split ``text`` into words as Rasa's WhitespaceTokenizer does, before its ``token_pattern``."""
-    plain = text.isascii() and text.isprintable()  # then both engines agree, and `re` is faster
+    plain = text.isascii() and text.isprintable()  # both engines agree then, and `re` is faster
     separators = _ASCII_SEPARATORS if plain else _unicode_separators()
     words: list[str] = separators.sub(" ", text).split()
     if not plain:
@@ -48,7 +48,7 @@ def whitespace_words(text: str) -> list[str]:
 
 
 def word_borders(words: Iterable[str], text: str) -> list[tuple[int, int]]:
-    """Find each word in ``text``, searching from the end of the one before: start and end of each."""
+    """Return the start and end of each word in ``text``, searching from the end of the previous one."""
     borders = []
     offset = 0
     for word in words:

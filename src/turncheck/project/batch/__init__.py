@@ -1,1 +1,1 @@
-"""Batch suites: lists of labelled utterances, in the JSON and the CSV of Kore.ai's platform."""
+"""Batch suites: lists of labelled utterances, in the JSON and CSV formats of Kore.ai's platform."""

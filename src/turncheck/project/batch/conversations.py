@@ -1,7 +1,7 @@
-"""The suite of successful user utterances, from a log that says for each what was matched and whether that was done.
+"""The suite of successful user utterances, from a log with the matched intent of each and whether its task completed.
 
 JSON (a list of objects, one object per line, or a list below ``conversations``, ``messages`` or ``data``) and CSV. An
-utterance counts where it matched an intent and its task ran to its end.
+utterance counts if it matched an intent and its task was completed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LISTS: Final = ("conversations", "messages", "data", "utterances")
 
 @dataclass(frozen=True, slots=True)
 class Successful:
-    """The cases, each utterance with its intent once, and how many records there were and were left out."""
+    """The cases, one for each utterance and intent, and how many records were read and left out."""
 
     cases: tuple[SuiteCase, ...]
     records: int
@@ -42,7 +42,7 @@ def successful_utterances(source: Source) -> Successful:
     """Return the utterances of a log that matched an intent and whose task was completed.
 
     Raises:
-        UserError: it is neither JSON nor CSV, or lacks what was said, what was matched or what was completed.
+        UserError: it is neither JSON nor CSV, or lacks the utterances, the matched intents or what was completed.
     """
     records = _records(source)
     keys = {_key(name) for record in records for name in record}

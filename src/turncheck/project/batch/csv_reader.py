@@ -1,4 +1,4 @@
-"""A suite in CSV → written cases: columns by their names, another row for another entity."""
+"""A suite in CSV → written cases: columns are found by name, each further entity has a row of its own."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _CLOSING: Final = "”“»"
 
 
 def is_column(name: str) -> bool:
-    """Whether a header's cell names a column of a suite."""
+    """Whether a cell of the header names a column of a suite."""
     return name in COLUMNS or name == GENERATED
 
 
 def read_csv_suite(source: Source, rules: Rules) -> tuple[SuiteCase, ...]:
-    """Return the cases; what is wrong is in ``rules.findings``."""
+    """Return the cases; faults are added to ``rules.findings``."""
     records = read_csv(source, lambda name: is_column(name) or bool(meant_key(name)))
     header = next(records, None)
     if header is None:
@@ -104,7 +104,7 @@ def _cases(records: Iterator[Record], columns: dict[str, int], header: Record, r
 
 
 class _Row:
-    """A record by the names of its columns; an empty cell is ``None``."""
+    """A record by column name; an empty cell is ``None``."""
 
     def __init__(self, record: Record, columns: dict[str, int]) -> None:
         self.record = record
@@ -176,7 +176,7 @@ def _has_right_fields(record: Record, header: Record, rules: Rules) -> bool:
 
 
 def _torn_by_typographic_quotes(fields: tuple[Field, ...]) -> Field | None:
-    """Return a field that a typographic quote begins which ends another field."""
+    """Return a field that begins with a typographic quote whose closing quote ends another field."""
     for index, field in enumerate(fields):
         begins = not field.is_quoted and field.text[:1] in _OPENING and field.text[:1] != ""
         closed_here = len(field.text) > 1 and field.text[-1] in _CLOSING

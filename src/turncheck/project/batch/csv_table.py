@@ -1,4 +1,4 @@
-"""CSV as people and spreadsheets write it → records of fields that know where they are."""
+"""CSV as people and spreadsheets write it → records of fields with their locations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BLANKS: Final = " \t\u00a0"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field, trimmed; ``is_quoted``: it was in straight quotes. ``stray``: where a quote in it opens nothing."""
+    """A trimmed field. ``is_quoted``: it was in straight quotes. ``stray``: where it has a quote that opens nothing."""
 
     text: str
     location: Location
@@ -38,15 +38,15 @@ class Record:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is in any field."""
+        """Whether all fields are empty."""
         return not any(field.text for field in self.fields)
 
 
 def read_csv(source: Source, is_column: Callable[[str], bool]) -> Iterator[Record]:
-    """Yield the records, the header first, empty lines left out.
+    """Yield the records, the header first, without empty lines.
 
-    Delimiters are ``,`` ``;`` tab ``|``: the one that finds most known columns in the header (``is_column``). A first
-    line ``sep=;``, which Excel reads, names it.
+    The delimiter is one of ``,`` ``;`` tab ``|``: the one that finds the most known columns in the header
+    (``is_column``), unless the first line names it (``sep=;``, as Excel has it).
     """
     text = source.file_text
     position, delimiter = 0, ""
@@ -109,7 +109,7 @@ def _behind_blanks(text: str, position: int, delimiter: str) -> int:
 
 
 def _quoted(text: str, begin: int) -> tuple[str, int]:
-    """Return what is between quotes, and where it ends (after the quote); -1 where the quote is not closed."""
+    """Return the text between quotes, and where it ends (after the quote); -1 if the quote is not closed."""
     parts: list[str] = []
     position = begin + 1
     while True:

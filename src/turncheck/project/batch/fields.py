@@ -1,4 +1,4 @@
-"""What is in a field of a suite → its parts. The delimiters of JSON and CSV are the same."""
+"""The content of a suite's field → its parts. The delimiters are the same in JSON and CSV."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Co", "Cs"})
 
 @dataclass(frozen=True, slots=True)
 class IntentField:
-    """What ``intent`` says: alternatives, or traits. ``is_blank``: nothing is there, not even ``None``."""
+    """The content of ``intent``: alternatives, or traits. ``is_blank``: it is empty, without even ``None``."""
 
     names: tuple[str, ...]
     is_trait: bool = False
@@ -51,19 +51,19 @@ def read_bots(text: str) -> tuple[str, ...]:
 
 
 def read_order(text: str) -> tuple[str, ...]:
-    """Read the order of entities as CSV has it: ``TransferAmount>PayeeName``."""
+    """Read the order of entities as written in CSV: ``TransferAmount>PayeeName``."""
     return _trimmed(text.split(">"))
 
 
 def items_of(value: str) -> tuple[str, ...]:
-    """Return the items of a multi-item entity's value; of any other value that alone."""
+    """Return the items of a multi-item entity's value; for any other value, only the value itself."""
     return tuple(part.strip() for part in value.split("||")) if "||" in value else (value.strip(),)
 
 
 def components_of(value: str) -> tuple[tuple[str, str], ...]:
-    """Return names and values of a composite entity's components; none where the value is not composite.
+    """Return the names and values of a composite entity's components; empty if the value is not composite.
 
-    It is composite where all parts between single ``|`` have the form ``name:value``, and there are several.
+    It is composite if there are several parts separated by single ``|``, all of the form ``name:value``.
 
     >>> components_of("City:Oslo|At:12:30")
     (('City', 'Oslo'), ('At', '12:30'))
@@ -76,7 +76,7 @@ def components_of(value: str) -> tuple[tuple[str, str], ...]:
 
 
 def brace_for_pipe(value: str) -> int | None:
-    """Return where in a composite value ``}`` stands for the ``|`` between two components, ``None`` where nowhere."""
+    """Return where a composite value has ``}`` in place of the ``|`` between two components; ``None`` if it has not."""
     begin = 0
     for part in _SINGLE_PIPE.split(value):
         if not _COMPONENT.match(part):
@@ -88,7 +88,7 @@ def brace_for_pipe(value: str) -> int | None:
 
 
 def invisible_characters(name: str) -> str:
-    """Return a name with what nobody sees in it, or takes for something else, escaped; "" where there is none."""
+    """Return a name with its invisible and easily confused characters escaped; "" if it has none."""
     if not any(_is_invisible(character) for character in name):
         return ""
     return "".join(_escaped(one) if _is_invisible(one) else one for one in name)

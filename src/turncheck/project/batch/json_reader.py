@@ -34,7 +34,7 @@ TEST_CASES: Final = "testCases"
 
 
 def read_json_suite(source: Source, rules: Rules) -> tuple[SuiteCase, ...]:
-    """Return the cases; what is wrong is in ``rules.findings``."""
+    """Return the cases; faults are added to ``rules.findings``."""
     document = parse_json(source)
     for fault in document.faults:
         rules.error(*_as_finding(source, fault))
@@ -45,7 +45,7 @@ def read_json_suite(source: Source, rules: Rules) -> tuple[SuiteCase, ...]:
         return ()
     written = [case for node in section.items if (case := _case(node, rules)) is not None]
     if section.items and not written:
-        return ()  # each of them is reported already
+        return ()  # each of them is already reported
     return rules.cases(written)
 
 
@@ -109,7 +109,7 @@ def _case(node: YamlNode, rules: Rules) -> WrittenCase | None:
             case.entities.append(entity)
     case.order = [name for item in _list(node, "entityOrder", rules) if (name := _name(item, rules)) is not None]
     if case.input is None and "input" in node.items and not _is_null(node.items["input"]):
-        return None  # a value of a wrong type, which is reported already
+        return None  # a value of a wrong type, which is already reported
     return case
 
 
@@ -139,7 +139,7 @@ def _entity(node: YamlNode, rules: Rules) -> WrittenEntity | None:
 
 
 def _slips(node: YamlMapping, lacking: list[str]) -> str:
-    """Say which other keys are probably meant for those that are missing."""
+    """Say which other keys are probably misspellings of the missing ones."""
     others = [str(key) for key in node.items if key not in ENTITY_KEYS]
     return " ".join(
         f"'{shortened(key)}' should be '{one}'."

@@ -1,4 +1,4 @@
-"""The names that a project gives to what a suite expects: intents by kind, and entities."""
+"""The names in a project that a suite may expect: intents by kind, and entities."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class KnownIntent:
 
 @dataclass(frozen=True, slots=True)
 class KnownNames:
-    """Names by their comparable forms. Of an intent that has other names (older ones, in other languages) these too.
+    """Names by their comparable forms, including an intent's other names (older ones, in other languages).
 
-    ``disabled``: FAQs that are switched off; they are none of the ``intents``.
+    ``disabled``: FAQs that are switched off; they are not among the ``intents``.
     """
 
     intents: Mapping[str, KnownIntent] = field(default_factory=dict)
@@ -38,12 +38,12 @@ class KnownNames:
     disabled: Mapping[str, str] = field(default_factory=dict)
 
     def kind_of(self, name: str) -> str | None:
-        """Return the kind of an intent, or trait, ``None`` where the project has none of this name."""
+        """Return the kind of an intent or trait; ``None`` if the project has none of this name."""
         found = self.intents.get(comparable(name)) or self.traits.get(comparable(name))
         return None if found is None else found.kind
 
     def canonical(self, name: str, *, is_trait: bool = False) -> str:
-        """Return the name by which an intent, or a trait, is compared."""
+        """Return the name by which an intent or trait is compared."""
         found = (self.traits if is_trait else self.intents).get(comparable(name))
         return comparable(name if found is None else found.name)
 
@@ -54,7 +54,7 @@ class KnownNames:
 
 
 def setting_of(project: Project) -> BatchSetting:
-    """Return what a project's files say of the assistant: of a Rasa project its language."""
+    """Return what a project's files say about the assistant: for a Rasa project its language."""
     bot = project.kore
     if bot is None:
         return BatchSetting(language=project.language or "")
@@ -62,13 +62,13 @@ def setting_of(project: Project) -> BatchSetting:
 
 
 def known_names(project: Project) -> KnownNames:
-    """Return the names of a project; of a Rasa project all intents are dialogs."""
+    """Return the names of a project; in a Rasa project all intents are dialogs."""
     if project.kore is not None:
         return _of_kore(project)
     names = [*project.domain.intents, *(one.intent for one in project.nlu.examples if one.intent)]
     bases = {one.base_intent for one in project.nlu.examples if one.intent != one.base_intent and one.base_intent}
     intents = {comparable(name): KnownIntent(name, "dialog") for name in reversed(names)}
-    # Of a retrieval intent each response is something that can be meant, the intent itself stands for all of them.
+    # Each response of a retrieval intent can be expected; the intent itself means any of them.
     intents |= {comparable(name): KnownIntent(name, "dialog", in_total=False) for name in bases}
     entities = [*project.domain.entities, *(one.entity for each in project.nlu.examples for one in each.entities)]
     return KnownNames(intents, {}, _by_comparable(entities))

@@ -1,4 +1,4 @@
-"""Batch suites, read and typed. Everything knows its :class:`~turncheck.messages.location.Location`."""
+"""Batch suites, read and typed. Everything has its :class:`~turncheck.messages.location.Location`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding
 
 MAX_INPUT: Final = 3000
-"""Characters of an utterance; the platform refuses a suite with a longer one."""
+"""The most characters in an utterance; the platform refuses a suite with a longer one."""
 MAX_CASES: Final = 1000
-"""Utterances in a suite that is uploaded. Assertions are counted, not rows."""
+"""The most utterances in a suite that is uploaded. Assertions are counted, not rows."""
 MAX_ALTERNATIVES: Final = 3
 
 THRESHOLDS: Final = (
@@ -28,7 +28,7 @@ THRESHOLDS: Final = (
     "suggestionsCount",
     "pathCoverage",
 )
-"""The settings of each of the platform's engines that its report of a run names, in its order."""
+"""The settings of each of the platform's engines that are in its report of a run, in the report's order."""
 THRESHOLD_MODES: Final = ("ml", "faq", "cs")
 """Those engines: machine learning, knowledge graph, fundamental meaning."""
 
@@ -37,7 +37,7 @@ NOWHERE: Final = Location("")
 
 @dataclass(frozen=True, slots=True)
 class ExpectedEntity:
-    """An entity that has to be found; any of the ``values``, which are as written, will do."""
+    """An entity that has to be found with any of the ``values``, which are as written."""
 
     name: str
     values: tuple[str, ...]
@@ -49,9 +49,9 @@ class SuiteCase:
     """An utterance and what is expected of it.
 
     ``intents``: alternatives, of which one has to match; with ``is_trait`` traits, all of which have to be found; empty
-    where nothing may match. ``parent``: the intents in whose context it is said, topmost first. ``order``: that in
-    which entities are to be extracted. ``bots``: of a universal bot, the bot of each intent. ``generated``: nobody has
-    said it, a program has made it. ``intent_location``: where the intent is written.
+    if nothing may match. ``parent``: the intents in whose context it is said, topmost first. ``order``: the order in
+    which entities are to be extracted. ``bots``: for a universal bot, the bot of each intent. ``generated``: no user
+    said it, a program generated it. ``intent_location``: where the intent is written.
     """
 
     text: str
@@ -68,9 +68,9 @@ class SuiteCase:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """The cases of one file. ``name``: that of the file, without its ending, unless another one is given.
+    """The cases of one file. ``name``: the file's name without its extension, unless another one is given.
 
-    ``path``: as reports have it; ``file``: where it is read.
+    ``path``: as shown in reports; ``file``: where it is read.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Suite:
 
 @dataclass(frozen=True, slots=True)
 class Suites:
-    """Suites in the order of their files, and what is wrong with the files. Of a file with an error there is none."""
+    """Suites in the order of their files, and the faults of the files. A file with an error has no suite."""
 
     suites: tuple[Suite, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -90,12 +90,12 @@ class Suites:
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        """The findings for which a file is refused."""
+        """The findings because of which a file is refused."""
         return tuple(finding for finding in self.findings if finding.severity == "error")
 
 
 def comparable(name: str) -> str:
-    """Return a name as names are compared: trimmed, case folded, ``_`` as a blank, runs of blanks as one.
+    """Normalise a name for comparison: trimmed, case-folded, ``_`` as a space, runs of spaces as one.
 
     >>> comparable(" Book_Flight ")
     'book flight'

@@ -29,7 +29,7 @@ def case_of(example: Example) -> SuiteCase:
 
 
 def examples_of(cases: Iterable[SuiteCase]) -> tuple[list[Example], list[tuple[SuiteCase, str]]]:
-    """Return cases as sentences of NLU data, and those that such data cannot hold, each with what keeps it out."""
+    """Return cases as sentences of NLU data, and the cases that such data cannot hold, each with the reason."""
     kept: list[Example] = []
     left_out: list[tuple[SuiteCase, str]] = []
     for case in cases:

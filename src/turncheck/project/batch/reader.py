@@ -1,7 +1,7 @@
 """Files of batch suites → :class:`~turncheck.project.batch.model.Suites`.
 
-Every fault is a finding with its place: an error where the file is refused, a warning where something is probably not
-meant. Rules and codes: ``docs/batch.md``.
+Every fault is a finding with its place: an error if the file is refused, a warning if something is probably not
+intended. Rules and codes: ``docs/batch.md``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MARKS_OF_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True, slots=True)
 class HowToRead:
-    """``name``: what the suite is called, where it is one. The others are as in ``Opened``."""
+    """``name``: the name of the suite, if there is only one. The other fields are as in ``Opened``."""
 
     name: str | None = None
     description: str = ""
@@ -43,7 +43,7 @@ class HowToRead:
 
 
 def find_suites(root: Path) -> tuple[str, ...]:
-    """Return the suites in the project's folders ``tests`` and ``batch``, found by their content; sorted."""
+    """Return the suites in the project's folders ``tests`` and ``batch``, recognised by their content; sorted."""
     folder = ProjectFolder(root)
     paths = [path for name in FOLDERS if (path := root / name).is_dir()]
     return tuple(str(path) for path, _ in _below(folder, paths))
@@ -52,9 +52,9 @@ def find_suites(root: Path) -> tuple[str, ...]:
 def read_suites(root: Path, paths: Iterable[Path | str], how: HowToRead | None = None) -> Suites:
     """Read these files, and the suites among the files below these folders.
 
-    A file that is named is read by its ending, whatever it holds. A path that is missing is an error.
+    A file that is named is read according to its extension, whatever it holds. A missing path is an error.
     """
-    from turncheck.project.batch.model import Suites  # suites are looked for in every project, and few have some
+    from turncheck.project.batch.model import Suites  # suites are looked for in every project, and few have any
 
     how, folder = how or HowToRead(), ProjectFolder(root)
     suites: list[Suite] = []
@@ -121,7 +121,7 @@ def _read_file(
 
 
 def decode(name: str, content: bytes) -> tuple[Source | None, tuple[Finding, ...]]:
-    """Return a suite's text, and what is doubtful about its encoding; ``None`` where it cannot be decoded.
+    """Return a suite's text, and findings about its encoding; ``None`` if it cannot be decoded.
 
     UTF-8 with or without a byte order mark; UTF-16 with one, and Windows-1252, as spreadsheets save them, are read with
     the warning ``suite-encoding``.

@@ -1,4 +1,4 @@
-"""The rules of a suite, which hold in JSON and in CSV: what was written → cases, and what is wrong with it."""
+"""The rules for suites, the same for JSON and CSV: what was written → cases and findings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 KEYS: Final = ("input", "intent", "parentIntent", "entities", "entityOrder", "botName")
 ENTITY_KEYS: Final = ("entityName", "entityValue")
 GENERATED: Final = "generated"
-"""Our own key, and column, of what ``suite suggest`` made; the platform knows none of it."""
+"""turncheck's own key and column for what ``suite suggest`` generated; the platform does not know it."""
 _OTHER_WORDS: Final = {
     "utterance": "input",
     "utterances": "input",
@@ -49,7 +49,7 @@ _SPECIAL: Final = frozenset('<>{}[]()#$%^*=+\\/"')
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A text and where it is."""
+    """A string and where it is."""
 
     text: str
     location: Location
@@ -67,9 +67,9 @@ class WrittenEntity:
 
 @dataclass(slots=True)
 class WrittenCase:
-    """A case as written, its fields not yet taken apart; ``order`` is one place per entity.
+    """A case as written, its fields not yet parsed; ``order`` has one position per entity.
 
-    ``hint``: what to do where it has no input.
+    ``hint``: what to do if it has no input.
     """
 
     location: Location
@@ -97,13 +97,13 @@ _FULFILMENTS: Final = frozenset(
     f"{word}{what}" for word in ("fulfillment", "fulfilment") for what in ("category", "type", "")
 )
 MAX_OF_DIALOG_GPT: Final = 5
-"""Intents of one utterance in a suite for the engine DialogGPT."""
+"""The most intents of one utterance in a suite for the engine DialogGPT."""
 
 
 def names_of_dialog_gpt(names: Iterable[str]) -> dict[str, str]:
-    """Return what the columns, or keys, of a suite for the engine DialogGPT are called here.
+    """Return our names for the columns or keys of a suite for the engine DialogGPT; empty for any other suite.
 
-    Such a suite says of each utterance what kind of answer it gets (``Fulfillment Type``). Nothing for any other suite.
+    Such a suite has the kind of answer that each utterance gets (``Fulfillment Type``).
     """
     bare = {name: _bare(name) for name in names}
     if _FULFILMENTS.isdisjoint(bare.values()):
@@ -116,7 +116,7 @@ def _bare(name: str) -> str:
 
 
 def meant_key(name: str) -> str:
-    """Return ``Did you mean 'x'?`` for a key or column that is close to a known one, else an empty text."""
+    """Return ``Did you mean 'x'?`` for a key or column that is close to a known one, else an empty string."""
     known = (*KEYS, *ENTITY_KEYS)
     bare = name.replace(" ", "").replace("_", "").casefold()
     same = [key for key in known if key.casefold() == bare]
@@ -125,23 +125,23 @@ def meant_key(name: str) -> str:
 
 
 def meant_for_input(names: Iterable[str]) -> str:
-    """Return which of these keys, or columns, is probably the input, as a hint; else an empty text."""
+    """Return a hint which of these keys or columns is probably the input; else an empty string."""
     near = next((name for name in names if meant_key(name).endswith("'input'?")), None)
     return "" if near is None else f"'{shortened(near)}' should be 'input'."
 
 
 def shortened(text: str) -> str:
-    """Return a text as a message quotes it."""
+    """Return a string as messages quote it."""
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
 
 
 class Rules:
-    """Holds written cases against the rules; collects ``findings``.
+    """Checks written cases against the rules; collects ``findings``.
 
     Args:
         path: the file, as findings name it.
-        strict: unknown keys are errors, names that the platform advises against are named.
-        upload: the suite is uploaded to the platform, which refuses more than :data:`MAX_CASES`.
+        strict: unknown keys are errors, and names that the platform advises against are reported.
+        upload: the suite is to be uploaded to the platform, which refuses more than :data:`MAX_CASES`.
     """
 
     def __init__(self, path: str, *, strict: bool = False, upload: bool = False) -> None:
@@ -157,24 +157,24 @@ class Rules:
         return any(finding.severity == "error" for finding in self.findings)
 
     def error(self, code: str, message: str, location: Location, hint: str = "") -> None:
-        """Note a fault for which the file is refused."""
+        """Note a fault because of which the file is refused."""
         self.findings.append(Finding(code, "error", message, location, hint))
 
     def warn(
         self, code: str, message: str, location: Location, hint: str = "", others: tuple[Location, ...] = ()
     ) -> None:
-        """Note what is probably not meant."""
+        """Note what is probably not intended."""
         self.findings.append(Finding(code, "warning", message, location, hint, others))
 
     def unknown_key(self, name: str, location: Location, what: str = "key") -> None:
-        """Note a key, or a column, that has no meaning in a suite."""
+        """Note a key or column that has no meaning in a suite."""
         severity: Severity = "error" if self._strict else "warning"
         hint = meant_key(name) or f"The {what}s are: {', '.join((*KEYS, *ENTITY_KEYS))}."
         message = f"'{shortened(name)}' is not a {what} of a suite and is not read."
         self.findings.append(Finding("suite-unknown-key", severity, message, location, hint))
 
     def unknown_beside(self, name: str, location: Location) -> None:
-        """Note a key beside the list of cases, where there is no place for more."""
+        """Note a key next to the list of cases, which may have no other keys beside it."""
         severity: Severity = "error" if self._strict else "warning"
         hint = "A suite's name is that of its file; `--name` and `--description` give others."
         if _bare(name) not in {"name", "description", "suitename", "testsuitename"}:
@@ -194,7 +194,7 @@ class Rules:
         intents = [read_intent(one.intent.text if one.intent else "") for one in written]
         cases = [self._case(one, intent) for one, intent in zip(written, intents, strict=True)]
         self._check_number(len(cases))
-        if self.most_alternatives != MAX_OF_DIALOG_GPT:  # whose apps and kinds of answer say more than ours
+        if self.most_alternatives != MAX_OF_DIALOG_GPT:  # whose apps and kinds of answer say more than our fields can
             self._check_bots(written, cases)
             self._check_blank_intents(written, intents)
         self._check_contradictions(cases)
@@ -252,7 +252,7 @@ class Rules:
             )
 
     def _entities(self, written: Iterable[WrittenEntity]) -> tuple[ExpectedEntity, ...]:
-        """Put together the values of each name: the same name again gives an alternative."""
+        """Collect the values of each name: if a name is repeated, its values are alternatives."""
         values: dict[str, list[str]] = {}
         places: dict[str, Location] = {}
         for one in written:
@@ -336,7 +336,7 @@ class Rules:
             self.warn("suite-intent-missing", message, place, "Write the intent, or `None` if that is meant.")
 
     def _check_contradictions(self, cases: Sequence[SuiteCase]) -> None:
-        """One utterance, in one context, with intents that exclude each other: named at the first of each."""
+        """Report utterances that occur in one context with intents that exclude each other, at the first of each."""
         said: dict[tuple[str, tuple[str, ...]], dict[frozenset[str], SuiteCase]] = defaultdict(dict)
         for case in cases:
             if not case.is_trait:

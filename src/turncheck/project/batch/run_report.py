@@ -1,7 +1,7 @@
-"""The platform's CSV report of a run of a suite → what it says of each case.
+"""The platform's CSV report of a run of a suite → what it says about each case.
 
-A block of keys and values, then a table whose header begins with ``Utterance``: one row per entity, the utterance
-repeated; cells may span lines. Columns are found by their names, whose writing varies between versions.
+It is a block of keys and values, then a table whose header begins with ``Utterance``: one row per entity, with the
+utterance repeated; cells may span lines. Columns are found by their names, whose spelling varies between versions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _RESULTS: Final[Mapping[str, BatchResult]] = {
 _FIRST: Final = frozenset({"utterance", "utterances"})
 _NOTHING: Final = frozenset({"", "none"})
 _DELIMITERS: Final = ",;\t"
-"""That of the platform, and those of spreadsheets that have saved its report."""
+"""The platform's delimiter, and those of spreadsheets that have saved its report."""
 _LARGEST_CELL: Final = 1 << 20
 _ESCAPED: Final = re.compile(r"'(?='*[=+\-@\t\r])")
 _ENTITY: Final = ("entityname", "expectedentityvalue", "matchedentityvalue", "entityresult")
@@ -48,7 +48,7 @@ _SCORE: Final = re.compile(
 
 
 class RunReportError(ValueError):
-    """A file that is not the platform's report; the message says why. ``line``: where, if anywhere."""
+    """A file that is not the platform's report; the message says why. ``line``: where, if there is such a line."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -57,7 +57,7 @@ class RunReportError(ValueError):
 
 @dataclass(slots=True)
 class ReportedEntity:
-    """An expected entity. ``values``: as expected, alternatives; ``matched``: ``None`` where none was found."""
+    """An expected entity. ``values``: the expected alternatives; ``matched``: ``None`` if none was found."""
 
     name: str
     values: tuple[str, ...]
@@ -67,10 +67,10 @@ class ReportedEntity:
 
 @dataclass(slots=True)
 class ReportedCase:
-    """A case as the platform judged it. ``result``: its class, ``None`` where the report gives none that is known.
+    """A case as the platform judged it. ``result``: its class, ``None`` if the report has none that is known.
 
-    ``scores``: of the matched and the expected intents by their names, and, if the report distinguishes them, by name
-    and engine: ``Order Tea (ML)``. ``remark``: why the platform left the expected intent out.
+    ``scores``: those of the matched and expected intents by name, and, if the report distinguishes engines, by name and
+    engine: ``Order Tea (ML)``. ``remark``: why the platform excluded the expected intent.
     """
 
     text: str
@@ -88,9 +88,9 @@ class ReportedCase:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """``block``: what precedes the table, by the letters of its keys (``reportname``).
+    """``block``: what precedes the table, by only the letters of its keys (``reportname``).
 
-    ``thresholds``: the settings of each engine in it, its ``mode`` first.
+    ``thresholds``: the settings of each engine in the block, its ``mode`` first.
     """
 
     block: Mapping[str, str]
@@ -98,12 +98,12 @@ class RunReport:
     thresholds: tuple[dict[str, str], ...] = ()
 
     def about(self, key: str) -> str:
-        """Return what follows a key, empty if the key is missing."""
+        """Return the value of a key, empty if the key is missing."""
         return self.block.get(key, "").strip()
 
     @property
     def setting(self) -> BatchSetting:
-        """What it says of the assistant that was tested."""
+        """What it says about the assistant that was tested."""
         return BatchSetting(
             bot=self.about("botname"),
             language=self.about("botlanguage"),
@@ -116,9 +116,9 @@ def read_run_report(text: str, *, raw: bool = False) -> RunReport:
     """Read a report.
 
     Args:
-        text: what the file holds.
-        raw: an apostrophe in front of what a spreadsheet would run belongs to the cell; else it was put there by
-            ``turncheck test batch --csv`` and goes.
+        text: the content of the file.
+        raw: an apostrophe before what a spreadsheet would run as a formula belongs to the cell; otherwise
+            ``turncheck test batch --csv`` put it there, and it is removed.
 
     Raises:
         RunReportError: it has no table.
@@ -146,7 +146,7 @@ def read_run_report(text: str, *, raw: bool = False) -> RunReport:
 
 
 def _records(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the records that hold something, each with the line where it begins."""
+    """Yield the records that are not empty, each with the line where it begins."""
     before = csv.field_size_limit(_LARGEST_CELL)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
     begin = 1
@@ -162,7 +162,7 @@ def _records(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _delimiter(text: str) -> str:
-    """Return what is between the first two columns of the header."""
+    """Return the delimiter between the first two columns of the header."""
     found = re.search(r'^"?utterances?"?[ \u00a0]*([,;\t])', text, re.IGNORECASE | re.MULTILINE)
     return found[1] if found else _DELIMITERS[0]
 
@@ -172,7 +172,7 @@ def _letters(cell: str) -> str:
 
 
 def _cases(header: Sequence[str], rows: Sequence[tuple[int, list[str]]]) -> Iterator[ReportedCase]:
-    """Rows that differ in their entity alone are one case; an entity that is there already begins another one."""
+    """Rows that differ only in their entity are one case; an entity that the case already has begins another one."""
     current: ReportedCase | None = None
     head: dict[str, str] = {}
     seen: set[tuple[str, str]] = set()
@@ -211,7 +211,7 @@ def _case(cells: Mapping[str, str], line: int) -> ReportedCase:
 
 
 def _add(entities: list[ReportedEntity], name: str, value: str, matched: str, *, passed: bool) -> None:
-    """Add a row's entity; the same name again is an alternative value."""
+    """Add a row's entity; a repeated name is an alternative value."""
     found = None if matched.casefold() in _NOTHING and not (passed and matched) else matched
     for entity in entities:
         if entity.name == name:
@@ -223,12 +223,12 @@ def _add(entities: list[ReportedEntity], name: str, value: str, matched: str, *,
 
 
 def _scores(written: str, names: Sequence[str]) -> dict[str, float]:
-    """Read a number per name (``0.71, -``), or of each name one per engine (``FM: 11643.33, ML: 0.71``)."""
+    """Read one number per name (``0.71, -``), or per name and engine (``FM: 11643.33, ML: 0.71``)."""
     parts = list(_SCORE.finditer(written))
     engines = [part["engine"] for part in parts]
     if not any(engines):
         keys = names if len(parts) == len(names) else ()
-    elif all(engines):  # the next intent begins where the first engine comes again
+    elif all(engines):  # the next intent begins where the first engine is repeated
         intents = accumulate(engine == engines[0] for engine in engines)
         keys = [
             f"{names[number - 1]} ({engine})"

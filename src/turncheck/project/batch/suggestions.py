@@ -1,4 +1,4 @@
-"""Generated cases for review: a project's own sentences with other values of the same entity."""
+"""Generated cases for review: the project's own sentences with other values of the same entity."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Suggestions:
 def suggest(project: Project, *, intent: str | None = None, most: int = 50) -> Suggestions:
     """Return up to ``most`` generated cases, of one intent or of all, each marked as generated.
 
-    In a sentence with entities each value is replaced by others that the project's data have for the same entity. What
-    has the words of a training sentence, in whatever order, is dropped and counted.
+    Each entity value in a sentence is replaced by others that the project's data have for the same entity. A result
+    that has the words of a training sentence, in whatever order, is dropped and counted.
     """
     values = _values(project)
     known = {_words(example.text) for example in project.nlu.examples}
@@ -54,7 +54,7 @@ def suggest(project: Project, *, intent: str | None = None, most: int = 50) -> S
 
 
 def _values(project: Project) -> dict[str, list[str]]:
-    """What may stand for each entity: its annotations, the elements of its lookup table, a list's values."""
+    """The possible values of each entity: its annotations, the elements of its lookup table, a list's values."""
     found: dict[str, dict[str, None]] = defaultdict(dict)
     for example in project.nlu.examples:
         for entity in example.entities:

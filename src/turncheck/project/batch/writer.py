@@ -1,7 +1,7 @@
 """Cases of a suite → JSON or CSV, in the layout that the platform imports.
 
-What was written is read again: a case that would come back as another one (a name that holds a delimiter, two cases
-that CSV joins) is refused.
+What was written is read again: a case that would be read differently (a name that contains a delimiter, two cases that
+CSV joins) is refused.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def write_suite(cases: Sequence[SuiteCase], suffix: str) -> str:
 
 
 def without_repetitions(cases: Sequence[SuiteCase]) -> list[SuiteCase]:
-    """Return the cases without those that equal the one above them, which CSV would join with it."""
+    """Return the cases without those that equal the one before, which CSV would join with it."""
     return [case for place, case in enumerate(cases) if place == 0 or case != cases[place - 1]]
 
 
@@ -71,7 +71,7 @@ def _ensure_same(
 
 
 def intent_field(case: SuiteCase) -> str:
-    """Return the field ``intent`` of a case: alternatives, traits after their prefix, ``None`` for no intent."""
+    """Return a case's field ``intent``: alternatives, traits after their prefix, ``None`` for no intent."""
     if case.is_trait:
         return f"trait: {'||'.join(case.intents) or 'None'}"
     return " | ".join(case.intents) or "None"
@@ -104,7 +104,7 @@ def _csv(cases: Sequence[SuiteCase]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Quote a cell where it needs quotes; Python's own writer lets a carriage return pass without them."""
+    """Quote a cell if it needs quotes; Python's own writer does not quote a carriage return."""
     return '"{}"'.format(text.replace('"', '""')) if _TO_QUOTE.search(text) else text
 
 

@@ -1,4 +1,4 @@
-"""Whether what is read from converted files is what was read from those that they were made from."""
+"""Checks that converted files are read as the same data as the original files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def nlu_differences(
     before: Sequence[DataFile], after: NluData, responses: Mapping[str, Response], converted: Converted
 ) -> list[str]:
-    """Return what differs of sentences, synonyms, patterns, lookup tables and responses; not what is known as left."""
+    """Return differences in sentences, synonyms, patterns, lookup tables and responses, except what was left out."""
     left = {note.location for note in converted.left}
     data = [one.parts.nlu for one in before]
     examples = [one for nlu in data for one in nlu.examples if one.location not in left]
@@ -41,7 +41,7 @@ def _example(example: Example) -> tuple[Any, ...]:
 
 
 def _synonyms(data: Sequence[NluData], examples: Iterable[Example]) -> set[tuple[str, str]]:
-    """What each text stands for after training: what annotations say comes last."""
+    """The value that each text is mapped to after training: annotations come last."""
     last = {one.synonym: one.value for nlu in data for one in nlu.synonyms}
     for example in examples:
         for entity in example.entities:
@@ -68,7 +68,7 @@ def _texts(responses: Mapping[str, Response]) -> set[tuple[str, str]]:
 
 
 def story_differences(before: Sequence[DataFile], after: Sequence[Story]) -> list[str]:
-    """Return the stories that are read otherwise."""
+    """Return the stories that are read differently."""
     old = [_story(story) for one in before for story in one.parts.stories]
     new = [_story(story) for story in after]
     return [f"the story {name!r}" for name, _ in [*(o for o in old if o not in new), *(n for n in new if n not in old)]]
@@ -79,7 +79,7 @@ def _story(story: Story) -> tuple[str, str]:
 
 
 def project_differences(kind: str, before: Project, after: Project) -> list[str]:
-    """Return what differs of a domain or a configuration."""
+    """Return the differences of a domain or a configuration."""
     if kind == "domain":
         old, new = _domain(before.domain, data_files(before)), _domain(after.domain)
         rules = {(rule.name, str(written_steps(rule.steps, Converted()))) for rule in after.rules}
@@ -94,12 +94,12 @@ def project_differences(kind: str, before: Project, after: Project) -> list[str]
 
 
 def data_files(project: Project) -> frozenset[str]:
-    """Return the names of the files of data, whose responses are converted with them."""
+    """Return the names of the data files, whose responses are converted along with them."""
     return frozenset(file.path for file in project.files if file.role == "data")
 
 
 def _domain(domain: Domain, beside: Collection[str] = frozenset()) -> set[tuple[str, str]]:
-    """What a dialogue sees of a domain, each part under its name; ``beside``: files whose responses do not count."""
+    """The parts of a domain that matter to a dialogue, by name; ``beside``: files whose responses do not count."""
     reported = {("intent", f"{one.name} {one.use_entities} {one.ignore_entities}") for one in domain.intents.values()}
     reported |= {("entity", name) for name in domain.entities}
     reported |= {("response", f"{name} {text}") for name, text in _texts(_of_domain(domain, beside))}

@@ -1,4 +1,4 @@
-"""Configurations of Rasa 0.x, 1.x and 2.x → that of Rasa 3, with the rules for what was not understood."""
+"""Configurations of Rasa 0.x, 1.x and 2.x → that of Rasa 3, and the rules for messages that are not understood."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _NOW: Final = {
 _KEYWORDS: Final = "KeywordIntentClassifier"
 _DEFAULT_ACTION: Final = "action_default_fallback"
 _HISTORY: Final = 5
-"""How far a memoization looks back where it does not say, until Rasa 2; since then it looks at all."""
+"""The default ``max_history`` of memoization until Rasa 2; since then the default is unlimited."""
 
 
 def convert_config(file: ProjectFile, config: Config, converted: Converted, *, major: int, assistant: str) -> None:
-    """Convert a configuration as it was read by the rules of its version."""
+    """Convert a configuration that was read by the rules of its version."""
     content: dict[str, Any] = {"recipe": "default.v1", "assistant_id": config.assistant_id or assistant}
     if config.language:
         content["language"] = config.language
@@ -91,7 +91,7 @@ def _learned(policy: Component, name: str, parameters: dict[str, Any], converted
 
 def _core_fallback(fallback: Component | None) -> dict[str, Any]:
     if fallback is None:
-        return {"enable_fallback_prediction": False}  # nothing fell back, so nothing is to
+        return {"enable_fallback_prediction": False}  # there was no fallback, so there must not be one now
     key = "fallback_core_action_name" if fallback.name.endswith(_TWO_STAGE) else "fallback_action_name"
     return {
         "core_fallback_threshold": fallback.parameters.get("core_threshold", 0.3),

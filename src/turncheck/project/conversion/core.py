@@ -31,7 +31,7 @@ _TEST_PREFIX: Final = "test_"
 
 
 def convert_core(file: DataFile, converted: Converted) -> None:
-    """Convert a file of stories; one whose messages give their texts becomes a file of test stories."""
+    """Convert a file of stories; if its messages have texts, it becomes a file of test stories."""
     source, stories = file.file.source, file.parts.stories
     if source is None or not stories:
         return
@@ -42,7 +42,7 @@ def convert_core(file: DataFile, converted: Converted) -> None:
 
 
 def written_steps(steps: Sequence[Step], converted: Converted) -> list[dict[str, Any]]:
-    """Return the steps as the YAML of Rasa 3 has them."""
+    """Return the steps in the YAML of Rasa 3."""
     written: list[dict[str, Any]] = []
     for step in steps:
         match step:
@@ -68,7 +68,7 @@ def written_steps(steps: Sequence[Step], converted: Converted) -> list[dict[str,
 
 
 def new_action(name: str) -> str:
-    """Return what an action is called since Rasa 2."""
+    """Return the name of an action since Rasa 2."""
     if name.startswith(_RESPOND):
         return f"utter_{name.removeprefix(_RESPOND)}"
     return _RENAMED.get(name, name)

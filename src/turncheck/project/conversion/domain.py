@@ -1,4 +1,4 @@
-"""Domains of Rasa 0.x, 1.x and 2.x → that of Rasa 3, with the rules for intents that trigger actions."""
+"""Domains of Rasa 0.x, 1.x and 2.x → that of Rasa 3, and the rules for intents that trigger actions."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _SECTIONS: Final = {"templates": "responses"}
 def convert_domain(
     file: ProjectFile, domain: Domain, converted: Converted, *, beside: Collection[str] = frozenset()
 ) -> None:
-    """Convert a domain as it was read by the rules of its version.
+    """Convert a domain that was read by the rules of its version.
 
-    ``beside``: the files of data, whose responses are converted with them.
+    ``beside``: the data files, whose responses are converted along with them.
     """
     content: dict[str, Any] = {"version": "3.1"}
     content["session_config"] = {

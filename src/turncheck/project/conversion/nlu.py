@@ -30,7 +30,7 @@ def convert_nlu(file: DataFile, converted: Converted) -> None:
 
 
 def _writable(data: NluData, converted: Converted) -> NluData:
-    """Leave out, and note, what today's format has no words for."""
+    """Leave out, and note, what the current format cannot express."""
     examples = []
     for example in data.examples:
         why = _why_not(example)
@@ -60,7 +60,7 @@ def _why_not(example: Example) -> str:
 
 
 def _written_synonyms(data: NluData, examples: Iterable[Example]) -> list[Synonym]:
-    """Return the synonyms that annotations do not imply by themselves, of contradicting ones the last, which counts."""
+    """Return the synonyms that annotations do not imply; of contradicting ones the last, which is the one used."""
     last = {one.synonym: one for one in data.synonyms}
     implied = {
         example.text[entity.start : entity.end]: str(entity.value)

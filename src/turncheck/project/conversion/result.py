@@ -1,4 +1,4 @@
-"""What a conversion gives: files, and what could not be carried over, each with its place and what to do."""
+"""The result of a conversion: files, and what could not be converted, with its place and what to do about it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SECTIONS: Final = frozenset({"intent", "synonym", "regex", "lookup"})
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Something that is not in the converted files as it was: what, where, and what to do."""
+    """Something that is not in the converted files as it was: what it is, where, and what to do."""
 
     what: str
     location: Location
@@ -37,7 +37,7 @@ class Converted:
     left: list[Left] = field(default_factory=list)
 
     def add(self, path: str, content: str, *, prefix: str = "") -> None:
-        """Add the file that a file becomes: under its own name in YAML, after that of its folder where that is taken.
+        """Add a converted file under its own name as YAML, preceded by its folder's name if that is taken.
 
         ``prefix``: what the name must begin with.
         """
@@ -52,20 +52,20 @@ class Converted:
         self.files[name] = content
 
     def note(self, what: str, location: Location, remedy: str) -> None:
-        """Note what could not be carried over."""
+        """Note what could not be converted."""
         self.left.append(Left(what, location, remedy))
 
 
 def document(content: Mapping[str, Any], comments: str = "") -> str:
-    """Return a file of Rasa 3 with these top-level keys, below the comments of the file that it was."""
+    """Return a Rasa 3 file with these top-level keys, below the comments of the original file."""
     return "\n".join([*comments.splitlines(), *yaml_lines(content), ""])
 
 
 def with_comments(converted: str, markdown: str) -> str:
-    """Return a converted file with the comments of the Markdown file that it was, each above what it belongs to.
+    """Return a converted file with the comments of the original Markdown file, each above what it belongs to.
 
-    That is the section or story that follows at once, else the one around it; before the first one, or where that was
-    left out, they are at the top of the file.
+    That is the section or story that follows directly, else the one around it. Comments before the first one, or of one
+    that was left out, are at the top of the file.
     """
     lines = converted.splitlines()
     places: dict[str, int] = {}

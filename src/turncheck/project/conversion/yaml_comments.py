@@ -1,6 +1,6 @@
-"""The comments of a domain or configuration, carried over to the converted YAML.
+"""Carries the comments of a domain or configuration over to the converted YAML.
 
-A comment is put above what it was above or beside, found again by the names of the keys and entries around it; where
+A comment is put above what it was above or beside, which is found by the names of the keys and entries around it; if
 that is gone, above what was around it, else at the top of the file.
 """
 
@@ -33,7 +33,7 @@ class _Line:
 def with_yaml_comments(converted: str, original: str, renamed: Callable[[Path], Path] = lambda path: path) -> str:
     """Return the converted file with the comments of the original.
 
-    ``renamed``: the new path of what was at a path.
+    ``renamed``: maps an old path to the new one.
     """
     lines = converted.splitlines()
     places: dict[Path, int] = {}
@@ -56,7 +56,7 @@ def _place(path: Path, places: dict[Path, int]) -> int:
 
 
 def _comments(text: str) -> Iterator[tuple[Path, list[str]]]:
-    """Yield comments with the path of what follows them or is beside them; before the first key: the top."""
+    """Yield comments with the path of what follows or is beside them; before the first key, that of the top."""
     waiting: list[str] = []
     last: Path = ()
     is_first = True
@@ -74,7 +74,7 @@ def _comments(text: str) -> Iterator[tuple[Path, list[str]]]:
 
 
 def _lines(text: str) -> Iterator[_Line]:
-    """Yield the lines that are neither empty nor within a multi-line string; of a comment alone without a path."""
+    """Yield the lines that are neither empty nor within a multi-line string; lines with only a comment have no path."""
     around: list[tuple[int, str]] = []
     block = -1
     for number, line in enumerate(text.splitlines()):
@@ -96,7 +96,7 @@ def _lines(text: str) -> Iterator[_Line]:
 
 
 def _split(line: str) -> tuple[str, str]:
-    """Split a line into what it says and its comment."""
+    """Split a line into its content and its comment."""
     masked = _QUOTED.sub(lambda found: "x" * len(found[0]), line)
     begin = next(
         (at.start() for at in re.finditer("#", masked) if at.start() == 0 or masked[at.start() - 1].isspace()), -1
@@ -105,6 +105,6 @@ def _split(line: str) -> tuple[str, str]:
 
 
 def _name_of(said: str) -> str:
-    """Return the key or entry that a line names: ``greet`` of ``- greet:``, the value of ``- name: X``."""
+    """Return the key or entry that a line names: ``greet`` for ``- greet:``, the value for ``- name: X``."""
     entry = _NAME.sub("", said.lstrip("- "), count=1) if said.startswith("-") else said
     return entry.partition(":")[0].strip().strip("'\"")

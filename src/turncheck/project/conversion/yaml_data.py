@@ -1,5 +1,5 @@
-"""Training data and test stories in the YAML of Rasa 2 → that of Rasa 3: the file as it is, comments too, but for what
-Rasa 3 calls otherwise."""
+"""Training data and test stories in the YAML of Rasa 2 → that of Rasa 3: the file with its comments stays as it is,
+except for what has another name in Rasa 3."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UTTER: Final = "utter_"
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """What is written instead of a part of the file's text."""
+    """A replacement for a part of the file's text."""
 
     start: int
     end: int
@@ -33,9 +33,9 @@ class _Edit:
 
 
 def convert_yaml_data(file: DataFile, converted: Converted, *, is_nlu: bool, keep: bool = False) -> None:
-    """Convert a file; one that holds both NLU data and stories goes with the NLU data.
+    """Convert a file; one that holds both NLU data and stories is treated as NLU data.
 
-    ``keep``: take over a file, too, that Rasa 3 reads as it is.
+    ``keep``: also include a file that Rasa 3 reads as it is.
     """
     root, document = file.file.mapping, file.file.document
     if root is None or document is None or not _is_this_kind(file, converted, is_nlu=is_nlu):
@@ -90,12 +90,12 @@ def _items(section: YamlNode | None) -> list[YamlNode]:
 
 
 def _edits_of_responses(section: YamlNode | None) -> Iterator[_Edit]:
-    """Responses of retrieval intents have only the intent's name until Rasa 2.0, and that of an action since."""
+    """Responses of retrieval intents are named like the intent until Rasa 2.0, and like an action since."""
     for key in section.key_nodes if isinstance(section, YamlMapping) else ():
         if isinstance(key, YamlScalar) and new_response(str(key.value)) != key.value:
             yield _Edit(key.start, key.end, new_response(str(key.value)))
 
 
 def new_response(name: str) -> str:
-    """Return what a response is called since Rasa 2."""
+    """Return the name of a response since Rasa 2."""
     return f"{_UTTER}{name}" if "/" in name and not name.startswith(_UTTER) else name

@@ -1,7 +1,7 @@
 """Files of end-to-end test cases, as Rasa Pro users write them → :class:`~turncheck.project.e2e.model.E2ECases`.
 
-Every fault is a finding with its line: an error where a case cannot mean what is written, a warning where it probably
-does not. Shapes and rules: ``docs/e2e.md``.
+Every fault is a finding with its line: an error if a case cannot mean what is written, a warning if it probably does
+not. Shapes and rules: ``docs/e2e.md``.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 DEFAULT_PATH: Final = "tests/e2e_test_cases.yml"
 CASES: Final = "test_cases"
-"""The kind of what is read here."""
+"""The kind of data that is read here."""
 
 
 def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
     """Read the cases of these files and of the files below these folders.
 
-    ``path::name`` names one case of a file; a file that is named as a whole, too, is read whole. In a folder, files
-    without ``test_cases`` are skipped (results of earlier runs, ``conftest.yml``), so are hidden files and folders as
-    in Rasa; a file that is named must have cases. A path that is missing is an error.
+    ``path::name`` names one case of a file; if the file itself is also named, it is read completely. In a folder, files
+    without ``test_cases`` (results of earlier runs, ``conftest.yml``) are skipped, and so are hidden files and folders,
+    as in Rasa; a file that is named must have cases. A missing path is an error.
     """
     folder = ProjectFolder(root)
     shared = SharedFixtures(folder)
@@ -93,7 +93,7 @@ def _no_such_case(path: str, name: str, there: Sequence[str]) -> Finding:
 
 
 def _files(folder: ProjectFolder, path: Path) -> list[tuple[Path, Format]]:
-    """Return the files at and below a path that may hold cases; those of a folder but for hidden and shared ones."""
+    """Return the files at and below a path that may hold cases; in a folder, without hidden and shared files."""
     found = []
     for file, fence, is_given in folder.files([path], skip=_is_hidden):
         if not is_given and (_is_hidden(file) or file.name == SHARED_FILE):

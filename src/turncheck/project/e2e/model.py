@@ -1,4 +1,4 @@
-"""End-to-end test cases, read and typed. Everything knows its :class:`~turncheck.messages.location.Location`."""
+"""End-to-end test cases, read and typed. Everything has its :class:`~turncheck.messages.location.Location`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ STEP_KINDS: tuple[StepKind, ...] = ("bot", "utter", "slot_was_set", "slot_was_no
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What is expected of a turn: a message's text (``bot``), a response's name (``utter``), a slot.
+    """An expectation of a turn: a message's text (``bot``), a response's name (``utter``), or a slot.
 
-    A list of slots in the file is one expectation each. ``has_value`` distinguishes ``x: null`` (set to nothing) from
-    ``x``.
+    A list of slots in the file is read as one expectation each. ``has_value`` distinguishes ``x: null`` (set to
+    nothing) from ``x``.
     """
 
     kind: StepKind
@@ -41,7 +41,7 @@ class SlotAsserted:
 
 @dataclass(frozen=True, slots=True)
 class MessageAsserted:
-    """What one message has to meet: its response, a pattern found in it, its buttons (those keys that are given)."""
+    """What one message has to match: its response, a pattern found in it, its buttons (only the written keys)."""
 
     utter_name: str | None = None
     text_matches: str | None = None
@@ -50,7 +50,7 @@ class MessageAsserted:
 
 @dataclass(frozen=True, slots=True)
 class FlowsAsserted:
-    """What became of flows: all of them, or ``any``; ``step``: the one at which it ended, where that is asked."""
+    """What happened to flows: all of them, or ``any``; ``step``: the one at which a flow has to have ended, if any."""
 
     flows: tuple[str, ...]
     any: bool = False
@@ -62,9 +62,9 @@ Asserted = str | tuple[SlotAsserted, ...] | MessageAsserted | FlowsAsserted
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """One assertion of a user step: its type, what is there (texts as in the file), and that typed.
+    """One assertion of a user step: its type, its content (strings as in the file), and the content typed.
 
-    ``wanted`` is an action's name, slots, a message, or flows; ``None`` for the types that are not judged here.
+    ``wanted`` is an action's name, slots, a message, or flows; ``None`` for types that are not judged here.
     """
 
     kind: str
@@ -74,7 +74,7 @@ class Assertion:
 
     @classmethod
     def of(cls, kind: str, value: Any, location: Location) -> Assertion:
-        """Make an assertion from what is under its type, in the shape of :mod:`turncheck.project.e2e.shapes`."""
+        """Make an assertion from the value below its type, in the shape of :mod:`turncheck.project.e2e.shapes`."""
         wanted: Asserted | None = None
         if kind == "action_executed":
             wanted = value
@@ -94,7 +94,7 @@ class Assertion:
 
 @dataclass(frozen=True, slots=True)
 class CaseTurn:
-    """A user message and what is expected of the turn. ``user`` is ``None`` for what comes before the first message."""
+    """A user message and what is expected of the turn. ``user`` is ``None`` for steps before the first message."""
 
     user: str | None
     location: Location
@@ -115,11 +115,11 @@ class FilledSlot:
 
 @dataclass(frozen=True, slots=True)
 class E2ECase:
-    """A test case. ``slots`` are those of its fixtures, together; ``source`` its steps as plain data.
+    """A test case. ``slots`` are those of all its fixtures; ``source`` has its steps as plain data.
 
-    ``filled``: which fixture fills which slot, those too that a later one fills otherwise.
+    ``filled``: which fixture fills which slot, including slots that a later fixture overrides.
 
-    ``stubs`` by action: ``{"events": […], "responses": […]}``; ``None`` where the file stubs nothing.
+    ``stubs`` by action: ``{"events": […], "responses": […]}``; ``None`` if the file does not stub anything.
     """
 
     name: str
@@ -133,7 +133,7 @@ class E2ECase:
 
     @property
     def key(self) -> str:
-        """``path::name``, which distinguishes cases of several files."""
+        """``path::name``, which distinguishes cases in different files."""
         return f"{self.location.path}::{self.name}"
 
     @property
@@ -144,7 +144,7 @@ class E2ECase:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """An event or a message of a stub, in an action server's shape, and where its keys are written."""
+    """An event or a message of a stub, in the shape of an action server's answer, and where its keys are written."""
 
     content: Mapping[str, Any]
     location: Location
@@ -157,7 +157,7 @@ class Returned:
 
 @dataclass(frozen=True, slots=True)
 class Stub:
-    """What stands for a custom action in a file's cases, or in the one ``case`` alone, and where that is written."""
+    """The replacement for a custom action in a file's cases, or only in one ``case``, and where that is written."""
 
     action: str
     location: Location
@@ -168,7 +168,7 @@ class Stub:
 
 @dataclass(frozen=True, slots=True)
 class E2ECases:
-    """The cases and stubs of some files, in the files' order, and what is wrong with the files."""
+    """The cases and stubs of some files, in the files' order, and the faults of the files."""
 
     cases: tuple[E2ECase, ...] = ()
     stubs: tuple[Stub, ...] = ()

@@ -1,4 +1,4 @@
-"""One file of end-to-end cases → cases, stubs, and what is wrong with it."""
+"""One file of end-to-end cases → cases, stubs and findings."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ if TYPE_CHECKING:
 _KEYS: Final = Record(
     FILE.what, {name: Key(Anything(), key.description, required=key.required) for name, key in FILE.keys.items()}
 )
-"""A file by its keys alone: what is under them is compared with its own shape."""
+"""A file by only its keys: the value of each is compared with a shape of its own."""
 _CASES: Final = ListOf(Anything(), or_nothing=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What a fixture or metadata holds, by name, and where each of it is written."""
+    """The content of a fixture or of metadata, by name, and where each value is written."""
 
     content: Mapping[str, Any]
     places: Mapping[str, Location]
 
 
 Named = dict[str, Values]
-"""Fixtures or metadata: by their names, what they hold."""
+"""The content of fixtures or metadata, by name."""
 
 
 @dataclass(slots=True)
 class FileReader:
-    """Reads one file and collects what is wrong with it. ``shared``: the fixtures of ``conftest.yml`` files."""
+    """Reads one file and collects its faults. ``shared``: the fixtures of ``conftest.yml`` files."""
 
     shared: Named
     findings: list[Finding] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
 
     def read(self, root: YamlMapping) -> E2ECases:
-        """Read the file. Where it has a fault nothing is run: what is doubtful beside it is not reported."""
+        """Read the file. If it has a fault, none of it is run, and its warnings are not reported."""
         self._held(root, _KEYS, "the file")
         if "test_cases" in root.items:
             self._held(root.items["test_cases"], _CASES, "'test_cases'")
@@ -117,7 +117,7 @@ class FileReader:
     # --- fixtures, metadata, stubs ------------------------------------------------------------------------------------
 
     def named(self, root: YamlMapping, key: str) -> Named:
-        """Read a list of one-key maps: name, and its content as a map or as a list of maps."""
+        """Read a list of maps with one key: a name, and its content as a map or as a list of maps."""
         node = root.items.get(key)
         if node is None or not self._held(node, NAMED, f"'{key}'")[1]:
             return {}
@@ -131,7 +131,7 @@ class FileReader:
         return found
 
     def _stubs(self, root: YamlMapping) -> list[Stub] | None:
-        """Return the stubs; ``None`` where the file stubs nothing."""
+        """Return the stubs; ``None`` if the file does not stub anything."""
         node = root.items.get("stub_custom_actions")
         if node is None or is_nothing(node):
             return None
@@ -152,7 +152,7 @@ class FileReader:
         name = text_of(node.at("test_case"))
         if not isinstance(node, YamlMapping) or not name:
             return None
-        # Of a case with a fault, which is never run, what is right is read too: all mistakes are reported together.
+        # The correct parts of a case with a fault, which is never run, are read too: all faults are reported together.
         steps = [step for step in _items(node.at("steps")) if is_right or _is_right(step)]
         used = self._names(node, "fixtures", fixtures)
         self.used.update(used)
@@ -183,7 +183,7 @@ class FileReader:
             name = text_of(item)
             if name in known:
                 names.append(name)
-            if name in known or not name:  # what is not a name is a fault of another kind
+            if name in known or not name:  # a value that is not a name is a fault of another kind
                 continue
             hint = suggestion(name, known) or f"There are: {', '.join(known) or 'none'}."
             self._fault(f"There is no entry '{name}' under '{key}'.", item.location, hint)
@@ -199,7 +199,7 @@ class FileReader:
     ) -> tuple[CaseTurn, ...]:
         begun: list[tuple[CaseTurn, list[Expectation]]] = []
         for step in steps:
-            if not isinstance(step, YamlMapping):  # its shape says it is one
+            if not isinstance(step, YamlMapping):  # its shape ensures that it is one
                 continue
             if "user" in step.items:
                 if begun and begun[-1][0].user is not None and not (begun[-1][1] or begun[-1][0].assertions):
@@ -258,7 +258,7 @@ def _expectations(step: YamlMapping) -> list[Expectation]:
 
 
 def _slots(node: YamlNode, kind: Any) -> list[Expectation]:
-    """Read ``name``, or ``name: value`` (several in one map stand for one each)."""
+    """Read ``name``, or ``name: value`` (several in one map are one expectation each)."""
     if not isinstance(node, YamlMapping):
         return [Expectation(kind, text_of(node), node.location)]
     return [
@@ -268,7 +268,7 @@ def _slots(node: YamlNode, kind: Any) -> list[Expectation]:
 
 
 def _returned(contents: Sequence[Mapping[str, Any]] | None, node: YamlNode | None) -> tuple[Returned, ...]:
-    """Give what a stub returns the places where it is written."""
+    """Combine what a stub returns with the places where it is written."""
     return tuple(
         Returned(content, below.location, {str(key): below.key_location(key) for key in below.items})
         for content, below in zip(contents or (), _items(node), strict=True)
@@ -277,7 +277,7 @@ def _returned(contents: Sequence[Mapping[str, Any]] | None, node: YamlNode | Non
 
 
 def _stubs_of(case: str, stubs: Sequence[Stub]) -> dict[str, Any]:
-    """Return the stubs that hold for this case: those for it alone win."""
+    """Return the stubs that apply to this case: those for only this case win."""
     return {
         stub.action: {
             "events": [dict(event.content) for event in stub.events],
@@ -290,7 +290,7 @@ def _stubs_of(case: str, stubs: Sequence[Stub]) -> dict[str, Any]:
 
 
 def _merged(node: YamlNode) -> Values:
-    """Read a map, or a list of maps, in which the last one wins."""
+    """Read a map, or a list of maps, of which the last one wins."""
     content: dict[str, Any] = {}
     places: dict[str, Location] = {}
     for one in _items(node) or (node,):

@@ -1,4 +1,4 @@
-"""The shapes of a file of end-to-end cases, key by key: what the reader takes and what ``docs/`` publishes."""
+"""The shapes of a file of end-to-end cases, key by key: what the reader accepts and what ``docs/`` publishes."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ SHARED: Final = Record(
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of these files, as it is committed under ``docs/``."""
-    from turncheck.report.schemas import ADDRESS  # who reads cases needs no msgspec
+    from turncheck.report.schemas import ADDRESS  # reading cases does not need msgspec
 
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

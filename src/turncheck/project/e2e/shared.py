@@ -1,4 +1,4 @@
-"""``conftest.yml``: fixtures that the files of end-to-end cases in its folder, and below it, share."""
+"""``conftest.yml``: fixtures that are shared by the files of end-to-end cases in and below its folder."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ SHARED_FILE: Final = "conftest.yml"
 
 
 class SharedFixtures:
-    """Reads each ``conftest.yml`` once; what is wrong with one is noted in the folder's findings."""
+    """Reads each ``conftest.yml`` once; its faults are added to the folder's findings."""
 
     def __init__(self, folder: ProjectFolder) -> None:
         self._folder = folder
         self._read: dict[Path, Named] = {}
 
     def of(self, path: Path) -> Named:
-        """Return the fixtures for a file of cases: of all ``conftest.yml`` above it, where the nearest wins.
+        """Return the fixtures for a file of cases: those of all ``conftest.yml`` above it, of which the nearest wins.
 
-        The uppermost is the project's; for a file outside of the project, that of the folder in which both are.
+        The topmost is that in the project's folder; for a file outside the project, that in their common folder.
         """
         above = [Path(os.path.abspath(path)).parent]  # noqa: PTH100 - unlike resolve(), it follows no symbolic link
         above += above[0].parents
@@ -36,9 +36,9 @@ class SharedFixtures:
         return fixtures
 
     def _top(self, above: list[Path]) -> tuple[Path, Path | None]:
-        """Return the uppermost folder that counts, and the fence of what is in it.
+        """Return the topmost folder that counts, and the fence for its files.
 
-        The project may be given by another path than the file (``bot/../bot``, a symbolic link).
+        The project may be named by a different path than the file (``bot/../bot``, a symbolic link).
         """
         root = os.path.realpath(self._folder.root)
         for place in above:

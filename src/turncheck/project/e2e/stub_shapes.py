@@ -1,7 +1,7 @@
-"""The shapes of ``stub_custom_actions``: messages and events in an action server's own words, key by key.
+"""The shapes of ``stub_custom_actions``: messages and events as in an action server's answer, key by key.
 
-A stub is written by hand, so that more is an error here than in a server's answer: a key that nobody reads, a number
-where a text belongs. What is right here is an answer that Rasa takes.
+A stub is written by hand, so more is an error here than in a server's answer: a key that is never read, a number in
+place of a string. What is valid here is an answer that Rasa accepts.
 """
 
 from __future__ import annotations

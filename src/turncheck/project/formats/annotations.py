@@ -1,7 +1,7 @@
 """Annotated sentences: ``[Rome](city)``, ``[NYC](city:New York)``, ``[LA]{"entity": "city", …}`` and lists of such.
 
-The grammar, as Rasa 3.x reads it (there is no escape for brackets): text in square brackets without ``]`` in it, then
-``(entity)`` or ``(entity:value)`` or ``{…}``, a JSON object that ends at the first ``}``, or ``[{…}, {…}]``, several
+The grammar, as Rasa 3.x reads it (brackets cannot be escaped): text without ``]`` in square brackets, then
+``(entity)`` or ``(entity:value)`` or ``{…}``, a JSON object that ends at the first ``}``, or ``[{…}, {…}]`` for several
 entities on the same text. Anything else in brackets stays as it is.
 """
 
@@ -25,14 +25,14 @@ _MARK: Final = re.compile(
     """,
     re.VERBOSE,
 )
-"""What is behind the annotated text."""
+"""What follows the annotated text."""
 _OBJECT: Final = re.compile(r"\{([^}]+)\}")
 
 
 class AnnotationError(ValueError):
     """An annotation that Rasa refuses. ``code`` is ``annotation-not-json`` or ``annotation-invalid``.
 
-    ``offset`` is where the annotation is in the sentence as written.
+    ``offset`` is the position of the annotation in the sentence as written.
     """
 
     def __init__(self, code: str, message: str, offset: int) -> None:
@@ -42,9 +42,9 @@ class AnnotationError(ValueError):
 
 
 def parse_annotations(example: str, *, lists: bool = True) -> tuple[str, tuple[EntityAnnotation, ...]]:
-    """Return the sentence without its marks and its entities; raises :class:`AnnotationError`.
+    """Return the sentence without its marks, and its entities; raises :class:`AnnotationError`.
 
-    ``lists``: whether ``[{…}, {…}]`` is a mark: Rasa 1.x does not know it.
+    ``lists``: whether ``[{…}, {…}]`` is a mark, which Rasa 1.x does not know.
 
     ``"to [Rome](city)"`` gives ``"to Rome"`` and the entity ``city`` from 3 to 7 with the value ``"Rome"``.
     """
@@ -70,7 +70,7 @@ def parse_annotations(example: str, *, lists: bool = True) -> tuple[str, tuple[E
 
 
 class WrittenSentence:
-    """A sentence with its marks: where the characters of the plain text are in it."""
+    """A sentence with its marks, and where the characters of the plain text are in it."""
 
     def __init__(self, example: str) -> None:
         self._starts: list[int] = []
@@ -83,7 +83,7 @@ class WrittenSentence:
             done, length = mark.end(), start + len(text)
 
     def offset(self, plain: int) -> int:
-        """Return where a character of the sentence without marks is in the one with marks."""
+        """Return the position, in the sentence with marks, of a character of the one without."""
         number = bisect_right(self._starts, plain) - 1
         if number < 0:
             return plain
@@ -93,10 +93,10 @@ class WrittenSentence:
 
 
 def _annotations(example: str, *, lists: bool = True) -> Iterator[tuple[int, str, re.Match[str]]]:
-    """Yield where each annotation begins, its text and the mark behind it, in time that grows with the length only.
+    """Yield where each annotation begins, its text and the mark after it, in linear time.
 
-    One regular expression for all would try every ``[`` of a long run again; here all those before one ``]`` are
-    decided at once, and a mark is tried only if its end is still to come.
+    A single regular expression would retry every ``[`` of a long run; here all those before one ``]`` are decided at
+    once, and a mark is tried only if its end is still to come.
     """
     last_end = {"(": example.rfind(")"), "{": example.rfind("}"), "[": example.rfind("]") if lists else -1}
     opening = example.find("[")

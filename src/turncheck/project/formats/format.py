@@ -1,8 +1,8 @@
 """What a file format is: a module that recognises files, and reads each into parts of a project.
 
-Adding one: its module with a :class:`Format`, and one line in :mod:`turncheck.project.formats.registry`. What is
-below the data paths, and test sentences and stories, come through here. ``domain.yml``, ``config.yml`` and
-``endpoints.yml`` are not recognised but looked for by their names: they belong to Rasa's formats alone.
+To add one: a module with a :class:`Format`, and one line in :mod:`turncheck.project.formats.registry`. All files below
+the data paths, test sentences and stories are read this way. ``domain.yml``, ``config.yml`` and ``endpoints.yml`` are
+not recognised but found by their names: they belong only to Rasa's formats.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from turncheck.yaml_tree.tree import YamlDocument
 
 SUITES: Final = "batch"
-"""The kind of what Kore.ai's suites hold."""
+"""The kind of data in Kore.ai's suites."""
 Need = Literal["domain", "config"]
 NEEDS_OF_RASA: Final[frozenset[Need]] = frozenset({"domain", "config"})
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A file to be read. ``wanted``: the kinds that are asked for; a format may read the others, too.
+    """A file to be read. ``wanted``: the kinds that are asked for; a format may read others, too.
 
-    ``folder``: where further files are that the file names. ``is_test``: its stories are tests, against which no schema
-    is held afterwards. ``fixtures``: gives those that the ``conftest.yml`` files above it share, by name. ``strict``:
-    of a suite, unknown keys are errors. ``upload``: the suite is to be uploaded, so that the platform's limits hold.
-    ``language``: whose sentences are read, of a format that has them in several.
+    ``folder``: where further files are that the file names. ``is_test``: its stories are tests, which are not compared
+    with a schema afterwards. ``fixtures``: returns those that the ``conftest.yml`` files above it share, by name.
+    ``strict``: unknown keys of a suite are errors. ``upload``: the suite is to be uploaded, so that the platform's
+    limits apply. ``language``: the language whose sentences are read, for a format that has them in several.
     """
 
     source: Source
@@ -55,11 +55,11 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What one file gives to a project, each with its location, and ``findings``: what in it could not be read.
+    """What one file contributes to a project, each part with its location; ``findings``: what could not be read.
 
-    ``belongs``: ``False`` where a closer look shows that nothing in the file belongs to a project. ``kinds``: what it
-    shows the file to hold, ``None`` where the first look was right. ``document``: of YAML, against which schemas are
-    held, and in whose comments suppressions are. ``bot``: the content of a Kore.ai assistant's export.
+    ``belongs``: ``False`` if reading shows that nothing in the file belongs to a project. ``kinds``: what reading shows
+    the file to hold, ``None`` if the first look was right. ``document``: the YAML document, which is compared with
+    schemas, and whose comments may hold suppressions. ``bot``: the content of a Kore.ai assistant's export.
     """
 
     nlu: NluData = field(default_factory=NluData)
@@ -80,14 +80,13 @@ class Parts:
 class Format:
     """A file format.
 
-    ``recognises``: whether a file is of this format, by its name, and where that leaves doubts by its content (asked
-    for only then; none where it cannot be read). ``holds``: what its files may hold: ``nlu``, ``responses``,
-    ``stories``, ``rules``, ``test_cases``, ``batch`` (suites)
-    or ``domain`` (a whole one, so that the project needs no other). ``look``:
-    which of these one file holds, as far as a first look shows. ``read``: ``None`` for a format that is known but not
-    read. ``needs``: the files that must be beside files of this format. ``has_annotations``: its sentences are
-    written with marks such as ``[Rome](city)``. ``unpack``: from a file's name and bytes to those of the text in it,
-    where it may be packed; a finding where it cannot be unpacked.
+    ``recognises``: whether a file is in this format, by its name and, if that is not conclusive, by its content (asked
+    for only then; empty if it cannot be read). ``holds``: what its files may hold: ``nlu``, ``responses``, ``stories``,
+    ``rules``, ``test_cases``, ``batch`` (suites) or ``domain`` (a complete one, so that the project does not need
+    another). ``look``: which of these a file holds, as far as a first look shows. ``read``: ``None`` for a format that
+    is known but not read. ``needs``: the files that must exist along with files of this format. ``has_annotations``:
+    its sentences are written with marks such as ``[Rome](city)``. ``unpack``: maps the name and bytes of a file that
+    may be packed to those of the text in it; a finding if it cannot be unpacked.
     """
 
     name: str
@@ -99,7 +98,7 @@ class Format:
     has_annotations: bool = False
     unpack: Callable[[str, bytes], tuple[str, bytes] | Finding] | None = None
     last: int | None = None
-    """The last major version of Rasa that reads it, where that is an older one."""
+    """The last major version of Rasa that reads it, if that is an older one."""
 
     def kinds(self, source: Source) -> frozenset[str]:
         """Return what a file seems to hold."""

@@ -1,4 +1,4 @@
-"""What is looked at in NLU data in JSON, whoever wrote them."""
+"""Checks that all NLU data in JSON share, whichever tool wrote them."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def not_json(document: JsonDocument) -> Finding | None:
 
 
 def lookup_file_missing(name: str, path: str, place: Location) -> Finding:
-    """A lookup table whose file is not there."""
+    """A lookup table whose file does not exist."""
     what = f"The file '{path[:60]}' of the lookup table '{name}' does not exist; training fails."
     return Finding("lookup-file-missing", "error", what, place, "Correct the path; it counts from the project.")
 
 
 def out_of_range(entity: EntityAnnotation, text: str, place: Location) -> Iterator[Finding]:
-    """An entity that marks nothing of its sentence; Rasa looks at no offsets."""
+    """An entity whose offsets are outside its sentence; Rasa does not check offsets."""
     if not 0 <= entity.start < entity.end <= len(text):
         what = (
             f"The entity '{entity.entity}' at {entity.start} to {entity.end} lies outside of its sentence of "

@@ -1,7 +1,7 @@
 """The export of a Kore.ai assistant: ``botDefinition.json``, ``appDefinition.json``, or the platform's ``.zip`` of one.
 
-Findings made here: ``kore-not-an-export``. What else is wrong with the assistant is in ``Project.kore.findings``,
-since it keeps nothing from being trained.
+Findings made here: ``kore-not-an-export``. Other faults of the assistant are in ``Project.kore.findings``, since they
+do not prevent training.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _MARKS: Final = (b'"dialogComponents"', b'"dialogs"')
 
 
 def find_export(root: Path) -> Path | None:
-    """Return the export that is in a folder, ``None`` where there is none.
+    """Return the export in a folder, ``None`` if there is none.
 
-    Beside the files of a Rasa project it must look like one: other platforms have files of that name too.
+    Next to the files of a Rasa project its content must look like an export: other platforms use these file names too.
     """
     found = (path for name in EXPORT_NAMES if (path := root / name).is_file() or path.is_symlink())
     is_of_rasa = any((root / name).exists() for name in ("domain.yml", "domain", "config.yml"))
@@ -65,7 +65,7 @@ def _unpack(name: str, content: bytes) -> tuple[str, bytes] | Finding:
 
 
 def why_no_export(name: str, content: bytes) -> Finding:
-    """Say why a file that is named as one is not an export."""
+    """Say why a file that is named as an export is not one."""
     unpacked = _unpack(name, content)
     if isinstance(unpacked, tuple):
         return not_an_export(f"'{name}' is not a zip.", Location(name))
@@ -73,7 +73,7 @@ def why_no_export(name: str, content: bytes) -> Finding:
 
 
 def _read(file: Opened) -> Parts:
-    from turncheck.project.kore.reader import NotAnExportError, read_bot  # most projects are of Rasa
+    from turncheck.project.kore.reader import NotAnExportError, read_bot  # most projects are Rasa's
 
     try:
         bot, nlu = read_bot(file.source, file.language)

@@ -1,4 +1,4 @@
-"""Batch suites of Kore.ai's platform: JSON with the key ``testCases``, and CSV with a column ``input``."""
+"""Batch suites of Kore.ai's platform: JSON with the key ``testCases``, or CSV with a column ``input``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LOOK: Final = 4096
-"""This many bytes are looked at to distinguish a suite from another CSV file."""
+"""This many bytes are inspected to distinguish a suite from other CSV files."""
 _HEADER_CELL: Final = re.compile(rb'(?:^|[,;|\t\n\r])[ \t]*"?input"?[ \t]*(?:$|[,;|\t\r\n])')
 _KEY: Final = re.compile(rb'["\x93\x9c\x9d]?testCases["\x94\xe2]?')
 

@@ -1,4 +1,4 @@
-"""Training data and test stories in the Markdown of Rasa 0.x to 2.x: which file holds what, and who reads it."""
+"""Training data and test stories in the Markdown of Rasa 0.x to 2.x: what a file holds, and which reader reads it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ACTION: Final = re.compile(r"^[ \t]*-[ \t]*(?:utter_|action_|respond_|slot\{|fo
 
 
 def kinds_of(source: Source) -> frozenset[str]:
-    """Return what Rasa 1.10 takes a file for: NLU data, responses, stories, or nothing."""
+    """Return what Rasa 1.10 reads a file as: NLU data, responses, stories, or nothing."""
     text = source.file_text
     if any(marker in text for marker in MARKERS):
         return frozenset({"nlu"})
@@ -35,7 +35,7 @@ def kinds_of(source: Source) -> frozenset[str]:
 
 
 def is_training_data(text: str) -> bool:
-    """Whether a file is meant as training data, and not for people to read, such as a README with headings."""
+    """Whether a file is meant as training data rather than for people to read, such as a README with headings."""
     if any(marker in text for marker in MARKERS):
         return True
     if _HEADER.search(text) is None:
@@ -58,13 +58,13 @@ def read_markdown(file: Opened) -> Parts:
             return Parts(findings=(unseen,), kinds=kinds)
         stories, findings = read_markdown_stories(source)
         if not stories and not is_training_data(source.file_text):
-            return Parts(kinds=kinds)  # a text for people, in which Rasa finds no story either
+            return Parts(kinds=kinds)  # a text for people to read, in which Rasa finds no stories either
         return Parts(stories=stories, findings=tuple(findings), kinds=kinds)
     return Parts(kinds=kinds, belongs=bool(kinds))
 
 
 def _unseen_nlu(source: Source) -> Finding | None:
-    """NLU data that Rasa takes for stories: its headers must have exactly one blank for the file to be NLU data."""
+    """NLU data that Rasa reads as stories: only headers with exactly one space make a file NLU data."""
     header = _NLU_HEADER.search(source.text)
     if header is None:
         return None
@@ -75,7 +75,7 @@ def _unseen_nlu(source: Source) -> Finding | None:
 
 
 def _lost_stories(source: Source) -> tuple[Finding, ...]:
-    """Stories in a file of NLU data are lost: their lines are items of a section, or ignored."""
+    """Report stories in a file of NLU data, which are lost: their lines are read as items of a section, or ignored."""
     text = source.text
     for header in re.finditer(r"^[ \t]*##[^\n:]*\n[ \t]*\*[ \t]*\w", text, re.MULTILINE):
         place = source.location(header.start())
@@ -85,6 +85,6 @@ def _lost_stories(source: Source) -> tuple[Finding, ...]:
 
 
 def first_header(source: Source) -> Location:
-    """Say where the first header of a file is."""
+    """Return where the first header of a file is."""
     header = source.text.find("##")
     return source.location(max(header, 0))

@@ -1,9 +1,9 @@
 """NLU data in the Markdown of Rasa 0.x to 2.x, as Rasa 1.10 reads it.
 
 Sections begin with ``## intent:name`` (or synonym, regex, lookup), their items with ``-``, ``*`` or ``+``. Findings
-made here: ``markdown-refused`` where Rasa ends, ``markdown-ignored`` what it skips silently,
-``markdown-read-otherwise`` what it takes for something else than one thinks, ``annotation-…`` and
-``lookup-file-missing``. What can be read around a fault is read.
+made here: ``markdown-refused`` where Rasa ends, ``markdown-ignored`` for what it skips silently,
+``markdown-read-otherwise`` for what it reads differently than one expects, ``annotation-…`` and
+``lookup-file-missing``. Everything around a fault is read if possible.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SECTIONS: Final = ("intent", "synonym", "regex", "lookup")
 MARKERS: Final = tuple(f"## {section}:" for section in SECTIONS)
-"""What makes a file NLU data, wherever it is."""
+"""Headers that make a file NLU data, wherever they are in it."""
 _EXAMPLES: Final = "`- intent: NAME` with `examples: |` and a line `- text` for each"
 _REMEDY: Final = f"In YAML it is {_EXAMPLES}; `turncheck data convert nlu` writes that."
 
@@ -63,7 +63,7 @@ class _Reading:
     regexes: list[Regex] = field(default_factory=list)
     tables: list[_Table] = field(default_factory=list)
     is_skipping: bool = False
-    """Within a section that Rasa refuses."""
+    """Whether the current section is one that Rasa refuses."""
     too_deep: Location | None = None
     """The header of an intent with more than one slash, which Rasa refuses at its first example."""
 
@@ -90,7 +90,7 @@ def read_markdown_nlu(folder: ProjectFolder, source: Source) -> tuple[NluData, l
 
 
 def find_header(line: str) -> tuple[str, str] | None:
-    """Return section and title of the first header in a line: ``##``, blanks, section, ``:``, title.
+    """Return section and title of the first header in a line: ``##``, spaces, section, ``:``, title.
 
     >>> find_header("## intent: greet")
     ('intent', ' greet')
@@ -173,13 +173,13 @@ def _read_example(reading: _Reading, item: str, start: int, origin: _Places) -> 
 
 
 def _implied(text: str, entities: tuple[EntityAnnotation, ...], place: Location) -> list[Synonym]:
-    """Return the synonyms that annotations imply: a value that differs from the text counts for the whole project."""
+    """Return the synonyms that annotations imply: a value that differs from the text applies to the whole project."""
     marked = ((entity, text[entity.start : entity.end]) for entity in entities)
     return [Synonym(entity.value, word, place) for entity, word in marked if word != entity.value]
 
 
 def _read_other(reading: _Reading, line: Line) -> None:
-    """Read a line that is neither header nor item: the path of a lookup table's file, else nothing."""
+    """Read a line that is neither a header nor an item: the path of a lookup table's file, or nothing."""
     if reading.is_skipping:
         return
     place = reading.text.location(line.start)

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 _REMEDY: Final = "In YAML it is `responses:` with `utter_INTENT/KEY:` and a line `- text: …` for each."
 _HEADER: Final = re.compile(r"##(?:[^\n]*+\n|\s*+(?<=\n)|\s*+[^\n]*+\n)\*")
-"""A header and the line of an intent behind it; between them nothing but white space where the header has no title."""
+"""A header and the line of an intent after it; if the header has no title, only white space is between them."""
 
 
 def is_responses_file(text: str) -> bool:
-    """Whether Rasa takes a file for one of responses.
+    """Whether Rasa reads a file as one of responses.
 
     It looks for a header, below it a line with a slash and without a colon before it, and below that an item.
     """
@@ -34,7 +34,7 @@ def is_responses_file(text: str) -> bool:
 
 
 def _slashes_above_items(text: str) -> list[int]:
-    """Return where the first slash is of each line that has one and is followed by an item."""
+    """Return the position of the first slash in each line that has one and is followed by an item."""
     found = []
     end, is_above_item = len(text), False
     for line in reversed(text.split("\n")):
@@ -48,7 +48,7 @@ def _slashes_above_items(text: str) -> list[int]:
 
 
 def read_markdown_responses(source: Source) -> tuple[dict[str, Response], list[Finding]]:
-    """Read a file of responses, as ``utter_faq/ask_name`` and the like."""
+    """Read a file of responses, under names such as ``utter_faq/ask_name``."""
     notes = Notes()
     found: dict[str, Response] = {}
     intent: tuple[str, Location] | None = None

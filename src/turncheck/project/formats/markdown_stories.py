@@ -2,8 +2,8 @@
 
 A story begins with ``## name``; ``* intent{…}`` is what the user says, ``- action`` what the bot does, ``> name`` a
 checkpoint. In an end-to-end story the user's line is ``* intent: text``. Findings made here: ``markdown-refused`` where
-Rasa ends, ``markdown-ignored`` what it skips (``markdown-of-form``: what interactive learning wrote),
-``markdown-read-otherwise`` what it takes for something else than one thinks, ``annotation-…`` in texts, and
+Rasa ends, ``markdown-ignored`` for what it skips (``markdown-of-form``: what interactive learning wrote),
+``markdown-read-otherwise`` for what it reads differently than one expects, ``annotation-…`` in texts, and
 ``story-without-steps``.
 """
 
@@ -44,7 +44,7 @@ _REMEDY: Final = "`turncheck data convert core` writes the story in YAML."
 _STEPS: Final = "In YAML the steps are `- intent: NAME` and `- action: NAME`."
 
 EVENTS_AS_ACTIONS: Final = frozenset({"restart", "rewind", "undo", "reset_slots", "pause", "resume"})
-"""Events that a story names like actions, in YAML as well."""
+"""Events that stories write like actions, also in YAML."""
 _OTHER_EVENTS: Final = frozenset(
     {"followup", "reminder", "cancel_reminder", "export", "session_started", "form_validation", "agent", "bot", "user",
      "action_execution_rejected"}
@@ -52,7 +52,7 @@ _OTHER_EVENTS: Final = frozenset(
 
 
 class _RefusedError(ValueError):
-    """What ends the reading in Rasa, and what to do."""
+    """A fault at which Rasa ends, and what to do about it."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -63,7 +63,7 @@ class _RefusedError(ValueError):
 class _Reading:
     source: Source
     end_to_end: bool | None
-    """Whether lines must give texts; ``None``: those that do are read so."""
+    """Whether user lines must have a text; ``None``: a text is read where there is one."""
     notes: Notes = field(default_factory=Notes)
     stories: list[Story] = field(default_factory=list)
     name: str | None = None
@@ -76,8 +76,8 @@ class _Reading:
 def read_markdown_stories(source: Source, *, end_to_end: bool | None = None) -> tuple[tuple[Story, ...], list[Finding]]:
     """Read a file of stories.
 
-    ``end_to_end``: whether each message must give its text, as for ``rasa test --e2e``, or none may; by default a line
-    that gives one is read so.
+    ``end_to_end``: whether each message must have its text, as for ``rasa test --e2e``, or must not have one; by
+    default a text is read where there is one.
     """
     reading = _Reading(source, end_to_end)
     if source.has_byte_order_mark:
@@ -95,7 +95,7 @@ def read_markdown_stories(source: Source, *, end_to_end: bool | None = None) -> 
 
 
 def _lines(reading: _Reading) -> Iterator[tuple[str, Location]]:
-    """Yield the lines without comments; one that starts with ``<!--`` and is not closed hides those up to ``-->``."""
+    """Yield the lines without comments; an unclosed ``<!--`` at the start of a line hides all up to ``-->``."""
     source = reading.source
     opened: Location | None = None
     for number in range(1, len(source.line_starts) + 1):
@@ -151,7 +151,7 @@ def _read_line(reading: _Reading, line: str, place: Location) -> None:
 
 
 def _finish(reading: _Reading) -> None:
-    """End the story that is open."""
+    """End the current story."""
     if reading.name is None or reading.place is None:
         return
     if any(not isinstance(step, CheckpointStep) for step in reading.steps):
@@ -209,7 +209,7 @@ def _event(reading: _Reading, written: str, place: Location) -> None:
 
 
 def _name_and_parameters(written: str) -> tuple[str, dict[str, Any]]:
-    """Split ``name{json}``; what is there must be an object."""
+    """Split ``name{json}``; the JSON must be an object."""
     written = written.strip()
     brace = written.find("{")
     if brace < 0:
@@ -243,7 +243,7 @@ def _messages(reading: _Reading, written: str, place: Location) -> None:
 
 
 def _with_intent(reading: _Reading, written: str, place: Location) -> UserStep:
-    """Read ``intent{json}``: the intent goes to the first brace or confidence."""
+    """Read ``intent{json}``: the intent extends to the first brace or confidence."""
     head = written.removeprefix("/")
     end = next((index for index, character in enumerate(head) if character in "{@"), len(head))
     intent = head[:end].strip()
@@ -276,8 +276,8 @@ def _entities(written: str) -> tuple[StoryEntity, ...] | None:
 def _text_of_message(written: str, *, strict: bool = True) -> tuple[str, str] | None:
     """Split ``intent: text``, ``form: intent: text`` or ``intent{json}: text``; the JSON does not count.
 
-    ``strict``: as Rasa does in end-to-end stories. Else the text must be after a blank, so that an intent such as
-    ``ask:price`` is one.
+    ``strict``: as Rasa does in end-to-end stories. Otherwise a space must precede the text, so that ``ask:price`` is
+    an intent.
     """
     while written.startswith(_FORM_PREFIX):
         written = written.removeprefix(_FORM_PREFIX).lstrip()
@@ -325,7 +325,7 @@ def _entities_of_command(text: str) -> tuple[StoryEntity, ...]:
 
 
 def _note_mixture(reading: _Reading) -> None:
-    """Say of a file that gives texts for some messages alone that it is neither training nor test data."""
+    """Report a file in which only some messages have texts: it is neither training nor test data."""
     if reading.end_to_end is None and reading.texts and reading.intents:
         what = (
             f"'{reading.source.path}' gives texts for some messages and none for others: "

@@ -1,4 +1,4 @@
-"""Markdown of Rasa 0.x to 2.x as text: its comments, its lines, and where each of them is in the file."""
+"""Markdown of Rasa 0.x to 2.x as text: its comments and lines, and where each of them is in the file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Line:
 
 
 class Uncommented:
-    """A text without its comments, which may span lines; one that is never closed stays."""
+    """A text without its comments, which may span lines; a comment that is never closed stays in it."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -55,12 +55,12 @@ class Uncommented:
         self.open_comment = self.text.find(COMMENT)
 
     def location(self, offset: int) -> Location:
-        """Say where the character at an offset of the text without comments is."""
+        """Return the location of the character at an offset in the text without comments."""
         number = bisect_right(self._ends, offset) - 1
         return self.source.location(offset + (self._shifts[number] if number >= 0 else 0))
 
     def lines(self) -> Iterator[Line]:
-        """Yield the lines as Python splits them: a form feed or U+2028 ends one, too."""
+        """Yield the lines as Python splits them: a form feed or U+2028 ends a line, too."""
         start = 0
         for number, line in enumerate(self.text.splitlines(keepends=True), 1):
             stripped = line.strip()
@@ -70,7 +70,7 @@ class Uncommented:
 
 @dataclass(slots=True)
 class Notes:
-    """What is found while a file is read."""
+    """Collects findings while a file is read."""
 
     findings: list[Finding] = field(default_factory=list)
 
@@ -79,20 +79,20 @@ class Notes:
         self.findings.append(Finding(code, severity, message, place, hint))
 
     def ignored(self, message: str, place: Location, hint: str) -> None:
-        """Report what Rasa skipped silently."""
+        """Note what Rasa skips silently."""
         self.note(IGNORED, "warning", message, place, hint)
 
     def refused(self, message: str, place: Location, hint: str) -> None:
-        """Note what ended the reading in Rasa."""
+        """Note a fault at which Rasa ends."""
         self.note(REFUSED, "error", message, place, hint)
 
     def otherwise(self, message: str, place: Location, hint: str) -> None:
-        """Note what is read otherwise than one thinks."""
+        """Note what is read differently than one expects."""
         self.note(OTHERWISE, "warning", message, place, hint)
 
 
 def item_of(line: str) -> str | None:
-    """Return what a line lists after its bullet; ``None`` where it lists nothing."""
+    """Return what follows a line's bullet; ``None`` if the line is not a list item."""
     if line[:1] and line[0] in BULLETS:
         return line[1:].lstrip() or None
     return None

@@ -1,4 +1,4 @@
-"""Writes NLU data and responses in the Markdown of Rasa 1, in the order and with the marks of its own writer."""
+"""Writes NLU data and responses in the Markdown of Rasa 1, in the order and notation of Rasa's own writer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ESCAPES: Final = str.maketrans({"\b": "\\b", "\n": "\\n", "\r": "\\r", "\t": "\
 
 
 def write_nlu_markdown(data: NluData) -> str:
-    """Return the data as Markdown: intents, synonyms, patterns, lookup tables; each pair of a synonym once."""
+    """Return the data as Markdown: intents, synonyms, patterns, lookup tables; each synonym pair only once."""
     by_intent: dict[str, list[str]] = {}
     for example in data.examples:
         by_intent.setdefault(example.intent or "", []).append(_marked(example))
@@ -35,7 +35,7 @@ def write_nlu_markdown(data: NluData) -> str:
 
 
 def write_responses_markdown(responses: Iterable[Response]) -> str:
-    """Return responses of retrieval intents as Markdown; "" where there are none."""
+    """Return responses of retrieval intents as Markdown; "" if there are none."""
     blocks = []
     for response in responses:
         name = response.name.removeprefix("utter_")

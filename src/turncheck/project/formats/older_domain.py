@@ -1,7 +1,7 @@
-"""Domains of Rasa 0.x, 1.x and 2.x: their own forms, as the model of today's.
+"""Domains of Rasa 0.x, 1.x and 2.x: what they write differently, converted to the current model.
 
-What is otherwise: ``templates`` for ``responses``, plain strings as variations, ``forms`` as a list or with the
-mappings of their slots, ``unfeaturized`` slots, and slots without mappings, which the entity of their name fills.
+The differences: ``templates`` for ``responses``, plain strings as variations, ``forms`` as a list or with the mappings
+of their slots, ``unfeaturized`` slots, and slots without mappings, which the entity of the same name fills.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 UNFEATURIZED: Final = "unfeaturized"
 _OWN_CLASS: Final = re.compile(r"rasa(?:_core|\.core|\.shared\.core)\.slots\.(\w+)Slot")
-"""A slot's type as Rasa's own exports wrote it."""
+"""A slot's type as written by Rasa's own exports."""
 _TYPES: Final = {"Boolean": "bool", "Unfeaturized": "any"}
 ASKED: Final = frozenset({"from_text", "from_intent"})
-"""Mappings of a form that fill a slot only while the form asks for it."""
+"""Mappings of a form that fill a slot only while the form requests it."""
 
 
 def with_older_sections(schema: SchemaFindings, sections: Sections, root: YamlMapping) -> None:
-    """Add what one file says in the older form: templates, which count before responses, and forms as a list."""
+    """Add what one file has in the older notation: templates, which precede responses, and forms as a list."""
     if "templates" in root.items:
         sections.named["responses"] = dict(mapping_entries(schema, "templates", root.items["templates"]))
     forms = root.items.get("forms")
@@ -42,7 +42,7 @@ def with_older_sections(schema: SchemaFindings, sections: Sections, root: YamlMa
 
 
 def slot_type(written: str) -> str:
-    """Return today's name of a type, which may be written as the path of Rasa's class; ``any`` for unfeaturized ones.
+    """Return the current name of a type, which may be the path of Rasa's class; ``any`` for unfeaturized slots.
 
     >>> slot_type("rasa.core.slots.BooleanSlot")
     'bool'
@@ -54,7 +54,7 @@ def slot_type(written: str) -> str:
 
 
 def form_body(node: YamlNode | None) -> Mapping[str, YamlNode]:
-    """Return the slots of a form of Rasa 2 with their mappings, by name; none where they are listed, or by code."""
+    """Return the slots of a Rasa 2 form with their mappings, by name; empty if they are only listed, or set in code."""
     if not isinstance(node, YamlMapping):
         return {}
     body = node.items.get("required_slots", node)
@@ -64,7 +64,7 @@ def form_body(node: YamlNode | None) -> Mapping[str, YamlNode]:
 
 
 def stores_entities(roots: Iterable[YamlMapping]) -> bool:
-    """Whether entities fill the slots of their names: not where the domain's ``config`` says so."""
+    """Whether entities fill the slots of the same name: they do unless the domain's ``config`` says otherwise."""
     for root in roots:
         config = root.items.get("config")
         stores = config.items.get("store_entities_as_slots") if isinstance(config, YamlMapping) else None
@@ -74,7 +74,7 @@ def stores_entities(roots: Iterable[YamlMapping]) -> bool:
 
 
 def auto_filled(name: str, items: Mapping[str, YamlNode], entry: Entry, *, stores: bool) -> tuple[SlotMapping, ...]:
-    """Return the mapping that fills a slot without mappings from the entity of its name."""
+    """Return the mapping that fills a slot without mappings from the entity of the same name."""
     fills = items.get("auto_fill")
     if not stores or (isinstance(fills, YamlScalar) and fills.value is False):
         return ()

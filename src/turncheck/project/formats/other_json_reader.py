@@ -1,9 +1,9 @@
-"""Reads NLU data that LUIS, Wit.ai and Dialogflow export, as Rasa does: known by the keys of their JSON.
+"""Reads NLU data exported by LUIS, Wit.ai and Dialogflow, which are recognised by their JSON keys, as in Rasa.
 
-Dialogflow writes an intent or entity (``NAME.json``) and what is said (``NAME_usersays_en.json``) or listed
-(``NAME_entries_en.json``) into files of their own; what describes the agent and the package holds nothing to read.
-Findings made here: ``data-not-json``, ``schema-violation``, ``entity-out-of-range``, and
-``file-without-data`` where no tool's keys are found, or a Dialogflow intent lacks its sentences.
+Dialogflow writes an intent or entity (``NAME.json``) and its sentences (``NAME_usersays_en.json``) or entries
+(``NAME_entries_en.json``) to separate files; the files that describe the agent and the package have nothing to read.
+Findings made here: ``data-not-json``, ``schema-violation``, ``entity-out-of-range``, and ``file-without-data`` if no
+tool's keys are found, or a Dialogflow intent lacks its sentences.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class _Collected:
 
 
 def read_other_json(file: Opened) -> Parts:
-    """Read a file that one of these tools wrote, with the files beside it that belong to it."""
+    """Read a file that one of these tools wrote, along with the neighbouring files that belong to it."""
     document = parse_json(file.source)
     refusal = not_json(document)
     if refusal is not None:
@@ -76,7 +76,7 @@ def read_other_json(file: Opened) -> Parts:
 
 
 def _reader(root: YamlNode | None, path: str) -> Callable[[_Collected, YamlMapping], None] | None:
-    """Return what reads a file with this content; the order is Rasa's."""
+    """Return the reader for a file with this content; the order of the checks is Rasa's."""
     if isinstance(root, YamlMapping):
         if isinstance(root.items.get("data"), YamlSequence):
             return _read_wit
@@ -92,7 +92,7 @@ def _reader(root: YamlNode | None, path: str) -> Callable[[_Collected, YamlMappi
 
 
 def _read_nothing(collected: _Collected, root: YamlMapping) -> None:
-    """Read what describes an agent, or what is read with another file."""
+    """Read nothing: the file describes an agent, or is read along with another file."""
 
 
 # --- LUIS and Wit.ai -------------------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ def _read_dialogflow_entity(collected: _Collected, root: YamlMapping) -> None:
 
 
 def _beside(collected: _Collected, root: YamlMapping, kind: str) -> Iterator[YamlMapping]:
-    """Yield the entries of the file that belongs to this one: in English, else in the only language there is."""
+    """Yield the entries of the file that belongs to this one: the English one, else the only one there is."""
     folder = collected.file.folder
     path = folder.root / root.source.path
     found = sorted(path.parent.glob(f"{_literal(path.stem)}_{kind}_*.json"))
@@ -203,7 +203,7 @@ def _beside(collected: _Collected, root: YamlMapping, kind: str) -> Iterator[Yam
 
 
 def _literal(name: str) -> str:
-    """Return a file's name as a pattern that means itself."""
+    """Return a glob pattern that matches only this file name."""
     return "".join(f"[{character}]" if character in "*?[" else character for character in name)
 
 

@@ -1,7 +1,7 @@
 """Domain files → :class:`~turncheck.project.model.Domain`.
 
-Findings made here: ``schema-violation``, where a value's type is such that nothing can be read from it. Where Rasa
-finds the whole domain invalid (a name listed twice, an unknown mapping type …) and goes on with an empty one, this
+Findings made here: ``schema-violation``, if nothing can be read from a value because of its type. If Rasa considers the
+complete domain invalid (a name listed twice, an unknown mapping type …) and continues with an empty one, this reader
 reads on.
 """
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 def domain_from_files(
     files: Sequence[ProjectFile], location: Location, *, major: int = 3
 ) -> tuple[Domain, tuple[Finding, ...]]:
-    """Read and merge domain files, in their order. ``major``: the version of Rasa that they are written for."""
+    """Read and merge domain files in their order. ``major``: the version of Rasa that they are written for."""
     schema = SchemaFindings(major)
     if schema.is_older:
         from turncheck.project.formats import older_domain  # most projects are of Rasa 3
@@ -77,7 +77,7 @@ def domain_from_files(
 
 
 def read_responses(root: YamlMapping) -> tuple[dict[str, Response], tuple[Finding, ...]]:
-    """Read the responses that a file of NLU data defines."""
+    """Read the responses that an NLU data file defines."""
     schema = SchemaFindings()
     entries = mapping_entries(schema, "responses", root.items.get("responses"))
     return {name: _response(schema, name, entry) for name, entry in entries}, tuple(schema.findings)
@@ -206,7 +206,7 @@ def _slot_mapping(schema: SchemaFindings, slot: str, node: YamlNode) -> SlotMapp
 
 
 def _fill_in_form(schema: SchemaFindings, slots: dict[str, Slot], form: str, entry: Entry) -> None:
-    """Give slots the mappings that a form of Rasa 2 holds for them, for while it asks."""
+    """Add to slots the mappings that a Rasa 2 form has for them, which apply while the form is active."""
     from turncheck.project.formats import older_domain  # most projects are of Rasa 3
 
     for name, node in older_domain.form_body(entry.node).items():

@@ -20,7 +20,7 @@ _HINT: Final = "See Rasa's documentation of the domain for the shape."
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A named entry of a section; ``node`` is what is behind the name, ``None`` for a bare name."""
+    """A named entry of a section; ``node`` is the value of the name, ``None`` for a bare name."""
 
     node: YamlNode | None
     location: Location
@@ -38,7 +38,8 @@ class Sections:
 class SchemaFindings:
     """Collects ``schema-violation`` findings while sections are read.
 
-    ``major``: the version of Rasa whose forms count; ``stores_entities``: of an older one, whether entities fill slots.
+    ``major``: the version of Rasa whose notation applies; ``stores_entities``: for older ones, whether entities fill
+    slots.
     """
 
     def __init__(self, major: int = 3, *, stores_entities: bool = True) -> None:
@@ -48,17 +49,17 @@ class SchemaFindings:
 
     @property
     def is_older(self) -> bool:
-        """Whether the forms of an older Rasa count."""
+        """Whether the notation of an older Rasa applies."""
         return self.major < 3
 
     def note(self, node: YamlNode, what: str) -> None:
-        """Note that ``node`` is not what it should be; ``what`` names its place and what was expected."""
+        """Note that ``node`` is not as expected; ``what`` names its place and what was expected."""
         message = f"In '{node.source.path}' {what}."
         self.findings.append(Finding("schema-violation", "error", message, node.location, _HINT))
 
 
 def split_sections(schema: SchemaFindings, root: YamlMapping) -> Sections:
-    """Split one domain file into its named entries; of entries of one name the first one counts."""
+    """Split one domain file into its named entries; of entries with the same name the first one counts."""
     sections = Sections()
     for key in LIST_SECTIONS:
         entries = sections.named[key] = {}
@@ -82,8 +83,8 @@ def split_sections(schema: SchemaFindings, root: YamlMapping) -> Sections:
 def merge_sections(parts: Iterable[Sections]) -> Sections:
     """Merge domain files in their order, as Rasa does (``Domain.merge_domain_dicts`` without overriding).
 
-    An entry that several files define is that of the first file; the names of later files come before those that only
-    earlier files have. Actions that are forms of an earlier file are left out. End-to-end actions are sorted.
+    If several files define an entry, the first file's counts; the names in later files come before those that only
+    earlier files have. Actions that are forms in an earlier file are left out. End-to-end actions are sorted.
     """
     merged: Sections | None = None
     for part in parts:
@@ -136,7 +137,7 @@ def is_nothing(node: YamlNode | None) -> bool:
 
 
 def sequence(schema: SchemaFindings, node: YamlNode | None, what: str) -> list[YamlNode]:
-    """Return the items of a list, none where there is nothing."""
+    """Return the items of a list, empty if there is no value."""
     if isinstance(node, YamlSequence):
         return node.items
     if node is not None and not is_nothing(node):
@@ -145,7 +146,7 @@ def sequence(schema: SchemaFindings, node: YamlNode | None, what: str) -> list[Y
 
 
 def mapping(schema: SchemaFindings, node: YamlNode | None, what: str) -> dict[Any, YamlNode]:
-    """Return the entries of a mapping, none where there is nothing."""
+    """Return the entries of a mapping, empty if there is no value."""
     if isinstance(node, YamlMapping):
         return node.items
     if node is not None and not is_nothing(node):
@@ -154,7 +155,7 @@ def mapping(schema: SchemaFindings, node: YamlNode | None, what: str) -> dict[An
 
 
 def text_of(schema: SchemaFindings, node: YamlNode | None, what: str) -> str | None:
-    """Return a text, ``None`` where there is nothing."""
+    """Return a string, ``None`` if there is no value."""
     if isinstance(node, YamlScalar) and isinstance(node.value, str | None):
         return node.value
     if node is not None:
@@ -163,7 +164,7 @@ def text_of(schema: SchemaFindings, node: YamlNode | None, what: str) -> str | N
 
 
 def texts_of(schema: SchemaFindings, node: YamlNode | None, what: str) -> tuple[str, ...]:
-    """Return the texts of a list, or the one text that is in place of a list."""
+    """Return the strings of a list, or the single string in place of a list."""
     if isinstance(node, YamlScalar):
         text = text_of(schema, node, what)
         return () if text is None else (text,)
@@ -172,7 +173,7 @@ def texts_of(schema: SchemaFindings, node: YamlNode | None, what: str) -> tuple[
 
 
 def number_of(schema: SchemaFindings, node: YamlNode | None, what: str) -> float | None:
-    """Return a number, ``None`` where there is nothing."""
+    """Return a number, ``None`` if there is no value."""
     if isinstance(node, YamlScalar) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         return node.value
     if node is not None and not is_nothing(node):
@@ -181,7 +182,7 @@ def number_of(schema: SchemaFindings, node: YamlNode | None, what: str) -> float
 
 
 def truth_of(schema: SchemaFindings, node: YamlNode | None, what: str) -> bool | None:
-    """Return ``true`` or ``false``, ``None`` where there is nothing."""
+    """Return ``true`` or ``false``, ``None`` if there is no value."""
     if isinstance(node, YamlScalar) and isinstance(node.value, bool):
         return node.value
     if node is not None and not is_nothing(node):

@@ -1,8 +1,7 @@
 """NLU data in Rasa's JSON format (``{"rasa_nlu_data": {…}}``), which Rasa 3 still reads, with a warning.
 
 Rasa skips what is not JSON. Findings made here: ``data-not-json`` for such a file, ``format-deprecated`` for any
-other, ``schema-violation`` where Rasa refuses it, ``entity-out-of-range`` for an entity that is outside of its
-sentence.
+other, ``schema-violation`` where Rasa refuses it, ``entity-out-of-range`` for an entity that is outside its sentence.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def _read(file: Opened) -> Parts:
 
 
 def _without_key(source: Source) -> Finding:
-    """Why Rasa does not take a file for NLU data, though it holds their key."""
+    """Why Rasa does not read a file as NLU data, although it has the key for it."""
     what = f"'{source.path}' is not read: its top level has no key '{TOP_KEY}'."
     return Finding("format-not-read", "warning", what, Location(source.path, 1, 1), _REMEDY)
 
@@ -97,7 +96,7 @@ def _read_root(folder: ProjectFolder, root: YamlMapping) -> tuple[NluData, list[
 
 
 def _keys_beside(root: YamlMapping) -> Iterator[Finding]:
-    """Any other key at the top level ends the reading."""
+    """Report any other key at the top level: Rasa ends there."""
     for key in root.items:
         if key not in {TOP_KEY, "version"}:
             what = f"In '{root.source.path}' the key '{key}' is beside '{TOP_KEY}', which Rasa refuses."
@@ -122,7 +121,7 @@ def _items(section: YamlMapping, key: str, findings: list[Finding]) -> Iterator[
 def _named(
     section: YamlMapping, key: str, name_key: str, value_key: str, findings: list[Finding]
 ) -> Iterator[tuple[YamlMapping, str, list[str]]]:
-    """Yield entries that have a name and a text or a list of texts; Rasa ignores one that lacks either."""
+    """Yield entries that have a name and a string or a list of strings; Rasa ignores an entry that lacks either."""
     for item in _items(section, key, findings):
         name, value = _plain(item, name_key), _plain(item, value_key)
         texts = value if isinstance(value, list) else [value]
@@ -169,7 +168,7 @@ def _entity(node: YamlMapping, sentence: YamlScalar, findings: list[Finding]) ->
 
 
 def _lookup(folder: ProjectFolder, node: YamlMapping, name: str, elements: list[str]) -> Lookup:
-    """Make a lookup table; a text in place of the list is the path of a file of the project, one element per line."""
+    """Make a lookup table; a string in place of the list is the path of a project file with one element per line."""
     if isinstance(node.items["elements"], YamlSequence):
         return Lookup(name, tuple(elements), node.location)
     path = folder.named_file(elements[0])

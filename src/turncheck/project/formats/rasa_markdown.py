@@ -1,4 +1,4 @@
-"""The Markdown of Rasa 0.x to 2.x as a format; its readers are imported where there is such a file."""
+"""The Markdown of Rasa 0.x to 2.x as a format; its readers are imported only if there is such a file."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 Mirrors what Rasa 3.x does when it loads these files. Findings made here, each where Rasa warns or refuses while
 loading: ``intent-name-empty``, ``intent-block-empty``, ``example-without-dash``, ``annotation-not-json``,
 ``annotation-invalid``, ``KIND-name-empty`` and ``KIND-without-examples`` (KIND: synonym, regex, lookup);
-``schema-violation`` where a value's type is such that nothing can be read from it. What can be read around a fault is
-read.
+``schema-violation`` if nothing can be read from a value because of its type. Everything around a fault is read if
+possible.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from turncheck.project.folder import ProjectFolder
 
 MAX_FAULTY_LINES: Final = 50
-"""This many lines of one block are named one by one; of more only their number is said."""
+"""At most this many lines of one block are reported one by one; of the rest only the number is reported."""
 
 _STRIPPED: Final = "\n\r "
 
@@ -139,7 +139,7 @@ def _read_intent(collected: _Collected, block: YamlMapping) -> None:
 def _read_block(
     collected: _Collected, scalar: YamlScalar, value: str, intent: str, metadata: Mapping[str, Any] | None
 ) -> None:
-    """Read a block of examples; this is the inner loop of reading, so sentences without brackets go a short way."""
+    """Read a block of examples; this is the inner loop of reading, so sentences without brackets take a shortcut."""
     origin = ScalarLines(scalar)
     block = _Block(intent, metadata, origin)
     append = collected.examples.append
@@ -246,7 +246,7 @@ def _named_lines(collected: _Collected, block: YamlMapping, kind: str) -> Iterat
 
 
 def _lookup(collected: _Collected, name: str, block: YamlMapping, lines: list[str]) -> Lookup:
-    """Make a lookup table; a single element that names a text file of the project stands for the file's lines."""
+    """Make a lookup table; a single element that names a text file of the project is replaced by the file's lines."""
     location = block.key_location("lookup")
     if len(lines) == 1 and lines[0].endswith((".txt", ".csv", ".lst")):
         path = collected.folder.named_file(lines[0])

@@ -1,7 +1,7 @@
 """Writes NLU data as Rasa 3 YAML, so that reading it again gives the same data.
 
-The layout is that of Rasa's own writer: examples grouped by intent, in a literal block where plain lines can hold them,
-as a list of ``text`` and ``metadata`` where they cannot.
+The layout is that of Rasa's own writer: examples grouped by intent, in a literal block if plain lines can hold them,
+else as a list of ``text`` and ``metadata``.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 _FORMAT_VERSION: Final = "3.1"
 
 _PLAIN: Final = re.compile(r"[^\W_](?:[\w.,!?'()/+-]|(?: (?![#\s-]|$)))*")
-"""Texts that may mean themselves without quotes in YAML 1.1 and 1.2 alike: no ``: ``, no `` #``, no bracket first …"""
+"""Strings that need no quotes in YAML 1.1 and 1.2: without ``: ``, without `` #``, without a leading bracket …"""
 
 _RESERVED: Final = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
 
 _UNICODE_ESCAPE: Final = re.compile(r"\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}")
 
 _NOT_FOR_BLOCKS: Final = re.compile("[^\t -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-"""What may not be in a literal block: line breaks of any script, control characters, the byte order mark."""
+"""What must not be in a literal block: line breaks of any script, control characters, the byte order mark."""
 
 
 def write_nlu_yaml(data: NluData) -> str:
-    """Return the data as YAML, "" where there are none.
+    """Return the data as YAML, "" if there are none.
 
     Raises:
         UserError: an example has entities that partly overlap, which the format cannot express.
@@ -48,7 +48,7 @@ def write_nlu_yaml(data: NluData) -> str:
 
 
 def write_responses_yaml(responses: Iterable[Response]) -> str:
-    """Return the responses as YAML, "" where there are none."""
+    """Return the responses as YAML, "" if there are none."""
     content = {response.name: [dict(one.content) for one in response.variations] for response in responses}
     return _document("responses:", list(_block(content, "  ")))
 
@@ -64,10 +64,10 @@ def yaml_scalar(value: str) -> str:
 
 
 def annotated(example: Example) -> str:
-    """Return the text with its entities marked, ``[Rome](city)`` where that says it all.
+    """Return the text with its entities marked, in the short form ``[Rome](city)`` if that is enough.
 
     Raises:
-        UserError: entities overlap without having the same borders.
+        UserError: entities overlap with different borders.
     """
     text, parts, place = example.text, [], 0
     by_border: dict[tuple[int, int], list[EntityAnnotation]] = defaultdict(list)
@@ -98,14 +98,14 @@ def _mark(entity: EntityAnnotation, surface: str) -> tuple[str, bool]:
     named |= {key: value for key, value in (("role", entity.role), ("group", entity.group)) if value is not None}
     if entity.value != surface:
         named["value"] = entity.value
-    # A reader ends the annotation at the first closing bracket, inside of a text as well.
+    # A reader ends the annotation at the first closing bracket, even inside a string.
     text = json.dumps(named, ensure_ascii=False)
     body = text[1:-1].replace("}", "\\u007d").replace("]", "\\u005d")
     return "{" + body + "}", len(named) == 1 and not set(entity.entity) & set(":()")
 
 
 def _document(section: str, lines: Sequence[str]) -> str:
-    """In a file of ASCII alone Rasa decodes every ``\\uXXXX`` before it parses: one other letter keeps it from that."""
+    """In an ASCII-only file Rasa decodes every ``\\uXXXX`` before parsing: a single other character prevents that."""
     if not lines:
         return ""
     document = "\n".join([f'version: "{_FORMAT_VERSION}"', section, *lines, ""])
@@ -115,9 +115,9 @@ def _document(section: str, lines: Sequence[str]) -> str:
 
 
 def _by_block(examples: Iterable[Example]) -> Iterator[tuple[str, Any, list[Example]]]:
-    """Yield intent, metadata of the block, examples. Examples of blocks with other metadata make a block of their own.
+    """Yield intent, metadata of the block, and examples. Examples with other block metadata get a block of their own.
 
-    Rasa's format has no place for an example without an intent; its reader makes none.
+    Rasa's format cannot express an example without an intent; its reader never makes one.
     """
     blocks: dict[tuple[str, str], tuple[Any, list[Example]]] = {}
     for example in examples:
@@ -146,7 +146,7 @@ def _intent_block(intent: str, shared: Any, examples: Sequence[Example]) -> list
 
 
 def _examples(texts: Sequence[str]) -> list[str]:
-    """A literal block where each text is one printable line, else a list of quoted texts."""
+    """A literal block if each string is one printable line, else a list of quoted strings."""
     if any(_NOT_FOR_BLOCKS.search(text) for text in texts):
         return ["  examples:", *(line for text in texts for line in _text_item(text))]
     return ["  examples: |", *(f"    - {text}" for text in texts)]
@@ -183,7 +183,7 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def _block(value: Mapping[str, Any] | Sequence[Any], indent: str) -> Iterator[str]:
-    """Yield the lines of a mapping or a list; lists are as deep as the key they belong to, as Rasa writes them."""
+    """Yield the lines of a mapping or a list; lists are indented like the key they belong to, as Rasa writes them."""
     entries = (
         [(f"{_scalar(key)}:", one) for key, one in value.items()]
         if isinstance(value, dict)
@@ -201,7 +201,7 @@ def _block(value: Mapping[str, Any] | Sequence[Any], indent: str) -> Iterator[st
 
 
 def _scalar(value: Any) -> str:
-    """Return a value that is not a filled mapping or list, so that YAML reads it as what it is."""
+    """Return a value that is not a non-empty mapping or list, so that YAML reads the same value."""
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _RESERVED:
         may_be_number = value[0].isnumeric() and " " not in value
         if not may_be_number:
@@ -210,7 +210,7 @@ def _scalar(value: Any) -> str:
 
 
 def _flow(value: Any) -> str:
-    """Return any value in flow style: JSON, which is YAML, with what YAML does not take as it is escaped."""
+    """Return any value in flow style: JSON, which is also YAML, with characters escaped that YAML does not accept."""
     return _NOT_FOR_BLOCKS.sub(_escaped, json.dumps(value, ensure_ascii=False, default=str))
 
 

@@ -2,8 +2,8 @@
 
 Mirrors what Rasa 3.x does when it loads these files. Findings made here: ``story-name-empty``,
 ``story-without-steps``, ``step-without-intent``, ``step-without-action``, ``annotation-…`` in user texts, and
-``schema-violation`` where a value's type is such that nothing can be read from it. What can be read around a fault is
-read. Whether the names that steps use exist is not looked at here.
+``schema-violation`` if nothing can be read from a value because of its type. Everything around a fault is read if
+possible. Whether the names that steps use exist is not checked here.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 _KINDS: Final[tuple[tuple[str, Literal["story", "rule"]], ...]] = (("stories", "story"), ("rules", "rule"))
 
 _INTENT_MESSAGE: Final = re.compile(r"/(?P<intent>[^{@]+)(?:@[0-9.]+)?(?P<entities>\{.+\})?.*")
-"""A user text such as ``/inform{"city": "Rome"}``, which Rasa takes apart instead of understanding it."""
+"""A user text such as ``/inform{"city": "Rome"}``, which Rasa parses instead of sending it through the NLU pipeline."""
 
 
 @dataclass(slots=True)
 class _Findings:
     notes: list[Finding] = field(default_factory=list)
     checks_keys: bool = False
-    """Whether unknown keys of a step are faults: elsewhere the schema of the whole file says so."""
+    """Whether unknown keys of a step are reported here; otherwise the schema of the file reports them."""
 
     def note(self, code: str, severity: Severity, message: str, location: Location, hint: str = "") -> None:
         self.notes.append(Finding(code, severity, message, location, hint))
@@ -59,7 +59,7 @@ class _Findings:
 def read_rasa_stories(root: YamlMapping, *, checks_keys: bool = False) -> tuple[tuple[Story, ...], list[Finding]]:
     """Read the stories of a parsed file, then its rules.
 
-    ``checks_keys``: an unknown key of a step is a fault, too.
+    ``checks_keys``: an unknown key of a step is a fault as well.
     """
     findings = _Findings(checks_keys=checks_keys)
     stories: list[Story] = []
@@ -195,7 +195,7 @@ def _entities_in_intent_message(text: str) -> tuple[StoryEntity, ...]:
     try:
         data = json.loads(match["entities"])
     except (ValueError, RecursionError):
-        return ()  # as Rasa: broken entities are none
+        return ()  # as in Rasa: malformed entities are ignored
     if not isinstance(data, dict):
         return ()
     start, end = match.span("entities")
@@ -213,7 +213,7 @@ def _listed_entities(findings: _Findings, node: YamlNode | None) -> list[StoryEn
             data = item.data
             role, group = data.pop("role", None), data.pop("group", None)
             if data:
-                name, value = list(data.items())[-1]  # as Rasa, which takes the last one
+                name, value = list(data.items())[-1]  # as in Rasa, which uses the last one
                 entities.append(StoryEntity(str(name), value, role, group))
         elif isinstance(item, YamlScalar) and isinstance(item.value, str):
             entities.append(StoryEntity(item.value, ""))
@@ -297,14 +297,14 @@ _STEP_READERS: Final[tuple[tuple[str, Callable[[_Findings, YamlMapping], list[St
     ("slot_was_set", _slot_steps),
     ("active_loop", _active_loop),
 )
-"""The first key that a step has decides, in Rasa's order."""
+"""The first of these keys that a step has decides, in Rasa's order."""
 _READERS: Final = dict(_STEP_READERS)
 _KEYS_BESIDE: Final[Mapping[str, tuple[str, ...]]] = {
     "intent": ("user", "entities"),
     "user": ("entities",),
     "checkpoint": ("slot_was_set",),
 }
-"""By the key that decides what a step is: which others it may have, as in Rasa's schema."""
+"""The other keys that a step may have, as in Rasa's schema, by the key that decides what it is."""
 
 
 # --- values ----------------------------------------------------------------------------------------------------------

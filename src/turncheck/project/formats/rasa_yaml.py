@@ -1,7 +1,7 @@
 """Training data and test stories in the YAML of Rasa 3: the keys ``nlu``, ``responses``, ``stories`` and ``rules``.
 
-Rasa 3.x decides by a look at the lines whether it reads a file: one line must begin (after white space) with ``nlu:``
-or ``responses:`` for NLU data, with ``stories:`` or ``rules:`` for stories. All others it skips silently.
+Rasa 3.x decides by the lines of a file whether to read it: one line must begin (after white space) with ``nlu:`` or
+``responses:`` for NLU data, with ``stories:`` or ``rules:`` for stories. All other files are skipped silently.
 :func:`kinds_of` mirrors that.
 """
 
@@ -34,7 +34,7 @@ _TOP_KEY: Final = re.compile(r"^([^\W\d]\w*)[ \t]*:", re.MULTILINE)
 
 
 def keys_of_lines(source: Source) -> frozenset[str]:
-    """Return the data keys with which a line begins. Rasa sees none behind a byte order mark."""
+    """Return the data keys with which a line begins. Rasa does not see a key after a byte order mark."""
     return frozenset(match[1] for match in _KEY_LINE.finditer(source.text, _start(source)))
 
 
@@ -97,7 +97,7 @@ def _no_mapping(document: YamlDocument) -> Finding:
 
 
 def unseen_key(source: Source) -> tuple[str, Finding] | None:
-    """Of a file without keys that Rasa reads, the key that is meant, with what keeps Rasa from seeing it."""
+    """For a file without keys that Rasa reads: the intended key, and the finding that says why Rasa does not see it."""
     if source.has_byte_order_mark and (first := _TOP_KEY.match(source.text)) and first[1] in ANY_KIND:
         message = f"Nothing in '{source.path}' is read: Rasa does not see '{first[1]}' after the byte order mark."
         return first[1], _unseen(message, source, 1, "Save the file without a byte order mark.")

@@ -1,4 +1,4 @@
-"""The file formats, in the order in which they are asked whether a file is theirs."""
+"""The file formats, in the order in which they are tried."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ FORMATS: tuple[Format, ...] = (
 
 
 def recognised(path: Path, content: Callable[[], bytes], wanted: str | None = None) -> Format | None:
-    """Return the format of a file, ``None`` where it is of none, or of none that may hold the kind that is wanted.
+    """Return the format of a file; ``None`` if it has none, or none that may hold the wanted kind.
 
-    Its content is only asked for where it matters.
+    The content is only read if it matters.
     """
     formats = (one for one in FORMATS if wanted is None or wanted in one.holds)
     return next((one for one in formats if one.recognises(path, content)), None)

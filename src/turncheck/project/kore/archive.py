@@ -1,4 +1,4 @@
-"""The ``.zip`` that the platform hands out: the export in it, read within limits, never unpacked to a folder."""
+"""Reads the export from the ``.zip`` that the platform provides, within limits, never unpacking it to a folder."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Final
 from turncheck.project.kore.faults import EXPORT_NAMES
 
 MAX_MEMBERS: Final = 10_000
-"""A zip with more entries is not looked through; an export has three."""
+"""A zip with more entries is not searched; an export has three."""
 
 _DEEPEST: Final = 2
-"""In how many folders the file may be, where somebody has packed a folder."""
+"""How deep in folders the file may be, in case somebody packed a folder."""
 _MAGIC: Final = b"PK\x03\x04"
 _ENCRYPTED: Final = 0x1
 
@@ -51,7 +51,7 @@ def read_export(content: bytes, limit: int) -> tuple[str, bytes]:
             if member.flag_bits & _ENCRYPTED:
                 raise ArchiveError("is encrypted")
             with archive.open(member) as file:
-                unpacked = file.read(limit + 1)  # what the directory says of the size may be wrong
+                unpacked = file.read(limit + 1)  # the size in the zip's directory may be wrong
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, ValueError) as error:
         if isinstance(error, ArchiveError):
             raise
@@ -62,7 +62,7 @@ def read_export(content: bytes, limit: int) -> tuple[str, bytes]:
 
 
 def _export_of(archive: zipfile.ZipFile) -> zipfile.ZipInfo | None:
-    """The export that is highest."""
+    """The topmost export."""
     members = archive.infolist()
     if len(members) > MAX_MEMBERS:
         raise ArchiveError(f"has more than {MAX_MEMBERS:,} entries")

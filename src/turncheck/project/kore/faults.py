@@ -1,4 +1,4 @@
-"""What can be wrong with an export. The rows of the manual are in :mod:`turncheck.validation.catalogue_kore`."""
+"""The possible faults of an export. Their descriptions are in :mod:`turncheck.validation.catalogue_kore`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from turncheck.project.kore.places import Place
 
 EXPORT_NAMES: Final = ("botDefinition.json", "appDefinition.json")
-"""What an export's file is called, to version 10 of the platform and from 11 on."""
+"""The file name of an export, up to version 10 of the platform and from 11 on."""
 NOT_AN_EXPORT: Final = "kore-not-an-export"
 
 SEVERITIES: Final[Mapping[str, Severity]] = {
@@ -30,14 +30,14 @@ SEVERITIES: Final[Mapping[str, Severity]] = {
     "kore-faq-disabled": "info",
     "kore-unresolved-parent": "warning",
 }
-"""What is found while an export is read."""
+"""The severities of the findings made while reading an export."""
 
 _LONGEST: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that is wrong with a part of the export, whose place is looked for when it is shown."""
+    """A fault in a part of the export, whose place is looked up when it is shown."""
 
     code: str
     message: str
@@ -51,10 +51,10 @@ class Fault:
 
 
 def shown(text: str) -> str:
-    """Return a text in quotes, cut where it is long."""
+    """Return a string in quotes, shortened if it is long."""
     return f"'{text}'" if len(text) <= _LONGEST else f"'{text[:_LONGEST]}…'"
 
 
 def not_an_export(message: str, location: Location, hint: str = "Export the assistant again.") -> Finding:
-    """Return the finding that a file is something else."""
+    """Return the finding that a file is not an export."""
     return Finding(NOT_AN_EXPORT, SEVERITIES[NOT_AN_EXPORT], message, location, hint)

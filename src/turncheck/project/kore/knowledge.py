@@ -1,4 +1,4 @@
-"""What an export holds beside dialogs: frequent questions, small talk, traits, entities."""
+"""What an export holds besides dialogs: FAQs, small talk, traits, entities."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OF_PATTERNS: Final = frozenset("~!<>[]{}()*_|")
 class KnowledgeReader:
     """Reads the questions, small talk and traits of one language.
 
-    ``examples`` are the sentences that teach them, ``disabled`` the questions that are switched off.
+    ``examples`` are their training sentences, ``disabled`` the questions that are switched off.
     """
 
     def __init__(self, file: JsonFile, prefix: tuple[Step, ...], language: str) -> None:
@@ -43,7 +43,7 @@ class KnowledgeReader:
     # --- questions ----------------------------------------------------------------------------------------------------
 
     def questions(self, data: Any) -> Iterator[KoreIntent]:
-        """Yield the FAQs that are not disabled, each named by its question."""
+        """Yield the FAQs that are not disabled, each named after its question."""
         for number, task in records(data):
             if self._is_ours(task):
                 path = (*self._prefix, "knowledgeTasks", number, "faqs", "faqs")
@@ -72,7 +72,7 @@ class KnowledgeReader:
     # --- small talk ---------------------------------------------------------------------------------------------------
 
     def small_talk(self, data: Any) -> Iterator[KoreIntent]:
-        """Yield the nodes of small talk, each named by its first text; plain texts of those without a parent teach."""
+        """Yield the small talk nodes, each named after its first text; plain texts of top-level nodes are examples."""
         nodes: list[tuple[Mapping[str, Any], tuple[Step, ...], list[tuple[int, str]]]] = []
         for number, record in records(data):
             if not self._is_ours(record):
@@ -117,7 +117,7 @@ class KnowledgeReader:
     # --- traits -------------------------------------------------------------------------------------------------------
 
     def traits(self, data: Any) -> Iterator[tuple[KoreTrait, KoreIntent]]:
-        """Yield the traits, each as what teaches it and as what may be expected."""
+        """Yield the traits, each as a trait and as an intent that may be expected."""
         for number, group in records(data):
             if self._is_ours(group):
                 for key, value in mapping(group.get("traits")).items():
@@ -140,7 +140,7 @@ class KnowledgeReader:
 def read_entities(
     components: Iterable[tuple[int, Mapping[str, Any]]], language: str, place: Place
 ) -> Iterator[tuple[str, KoreEntity]]:
-    """Yield the entities by the ids of their components; ``place``: where the list of components is."""
+    """Yield the entities by the IDs of their components; ``place``: where the list of components is."""
     for number, record in components:
         name = clean(record.get("name"))
         if record.get("type") != "entity" or not name:
@@ -161,7 +161,7 @@ def read_entities(
 
 
 def _values(own: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The values of a list; those that come from a variable are not in the export."""
+    """The values of a list entity; values that come from a variable are not in the export."""
     for _, item in records(mapping(own.get("allowedValues")).get("values")):
         value = clean(item.get("value")) or clean(item.get("title"))
         words = [clean(item.get("title")), value, *map(unquoted, strings(item.get("synonyms")))]

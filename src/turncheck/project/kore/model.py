@@ -1,6 +1,6 @@
-"""What an export of a Kore.ai assistant holds, as far as it is about understanding sentences.
+"""What an export of a Kore.ai assistant holds for understanding sentences.
 
-Texts are those of the chosen language. Data alone: reading is done by :mod:`turncheck.project.kore.reader`.
+Texts are those of the chosen language. Only data: :mod:`turncheck.project.kore.reader` does the reading.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ KINDS: Final[tuple[Kind, ...]] = ("dialog", "faq", "small_talk", "trait")
 
 @dataclass(frozen=True, slots=True)
 class KoreIntent:
-    """What a sentence may be understood as. ``examples``: how many sentences teach it.
+    """What a sentence may be understood as. ``examples``: the number of its training sentences.
 
-    ``aliases``: further names of it (in other languages, older ones, further patterns of small talk). ``hidden``: the
-    platform does not show it. ``stub``: a dialog that was never built. ``parent``: the small talk that it follows up.
-    ``patterns``: how many patterns of the platform's own engine lead to it.
+    ``aliases``: its further names (in other languages, older ones, further patterns of small talk). ``hidden``: the
+    platform does not show it. ``stub``: a dialog that was never built. ``parent``: the small talk that it follows up
+    on. ``patterns``: how many patterns of the platform's own engine lead to it.
     """
 
     name: str
@@ -56,9 +56,9 @@ class KoreIntent:
 
 @dataclass(frozen=True, slots=True)
 class KoreEntity:
-    """An entity. ``type``: the platform's word: ``label``, ``list_of_values``, ``number``, ``date`` …
+    """An entity. ``type``: as the platform calls it: ``label``, ``list_of_values``, ``number``, ``date`` …
 
-    ``values``: of a list, each value with the words for it. ``pattern``: of a regular expression, as Python has it.
+    ``values``: for a list, each value with its synonyms. ``pattern``: for a regular expression, in Python's syntax.
     """
 
     name: str
@@ -76,7 +76,7 @@ class KoreEntity:
 
 @dataclass(frozen=True, slots=True)
 class KoreTrait:
-    """A trait, which any sentence may have beside its intent. ``key``: what rules call it."""
+    """A trait, which any sentence may have in addition to its intent. ``key``: its name in rules."""
 
     name: str
     key: str
@@ -88,11 +88,11 @@ class KoreTrait:
 class KoreBot:
     """An assistant on Kore.ai's platform.
 
-    ``language`` is the one whose sentences are ``utterances`` (of dialogs, in the order of the file, each as often as
-    it is there); ``others`` are the sentences of the others by language, which nobody judges. ``phrases``: those of
-    FAQs, by language. ``concepts`` and ``patterns`` count what only the platform can run. ``links``: the bots that a
-    universal bot asks. ``faults``: what is wrong with it. ``disabled``: FAQs that are switched off.
-    ``thresholds``: the settings of each engine of the platform, its ``mode`` first.
+    ``language`` is the language of ``utterances`` (the sentences of dialogs, in the order of the file, each as often as
+    it occurs); ``others`` are the sentences in other languages, by language, which are not judged. ``phrases``: those
+    of FAQs, by language. ``concepts`` and ``patterns`` count what only the platform can run. ``links``: the bots that a
+    universal bot links to. ``faults``: its faults. ``disabled``: FAQs that are switched off. ``thresholds``: the
+    settings of each engine of the platform, its ``mode`` first.
     """
 
     name: str
@@ -117,7 +117,7 @@ class KoreBot:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What is wrong with it, with places."""
+        """Its faults as findings with places."""
         return tuple(fault.finding for fault in self.faults)
 
     def of_kind(self, kind: Kind) -> list[KoreIntent]:
@@ -125,9 +125,9 @@ class KoreBot:
         return [intent for intent in self.intents if intent.kind == kind]
 
     def named(self) -> dict[str, KoreIntent]:
-        """Return the intents by each of their names, as names are compared.
+        """Return the intents by each of their names, in comparable form.
 
-        Of two with one name the first counts; a name counts before an alias.
+        Of two with the same name the first counts; a name has priority over an alias.
         """
         by_name: dict[str, KoreIntent] = {}
         for intent in self.intents:
@@ -138,13 +138,13 @@ class KoreBot:
         return by_name
 
     def without_places(self) -> KoreBot:
-        """Return the same without its file, to travel to a worker process."""
+        """Return the same without its file, to be sent to a worker process."""
         return replace(
             self,
             intents=tuple(replace(intent, place=NO_PLACE) for intent in self.intents),
             entities=tuple(replace(entity, place=NO_PLACE) for entity in self.entities),
             traits=tuple(replace(trait, examples=_without_places(trait.examples)) for trait in self.traits),
-            utterances=_without_places(tuple(one for one in self.utterances if one.entities)),  # what can be learnt
+            utterances=_without_places(tuple(one for one in self.utterances if one.entities)),  # what training can use
             phrases={},
             others={},
             faults=(),

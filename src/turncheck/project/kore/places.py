@@ -1,4 +1,4 @@
-"""Where parts of an export are; looked for when somebody asks."""
+"""Where parts of an export are; looked up on demand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something is in an export; looked for when somebody asks."""
+    """Where something is in an export; looked up on demand."""
 
     file: JsonFile | None = field(default=None, repr=False, compare=False)
     path: tuple[Step, ...] = ()
@@ -29,7 +29,7 @@ NO_PLACE: Final = Place()
 
 
 class Texts:
-    """Says where the texts of examples are (see :class:`turncheck.project.model.Origin`)."""
+    """Locates the texts of examples (see :class:`turncheck.project.nlu_data.Origin`)."""
 
     __slots__ = ("_file", "_paths")
 
@@ -38,10 +38,10 @@ class Texts:
         self._paths: list[tuple[Step, ...]] = []
 
     def add(self, path: tuple[Step, ...]) -> int:
-        """Remember one, and return its index."""
+        """Remember the path of a text, and return its index."""
         self._paths.append(path)
         return len(self._paths) - 1
 
     def locate(self, index: int) -> Location:
-        """Return where it begins."""
+        """Return where the text begins."""
         return self._file.location(*self._paths[index])

@@ -1,6 +1,6 @@
-"""``botDefinition.json`` → :class:`~turncheck.project.kore.model.KoreBot`, and the NLU data that are trained on.
+"""``botDefinition.json`` → :class:`~turncheck.project.kore.model.KoreBot`, and the NLU training data.
 
-What an export holds beside understanding (services, scripts, messages, variables) is never looked at: it has secrets.
+Other parts of an export (services, scripts, messages, variables) are never looked at: they hold secrets.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def read_bot(source: Source, language: str | None = None) -> tuple[KoreBot, NluD
 
     Args:
         source: its text.
-        language: whose sentences are read; the assistant's default one where none is named.
+        language: the language whose sentences are read; by default the assistant's default language.
 
     Raises:
         NotAnExportError: it is something else, or not JSON.
@@ -72,7 +72,7 @@ def read_bot(source: Source, language: str | None = None) -> tuple[KoreBot, NluD
 
 
 def _unwrapped(data: Any) -> tuple[Mapping[str, Any] | None, tuple[Step, ...]]:
-    """Return the assistant and the path to it; some tools wrap it once more."""
+    """Return the assistant and the path to it; some tools wrap it in another object."""
     if _is_bot(data):
         return data, ()
     for key in _WRAPPERS:
@@ -105,7 +105,7 @@ def _what_it_is(file: JsonFile) -> Finding:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """What a sentence's ``taskId`` leads to: an intent's component. ``dialog``: its dialog's id, where it has one."""
+    """What a sentence's ``taskId`` refers to: an intent's component. ``dialog``: the ID of its dialog, if any."""
 
     number: int
     name: str
@@ -184,7 +184,7 @@ class _Reader:
         return {name: tuple(found) for name, found in sorted(others.items())}
 
     def _phrases_elsewhere(self) -> dict[str, tuple[Example, ...]]:
-        """Return the phrases of questions in the other languages, whose faults are noted."""
+        """Return the phrases of questions in the other languages; their faults are noted."""
         phrases: dict[str, tuple[Example, ...]] = {}
         for language in self._other_languages():
             unjudged = KnowledgeReader(self.file, self.prefix, language)
@@ -219,7 +219,7 @@ class _Reader:
         )
 
     def _other_languages(self) -> list[str]:
-        """Return the other languages that the assistant has questions or small talk in."""
+        """Return the other languages in which the assistant has questions or small talk."""
         tasks = (record for key in ("knowledgeTasks", "smallTalk") for _, record in records(self.top.get(key)))
         return sorted({clean(record.get("language")) for record in tasks} - {"", self.language})
 
@@ -235,7 +235,7 @@ class _Reader:
         return [name for name in names if name]
 
     def _thresholds(self) -> Iterator[dict[str, str]]:
-        """Yield the settings of the platform's engines that its report of a run names, as JSON writes them."""
+        """Yield the settings of the platform's engines that its report of a run has, as written in JSON."""
         own = in_language(self.top, self.language).get("confidenceConfigs") or self.top.get("confidenceConfigs")
         by_mode = {clean(record.get("mode")): record for _, record in records(own)}
         for mode in THRESHOLD_MODES:
@@ -255,7 +255,7 @@ class _Reader:
     # --- dialogs ------------------------------------------------------------------------------------------------------
 
     def _tasks(self) -> dict[str, _Task]:
-        """Return the components of intents by their ids."""
+        """Return the components of intents by ID."""
         tasks = {}
         for number, record in records(self.top.get("dialogComponents")):
             if record.get("type") == "intent":
@@ -273,7 +273,7 @@ class _Reader:
         return tasks
 
     def _dialogs(self, tasks: Mapping[str, _Task]) -> dict[str, KoreIntent]:
-        """Return the dialogs by their ids, each as an intent."""
+        """Return the dialogs by ID, each as an intent."""
         by_dialog: dict[str, list[_Task]] = {}
         for task in tasks.values():
             by_dialog.setdefault(task.dialog, []).append(task)
@@ -306,9 +306,9 @@ class _Reader:
         return dialogs
 
     def _resolved(self, tasks: Mapping[str, _Task], dialogs: dict[str, KoreIntent]) -> dict[str, str]:
-        """Return the intent of each task: its dialog's, else the dialog of its name, else one of its own.
+        """Return the intent of each task: its dialog's, else that of the dialog with its name, else one of its own.
 
-        An intent that has no dialog at all is one where sentences teach it.
+        A task without any dialog is an intent only if it has training sentences.
         """
         used = {clean(record.get("taskId")) for _, record in records(self.top.get("sentences"))}
         by_name: dict[str, str] = {}
@@ -352,7 +352,7 @@ class _Reader:
         ]
 
     def _check_exported(self) -> None:
-        """Sentences that the assistant has and the export lacks, since they were not asked for."""
+        """Report sentences that the assistant has and the export lacks, since the export was made without them."""
         options = mapping(self.top.get("exportOptions")).get("nlpData")
         if not isinstance(options, list) or "utterances" in options:
             return

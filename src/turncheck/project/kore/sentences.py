@@ -1,4 +1,4 @@
-"""The sentences of an export (``sentences[]``): which intent each teaches, and what is annotated in it."""
+"""The sentences of an export (``sentences[]``): the intent that each is an example of, and its annotations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HINT_SPAN = "Annotate the entity anew on the platform, and export again."
 
 
 class Sentence(NamedTuple):
-    """A sentence of any language, cleaned, with what it teaches."""
+    """A cleaned sentence in any language, with its intent and entities."""
 
     language: str
     example: WholeLabelExample
@@ -34,9 +34,9 @@ class _Span(NamedTuple):
 
 
 class SentenceReader:
-    """Reads the sentences, and keeps what is wrong with them in ``faults``.
+    """Reads the sentences, and collects their faults in ``faults``.
 
-    ``tasks``: intents by the id of their component; ``entities``: names by the id of theirs.
+    ``tasks``: intents by the ID of their component; ``entities``: names by the ID of theirs.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class SentenceReader:
             yield Sentence(language, WholeLabelExample(text, intent, entities, None, self._origin, index))
 
     def _spans(self, data: Any, number: int, written: str, text: str) -> tuple[EntityAnnotation, ...]:
-        """Return the annotations of a sentence whose borders and names are known; none where two overlap."""
+        """Return the annotations of a sentence with known borders and names; none if two of them overlap."""
         found: list[_Span] = []
         units = _Units(written)
         for place, record in records(data):
@@ -111,22 +111,22 @@ class SentenceReader:
 
 
 def _trimmed(text: str, start: int, end: int, name: str, number: int) -> _Span:
-    """A span without the blanks that somebody marked with a word."""
+    """A span without leading and trailing spaces that were marked along with the words."""
     marked = text[start:end]
     return _Span(start + len(marked) - len(marked.lstrip()), end - (len(marked) - len(marked.rstrip())), name, number)
 
 
 class _Units:
-    """Offsets as the platform counts them, in units of UTF-16, as indexes of characters."""
+    """Converts the platform's offsets, which count UTF-16 code units, to indexes of characters."""
 
     def __init__(self, text: str) -> None:
         self._length = len(text)
-        # Nearly every sentence has no character of two units.
+        # Hardly any sentence has a character of two units.
         plain = text.isascii() or max(text) <= "\uffff"
         self._starts = None if plain else [0, *accumulate(1 + (character > "\uffff") for character in text)]
 
     def index(self, offset: Any) -> int | None:
-        """Return the index, ``None`` where the offset is none, or points outside or into a character."""
+        """Return the index; ``None`` if the offset is not a valid number, or points outside or into a character."""
         if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
             return None
         if self._starts is None:
