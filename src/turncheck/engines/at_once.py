@@ -39,14 +39,14 @@ class Workers:
             self._threads.append(thread)
 
     def submit(self, task: Callable[[], Answer]) -> Future[Answer]:
-        """Have the task done when a thread is free."""
+        """Run the task when a thread is free."""
         future: Future[Answer] = Future()
         self._tasks.put((future, task))
         return future
 
     @staticmethod
     def result(future: Future[Answer]) -> Answer:
-        """Wait for a task's result. A wait without end would not notice a signal that another thread was given."""
+        """Wait for a task's result. An endless wait would not notice a signal that another thread received."""
         while True:
             with suppress(TimeoutError):
                 return future.result(_SIGNAL_SECONDS)
@@ -54,7 +54,7 @@ class Workers:
                 return future.result()
 
     def close(self) -> None:
-        """Take no more tasks; the threads end when those there are done."""
+        """Accept no more tasks; the threads end when the existing ones are done."""
         for _ in self._threads:
             self._tasks.put(None)
 
@@ -73,7 +73,7 @@ def ask_all(ask: Callable[[Question], Answer], questions: Sequence[Question], at
     """Ask every question, ``at_once`` of them at a time; with 1 no thread is started.
 
     Raises:
-        CutShortError: the engine can answer no more: the first question without an answer says why. Or it was
+        CutShortError: the engine can no longer answer: the first question without an answer says why. Or it was
             interrupted. ``finished`` holds the answers so far, ``None`` for the others.
     """
     stopped = Event()
@@ -82,7 +82,7 @@ def ask_all(ask: Callable[[Question], Answer], questions: Sequence[Question], at
     interrupt: KeyboardInterrupt | None = None
 
     def one(number: int, question: Question) -> None:
-        # What was asked before is finished first: which error is reported does not depend on who is faster.
+        # Earlier questions are finished first, so that the reported error does not depend on timing.
         if stopped.is_set() or any(earlier < number for earlier in list(errors)):
             return
         try:
@@ -96,8 +96,8 @@ def ask_all(ask: Callable[[Question], Answer], questions: Sequence[Question], at
     except KeyboardInterrupt as error:
         interrupt = error
     finally:
-        stopped.set()  # what waits is not asked any more
-    kept = list(answers)  # a call that is under way is not waited for, nor listened to
+        stopped.set()  # waiting questions are not asked any more
+    kept = list(answers)  # calls in progress are not waited for, and their answers are ignored
     if interrupt is not None or errors:
         cause = interrupt or errors[min(errors)]
         raise CutShortError(cause, kept if any(answer is not None for answer in kept) else None)

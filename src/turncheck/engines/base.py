@@ -41,9 +41,9 @@ class Models:
 
 
 class Engines(ABC):
-    """An engine of one project, in the parts that evaluations take.
+    """An engine for one project, in the parts that evaluations need.
 
-    What an engine lacks its capabilities say; nobody asks for it then, and it need not be written.
+    Its capabilities say what an engine lacks; that is never asked for, and need not be implemented.
     """
 
     @property
@@ -53,83 +53,83 @@ class Engines(ABC):
 
     @property
     def trust(self) -> Trust | None:
-        """What is known of how it agrees with the assistant's own engine, where it stands in for that."""
+        """How it agrees with the assistant's own engine, if it stands in for that and the two were compared."""
         return None
 
     @property
     def team_confidences(self) -> ConfidenceMap | None:
-        """How sure the assistant's own engine would be: a fallback's threshold is about that. ``None``: as it is."""
+        """How sure the assistant's own engine would be: a fallback's threshold applies to that. ``None``: unchanged."""
         return None
 
     @property
     def at_once(self) -> int:
-        """How many stories and cases it is asked about at the same time."""
+        """How many stories and cases it is given at the same time."""
         return 1
 
     @abstractmethod
     def info(self, *, measured: EngineInfo | None = None, conversations: bool = True) -> EngineInfo:
-        """Return name, version, and what stood in for what in the parts that were used.
+        """Return name, version, and the substitutions in the parts that were used.
 
         Args:
-            measured: that of the folds' engines, where language understanding was measured by cross-validation.
-            conversations: whether notes on conversations alone are of interest.
+            measured: that of the folds' engines, if language understanding was cross-validated.
+            conversations: whether to include notes that only concern conversations.
         """
 
     def use_cache(self, cache: Cache) -> None:  # noqa: B027 - most train nothing
-        """Take trainings from this cache, and keep them there, where all that they depend on is known."""
+        """Cache trained models here, if everything that they depend on is known."""
 
     def key_of_folds(self, folds: int) -> str | None:  # noqa: ARG002
-        """Return the digest of all that the engines of folds depend on, ``None`` where that cannot be known."""
+        """Return the digest of everything that the engines of folds depend on, ``None`` if that cannot be known."""
         return None
 
     def parts(self) -> Mapping[Part, EngineInfo]:
-        """Return what stood in for what in each part that was trained, where :meth:`info` is made of parts."""
+        """Return the substitutions in each part that was trained, if :meth:`info` is made of parts."""
         return {}
 
     def recall(self, parts: Mapping[Part, EngineInfo]) -> None:  # noqa: B027 - most have none
-        """Take what :meth:`parts` said where these parts were trained, so that :meth:`info` says it here."""
+        """Accept what :meth:`parts` returned where these parts were trained, so that :meth:`info` includes it."""
 
     @property
     def domain(self) -> DialogueDomain:
-        """The domain that stories are read by, known before anything is trained."""
+        """The domain that stories are read with, known before anything is trained."""
         return self.ensemble.domain
 
     @property
     def understands(self) -> bool:
-        """Whether there is an :attr:`nlu`, without making it ready."""
+        """Whether there is an :attr:`nlu`, without preparing it."""
         return self.nlu is not None
 
     def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> AbstractSet[str]:  # noqa: ARG002
-        """Return the parts of the project that must be whole for an evaluation (see ``validation.losses.PARTS``).
+        """Return the parts of the project that must be complete for an evaluation (see ``validation.losses.PARTS``).
 
-        ``in_folds``: of language understanding only folds are trained, never the whole project.
+        ``in_folds``: only folds of language understanding are trained, never the whole project.
         """
         return frozenset()
 
     def make_ready(self, parts: Sequence[Part], screen: Screen, ensure: Callable[[], None]) -> None:  # noqa: B027 - many have nothing to do
-        """Load or train these parts before they are asked; of a model that is named the first must be there.
+        """Load or train these parts before they are used; a named model must have the first of them.
 
         Args:
-            parts: what will be asked.
-            screen: shows what is done.
-            ensure: called before anything is trained, raises a ``UserError`` where that cannot be.
+            parts: what will be used.
+            screen: shows the progress.
+            ensure: called before anything is trained, raises a ``UserError`` if it is not possible.
         """
 
     def show_progress(self, screen: Screen) -> None:  # noqa: B027 - most are quick
-        """Show on this screen what takes long while it is asked."""
+        """Show on this screen what takes long."""
 
     def before_folds(self, folds: int, *, whole: bool = False) -> str | None:  # noqa: ARG002
-        """Return what a person should know before this many folds are trained, or ``None``.
+        """Return what the user should know before this many folds are trained, or ``None``.
 
         ``whole``: the model of the whole project will be needed, too.
         """
         return None
 
     def ensure_same_model(self, finished: object) -> None:  # noqa: B027 - as above
-        """Make sure that what was measured until now was measured with one model.
+        """Make sure that everything so far was measured with the same model.
 
         Raises:
-            CutShortError: somebody else's server has another one than in the beginning; with what was ``finished``.
+            CutShortError: somebody else's server has changed its model; with what was ``finished``.
         """
 
     # --- language understanding ---------------------------------------------------------------------------------------
@@ -141,16 +141,16 @@ class Engines(ABC):
 
     @property
     def nlu(self) -> NluEngine | None:
-        """Language understanding, trained on the whole project; ``None`` where it has no sentences."""
+        """Language understanding, trained on the whole project; ``None`` if it has no sentences."""
         return None
 
     @property
     def trained_sentences(self) -> Collection[str] | None:
-        """The sentences that :attr:`nlu` was trained on, where that may have been another state of the project."""
+        """The sentences that :attr:`nlu` was trained on, if that may have been another state of the project."""
         return None
 
     def tokenizer(self) -> Callable[[Sequence[str]], Sequence[tuple[tuple[int, int], ...]]] | None:
-        """Return what finds the borders of words where nothing is understood, ``None`` where nobody knows them.
+        """Return what finds word boundaries without understanding anything, ``None`` if they are not known.
 
         Raises:
             UserError: the project has none that works here.
@@ -159,17 +159,17 @@ class Engines(ABC):
         return None if nlu is None else lambda texts: [parse.tokens or () for parse in nlu.parse(texts)]
 
     def answer_suite(self, suite: Suite, screen: Screen) -> SuiteAnswers:
-        """Answer a batch suite as a whole, where the engine knows such suites.
+        """Answer a batch suite as a whole, if the engine supports such suites.
 
-        An utterance that cannot be answered has its reason.
+        For an utterance that cannot be answered, the answer has the reason.
 
         Raises:
-            CutShortError: the engine can answer no more; ``finished`` holds the answers so far as ``SuiteAnswers``.
+            CutShortError: the engine can no longer answer; ``finished`` holds the answers so far as ``SuiteAnswers``.
         """
         raise NotImplementedError
 
     def workshop(self, seed: int) -> Workshop:
-        """Return what trains the project and variants of it, where :attr:`Capabilities.no_mutants` is ``None``."""
+        """Return what trains the project and variants of it, if :attr:`Capabilities.no_mutants` is ``None``."""
         raise NotImplementedError
 
     # --- dialogue -----------------------------------------------------------------------------------------------------
@@ -187,5 +187,5 @@ class Engines(ABC):
         raise NotImplementedError
 
     def hearing_assistant(self, server: ActionServer) -> HearingEngine:
-        """Return the assistant as one that is given how messages are understood."""
+        """Return the assistant as one that can be told how messages are understood."""
         raise NotImplementedError

@@ -14,7 +14,7 @@ Part = Literal["nlu", "core"]
 """The two parts of an assistant: language understanding, and policies."""
 
 NLU_PARTS: Final = frozenset({"nlu", "config", "pipeline"})
-"""What of a project language understanding is trained on; where stories are trained, too, their sentences are added."""
+"""What language understanding is trained on; if stories are trained, too, their sentences are added."""
 DIALOGUE_PARTS: Final = frozenset({"domain", "nlu", "responses", "stories", "config"})
 """What policies are trained on: NLU data and responses name intents and actions that stories use."""
 
@@ -26,15 +26,14 @@ class Capabilities:
     """What an engine can do with a project: reasons are those why it cannot (``None``: it can).
 
     ``no_nlu``, ``no_dialogue`` and ``no_conversation`` are about sentences, test stories and end-to-end cases;
-    ``no_training`` about training the engines of folds. ``slow_training``: a training takes minutes, and there is one
-    at a time. ``trained_by_config``: what it refuses to train is a fault of ``config.yml``, where it says no place.
-    ``no_channel``: why conversations are held on no other channel than the engine's own. ``accepts_parses``: it holds
-    conversations whose messages are understood as they are given. ``stands_in``: it is not the assistant's own, and
-    does not reproduce how a platform ranks. ``answers_suites``: it is asked by :meth:`Engines.answer_suite`,
-    ``no_batch`` being why it cannot; any other sentence by sentence. ``unknown_intents``, ``unknown_entities``: why
-    these cannot be recognised here, by their names (of intents as they are compared): they are not evaluated, and
-    never wrong. ``knows_traits``: it says which traits a sentence has. ``uploads_suites``: the platform's limits on
-    suites hold.
+    ``no_training`` about training the engines of folds. ``slow_training``: training takes minutes, with one at a time.
+    ``trained_by_config``: what it refuses to train without naming a place is a fault of ``config.yml``.
+    ``no_channel``: why conversations only use the engine's own channel. ``accepts_parses``: it holds conversations
+    whose messages are understood as specified. ``stands_in``: it is not the assistant's own, and does not reproduce
+    how a platform ranks. ``answers_suites``: it answers :meth:`Engines.answer_suite`, with ``no_batch`` as the reason
+    if it cannot; others are asked sentence by sentence. ``unknown_intents``, ``unknown_entities``: why these cannot be
+    recognised here, by their names (intents folded for comparison): they are not evaluated, and never wrong.
+    ``knows_traits``: it recognises the traits of a sentence. ``uploads_suites``: the platform's limits on suites apply.
     """
 
     no_nlu: str | None = None
@@ -56,7 +55,7 @@ class Capabilities:
     """Why it cannot try the tests on mutants of the project."""
 
     def why_not(self, evaluation: Evaluation) -> str | None:
-        """Return why it cannot do an evaluation at all."""
+        """Return why it does not support an evaluation at all."""
         reasons: dict[Evaluation, str | None] = {
             "nlu": self.no_nlu,
             "core": self.no_dialogue,

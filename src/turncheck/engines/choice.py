@@ -1,4 +1,4 @@
-"""The engine that the settings name: opened for a run, each part made when it is first needed and never twice."""
+"""The engine that the settings name: opened for a run, each part created once, when it is first needed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KINDS: Final[Mapping[ProjectKind, tuple[str, str]]] = {
 
 
 class EngineModule(Protocol):
-    """What the module of a registered engine holds."""
+    """What the module of a registered engine provides."""
 
     def opened(
         self,
@@ -54,12 +54,12 @@ def chosen_engines(
     Args:
         settings: those about the engine must fit together.
         project: what it is trained on.
-        environment: what a child process may get of it (see :mod:`turncheck.process.environment`).
-        hosts: what the project's files may name beside loopback; ``None``: any.
+        environment: what a child process may get from it (see :mod:`turncheck.process.environment`).
+        hosts: what the project's files may name besides loopback; ``None``: any.
         models: where a trained model may be taken from; ``None``: it is trained for this run.
 
     Raises:
-        UserError: settings that belong to another engine, or too few or too many of them; something that the engine
+        UserError: settings belong to another engine, or there are too few or too many; something that the engine
             needs is not installed.
     """
     refuse_settings_of_others(settings)
@@ -76,10 +76,10 @@ def chosen_engines(
 
 
 def refuse_settings_of_others(settings: Settings) -> None:
-    """Refuse what is about another engine than the one that is named.
+    """Refuse settings for another engine than the named one.
 
     Raises:
-        UserError: such a setting was given.
+        UserError: there is such a setting.
     """
     for name, option in options().items():
         is_given = getattr(settings, name.replace("-", "_")) != default_of(name)

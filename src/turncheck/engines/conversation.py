@@ -17,15 +17,15 @@ ActionOutcome = Literal[
 ]
 """The outcome of a custom action.
 
-``assumed``: a validation that has no stub where the others have, so that all values count as valid; ``no server``:
-none is configured (or a stub is missing); ``unreachable``: the one configured was never there; ``lost``: it was there,
-but has gone.
+``assumed``: a validation without a stub if others have one, so that all values count as valid; ``no server``: none is
+configured (or a stub is missing); ``unreachable``: the configured one was never there; ``lost``: it was there, but is
+gone.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class CustomAction:
-    """A custom action that a turn needed, what became of it and, where it did not run, why."""
+    """A custom action that a turn needed, its outcome and, if it did not run, the reason."""
 
     name: str
     outcome: ActionOutcome
@@ -33,7 +33,7 @@ class CustomAction:
 
     @property
     def missing(self) -> bool:
-        """Whether the conversation lacks what the action would have done because nobody was there to run it."""
+        """Whether the conversation lacks what the action would have done because nothing was there to run it."""
         return self.outcome in {"no server", "unreachable", "lost"}
 
 
@@ -41,10 +41,10 @@ class CustomAction:
 class Turn:
     """The result of one user message.
 
-    ``responses`` are the messages as Rasa's REST channel gives them; ``events`` are that turn's alone, shaped as
+    ``responses`` are the messages as Rasa's REST channel gives them; ``events`` are only that turn's, shaped as
     Rasa's (without time stamps and ids); ``slots`` and ``active_loop`` are the state after the turn. ``user`` is
     ``None`` for the opening of a conversation. ``stopped`` says why the turn ended without the assistant listening
-    again, where it did; ``timed_out`` whether that was for want of time. ``remarks`` are about what went wrong beside
+    again, if it did; ``timed_out`` whether that was for lack of time. ``remarks`` are about what went wrong besides
     custom actions and was skipped, as Rasa does: a response that could not be filled, an unknown follow-up action.
     ``unseen_actions`` are custom actions that must have run according to the events, but left no trace themselves.
     """
@@ -62,13 +62,13 @@ class Turn:
 
 
 class Conversation(Protocol):
-    """One user talking to the assistant. Conversations share nothing that changes."""
+    """One user talking to the assistant. Conversations do not share anything that changes."""
 
     def open(self, metadata: Mapping[str, Any] | None = None) -> Turn:
-        """Start the session and fill the fixtures' slots; what the assistant says by itself is in the turn."""
+        """Start the session and fill the fixtures' slots; what the assistant says unasked is in the turn."""
 
     def say(self, text: str, metadata: Mapping[str, Any] | None = None) -> Turn:
-        """Send a message and return the turn. The first one opens the conversation where :meth:`open` did not."""
+        """Send a message and return the turn. The first one opens the conversation if :meth:`open` did not."""
 
 
 class ConversationEngine(Protocol):
@@ -80,7 +80,7 @@ class ConversationEngine(Protocol):
 
     @property
     def has_flows(self) -> bool:
-        """Whether the assistant runs flows, and their events are in its turns."""
+        """Whether the assistant runs flows, so that their events are in its turns."""
 
     def conversation(
         self,
@@ -93,21 +93,21 @@ class ConversationEngine(Protocol):
     ) -> Conversation:
         """Begin a conversation on this channel, with these slots filled before the first message.
 
-        ``stubs`` stand for custom actions (by name: ``{"events": […], "responses": […]}``); then no action server is
-        called. ``turn_timeout`` in seconds. ``attempt`` counts the repetitions of a test, which may fall out otherwise
-        where chance plays a part.
+        ``stubs`` replace custom actions (by name: ``{"events": […], "responses": […]}``); then no action server is
+        called. ``turn_timeout`` in seconds. ``attempt`` counts the repetitions of a test, whose outcomes may differ
+        if chance plays a part.
         """
 
 
 class HearingEngine(ConversationEngine, Protocol):
-    """An engine that can be given how messages are understood."""
+    """An engine that can be told how messages are understood."""
 
     @property
     def domain(self) -> DialogueDomain:
         """The domain that conversations are held in."""
 
     def hearing(self, understood: Mapping[str, Parse]) -> ConversationEngine:
-        """Return the same engine, but that these texts are understood so, whatever its NLU would say."""
+        """Return the same engine, but with these texts understood as specified, whatever its NLU would say."""
 
 
 class ActionServer(Protocol):
@@ -118,12 +118,12 @@ class ActionServer(Protocol):
         """Whether only the actions that ask for the domain get it."""
 
     def look(self) -> None:
-        """See whether the server is there, before it is called for the first time."""
+        """Check whether the server is there, before it is called for the first time."""
 
     def run(self, call: Mapping[str, Any], timeout: float | None) -> Any:
         """Run the action of this call and return the answer's JSON, not yet checked.
 
-        ``timeout`` in seconds, where it is to be less than the server's own.
+        ``timeout`` in seconds, if it must be less than the server's own.
 
         Raises:
             ActionRejectedError: the action refused.

@@ -1,4 +1,4 @@
-"""What the policies decided together, and what decides."""
+"""A decision of all policies together, and what makes it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The next action, who decided it and how sure they are; ``events`` are to come before the action's own.
+    """The next action, who decided it and how sure they are; ``events`` come before the action's own.
 
     ``alternatives``: further actions with their confidences, best first.
     """
@@ -31,11 +31,11 @@ class Decision:
 
 
 class Policies(Protocol):
-    """An engine, as far as it decides what to do next."""
+    """The part of an engine that decides what to do next."""
 
     @property
     def domain(self) -> DialogueDomain:
-        """The domain that stories are read by."""
+        """The domain that stories are read with."""
 
     def next(self, tracker: Tracker) -> Decision:
         """Decide on the next action after what has happened; the tracker is left as it is."""

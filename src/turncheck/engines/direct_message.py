@@ -1,4 +1,4 @@
-"""Messages that say their intent themselves: ``/intent@0.9{"entity": "value"}``, as Rasa's RegexMessageHandler."""
+"""Messages that name their intent: ``/intent@0.9{"entity": "value"}``, as for Rasa's RegexMessageHandler."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _DEFAULT_INTENTS: Final = frozenset({"restart", "back", "out_of_scope", "session
 
 
 def read_direct_message(text: str, domain: Domain, retrieval_intents: Collection[str] = ()) -> Parse | None:
-    """Read a message that begins with ``/``; ``None`` if it is none, or the domain has no such intent.
+    """Read a message that begins with ``/``; ``None`` if it does not, or the domain has no such intent.
 
     Against a domain with content the intent must be known (from it, or as a retrieval intent of the NLU data) and
-    unknown entities are dropped; what cannot be read of confidence and entities is left out, as Rasa does with a
+    unknown entities are dropped; unreadable confidences and entities are left out, as Rasa does with a
     warning.
     """
     stripped = text.strip()

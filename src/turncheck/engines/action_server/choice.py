@@ -26,10 +26,10 @@ def choose_server(
     """Return the action server to call: the one at ``url``, else that of ``endpoints.yml``, else none.
 
     ``allowed_hosts`` restricts what ``endpoints.yml`` may name to loopback and these; ``None``: it may name any. Its
-    ``${NAME}`` are replaced from the environment.
+    ``${NAME}`` are expanded from the environment.
 
     Raises:
-        UserError: an address that cannot be called, or a variable that is not set.
+        UserError: an address cannot be called, or a variable is not set.
     """
     if url is not None:
         return HttpActionServer(ActionEndpoint(checked_address(url, None), cafile=Network.of(environment).ca_file))

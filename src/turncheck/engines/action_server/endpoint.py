@@ -1,4 +1,4 @@
-"""Which action server is called: ``action_endpoint`` of ``endpoints.yml``, or the address given by flag."""
+"""Which action server is called: ``action_endpoint`` of ``endpoints.yml``, or the address from the flag."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ DEFAULT_TIMEOUT = 300.0
 """Seconds for one call, as in Rasa."""
 _PRIVATE: Final = ("token", "params", "headers", "basic_auth")
 _SENDABLE: Final = re.compile(r"(?:[\x21-\x7e\xa0-\xff](?:[\t\x20-\x7e\xa0-\xff]*[\x21-\x7e\xa0-\xff])?)?")
-"""What a header carries (RFC 9110, 5.5), Latin-1 included, as Rasa's client sends it; no blanks around it."""
+"""Valid header values (RFC 9110, 5.5), including Latin-1, as Rasa's client sends them; no surrounding blanks."""
 _HALF_CHARACTER: Final = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class ActionEndpoint:
-    """``action_endpoint`` of ``endpoints.yml``, its environment variables expanded."""
+    """``action_endpoint`` of ``endpoints.yml``, with environment variables expanded."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -41,15 +41,15 @@ class ActionEndpoint:
 
     @property
     def host(self) -> str:
-        """The host of the URL, as the allowed hosts are written."""
+        """The host of the URL, in the form of the allowed hosts."""
         return urlsplit(self.url).hostname or ""
 
 
 def read_endpoint(endpoint: Endpoint, environment: Mapping[str, str]) -> ActionEndpoint | None:
-    """Read ``action_endpoint``; ``None`` where it has no URL.
+    """Read ``action_endpoint``; ``None`` if it has no URL.
 
     Raises:
-        UserError: an address that cannot be called, or a variable that is not set.
+        UserError: an address cannot be called, or a variable is not set.
     """
     parameters = {key: _expanded(value, environment, endpoint.location) for key, value in endpoint.parameters.items()}
     for key in _PRIVATE:
@@ -83,7 +83,7 @@ def read_endpoint(endpoint: Endpoint, environment: Mapping[str, str]) -> ActionE
 
 
 def _texts(parameters: Mapping[str, Any], key: str, endpoint: Endpoint) -> dict[str, str]:
-    """Return a map of texts below the endpoint, empty where there is none."""
+    """Return a mapping of strings below the endpoint, empty if there is none."""
     found = parameters.get(key) or {}
     if not isinstance(found, dict):
         raise UserError(f"'{key}' of '{endpoint.name}' must be a map", location=endpoint.location)
@@ -91,7 +91,7 @@ def _texts(parameters: Mapping[str, Any], key: str, endpoint: Endpoint) -> dict[
 
 
 def _ensure_sendable(texts: Iterable[str], key: str, endpoint: Endpoint) -> None:
-    """Refuse what no header can carry, without showing it: it may be a login."""
+    """Refuse invalid header values without showing them: they may be credentials."""
     if not all(_SENDABLE.fullmatch(text) for text in texts):
         raise _not_sendable(key, endpoint)
 
@@ -105,7 +105,7 @@ def _not_sendable(key: str, endpoint: Endpoint) -> UserError:
 
 
 def _remember(value: Any) -> None:
-    """What opens the action server is not shown where something breaks."""
+    """Credentials of the action server are not shown in tracebacks."""
     if isinstance(value, dict):
         for item in value.values():
             _remember(item)

@@ -1,4 +1,4 @@
-"""Starts the team's action server for the length of a run, and stops it again with all that it started."""
+"""Starts the team's action server for the duration of a run, and stops it again with everything that it started."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from turncheck.process.child_process import Child
 
 DEFAULT_URL = "http://localhost:5055/webhook"
-"""Where rasa-sdk listens where nothing else is said."""
+"""Where rasa-sdk listens by default."""
 START_SECONDS = 60.0
 _WHAT: Final = "the action server"
 
@@ -33,10 +33,10 @@ def running_action_server(
     endpoint: ActionEndpoint | None = None,
     start_seconds: float = START_SECONDS,
 ) -> Iterator[HttpActionServer]:
-    """Start ``command`` (no shell reads it) in ``folder``, wait until ``/health`` answers, and yield the server.
+    """Start ``command`` (without a shell) in ``folder``, wait until ``/health`` answers, and yield the server.
 
-    ``environment`` is all that the process gets. It is stopped at the end, with the processes it started. Where it has
-    ended by itself until then, ``say`` is called with that, and with the end of its log.
+    ``environment`` is all that the process gets. It is stopped at the end, with the processes that it started. If it
+    has ended by itself before that, ``say`` is called with that fact and the end of its log.
 
     Raises:
         UserError: it cannot be started, ends by itself, or does not answer in time; its log's last lines are shown.

@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 MAX_ANSWER_BYTES = 10_000_000
 _LOOK_SECONDS = 2.0
 _DYING_SECONDS = 0.2
-"""A process that ends closes its connections one after the other."""
+"""A process that is ending closes its connections one after the other."""
 
 _MOST_REDIRECTS: Final = 10
 _LOGIN: Final = "authorization"
 _JSON_TYPE: Final = re.compile(r"application/([\w.+-]+?\+)?json", re.IGNORECASE)
-"""What the type of an answer begins with, for Rasa's client to read it."""
+"""Rasa's client only reads answers whose content type begins with this."""
 _MOST_SHOWN: Final = 500
-"""Characters of a server's own words."""
+"""The most characters shown of a server's own message."""
 
 
 class CallFailedError(ActionError):
-    """The action gave no usable answer; ``outcome`` says of which kind the failure is."""
+    """The action gave no usable answer; ``outcome`` is the kind of failure."""
 
     def __init__(self, outcome: ActionOutcome, reason: str) -> None:
         super().__init__(reason)
@@ -49,7 +49,7 @@ class CallFailedError(ActionError):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a server answered to a call: the status, the type and the content of it."""
+    """A server's answer to a call: status, content type and content."""
 
     status: int
     kind: str
@@ -58,7 +58,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class NoActionServer:
-    """No action server, and why."""
+    """There is no action server, and why."""
 
     reason: str = "no action server is configured"
     selective_domain: bool = True
@@ -72,10 +72,10 @@ class NoActionServer:
 
 
 class HttpActionServer:
-    """An action server at an address. It is called without proxies, cookies or logins of the environment.
+    """An action server at an address. It is called without the environment's proxies, cookies or logins.
 
-    ``was_there``: whether it has been reached; one that was and is not any more is something else than none at all.
-    ``hosts``: those that it may send a call on to, beside its own; ``None``: any.
+    ``was_there``: whether it was ever reached: a server that has gone is not the same as no server.
+    ``hosts``: those that it may redirect to, besides its own; ``None``: any.
     """
 
     def __init__(
@@ -107,15 +107,15 @@ class HttpActionServer:
         query: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
-        """Send a call of this action and return what comes back, whatever it is.
+        """Send a call for this action and return what comes back, whatever it is.
 
-        Each call has a connection of its own, as Rasa's: an action is never run twice. ``query`` and ``headers``
+        Each call has its own connection, as in Rasa: an action is never run twice. ``query`` and ``headers``
         replace the endpoint's own.
 
         Raises:
             CallFailedError: nothing came back.
         """
-        from requests import RequestException  # only where a server is called
+        from requests import RequestException  # only if a server is called
         from urllib3.exceptions import HTTPError
 
         limit = self.endpoint.timeout if timeout is None else max(min(timeout, self.endpoint.timeout), 0.001)
@@ -151,15 +151,15 @@ class HttpActionServer:
         )
 
     def _failed(self, name: str, error: Exception, way: _Way, timeout: float | None) -> CallFailedError:
-        """Say why nothing came back: what the action did or did not do depends on it."""
-        import requests  # only where a server is called
+        """Say why nothing came back: whether the action may have run depends on it."""
+        import requests  # only if a server is called
         from urllib3.exceptions import HTTPError
 
         match error:
             case requests.Timeout():
                 if not self.was_there and not self._listens():
                     return self._absent()
-                # Not the seconds that were left: the same run must give the same message.
+                # Not the remaining seconds: the same run must give the same message.
                 is_own = timeout is None or timeout >= self.endpoint.timeout
                 over = f"within {self.endpoint.timeout:g} seconds" if is_own else "before the turn's time was over"
                 return CallFailedError("timed out", f"'{name}' gave no answer {over}")
@@ -174,12 +174,12 @@ class HttpActionServer:
                 return CallFailedError("failed", f"'{name}' failed, the action server's answer cannot be unpacked")
             case requests.exceptions.ChunkedEncodingError() | HTTPError():
                 return self._cut(name)
-            case _:  # its own words may quote a header
+            case _:  # its own message may quote a header
                 return CallFailedError("failed", f"{self.place} cannot be called ({type(error).__name__})")
 
     def _without_answer(self, name: str, error: requests.ConnectionError) -> CallFailedError:
-        """Distinguish a server that was never there, one that has gone, and one that closed the connection."""
-        from turncheck.web.timed import was_refused  # only where a server is called
+        """Distinguish a server that was never there, one that is gone, and one that closed the connection."""
+        from turncheck.web.timed import was_refused  # only if a server is called
 
         if not was_refused(error):
             return self._cut(name)
@@ -207,7 +207,7 @@ class HttpActionServer:
 
     def healthy(self, timeout: float = 2.0) -> bool:
         """Whether ``/health`` beside the webhook answers."""
-        import requests  # only where a server is called
+        import requests  # only if a server is called
 
         from turncheck.web.timed import within
 
@@ -221,25 +221,25 @@ class HttpActionServer:
 
     @property
     def place(self) -> str:
-        """The address without login and query, which may hold secrets."""
+        """The address without login and query, which may contain secrets."""
         return _place(self.endpoint.url)
 
     def _session(self) -> requests.Session:
-        from turncheck.web.timed import session  # only where a server is called
+        from turncheck.web.timed import session  # only if a server is called
 
         return session(Network(ca_file=self.endpoint.cafile))
 
 
 @dataclass(slots=True)
 class _Way:
-    """Where answers send a call on to, as Rasa's client follows them. ``place``: how far it got, if anywhere."""
+    """Follows redirects as Rasa's client does. ``place``: how far it got, if anywhere."""
 
     host: str
     hosts: Collection[str] | None
     place: str | None = None
 
     def next(self, hop: Hop) -> str | None:
-        """Follow to the server's own host and those that are allowed."""
+        """Return why a redirect is not followed, ``None`` for the server's own host and allowed ones."""
         host = origin_of(hop.target).host
         if self.hosts is not None and host != self.host and host not in self.hosts:
             return f"the host '{host}', which is not among the allowed hosts"
@@ -283,10 +283,10 @@ def read_reply(name: str, reply: Reply) -> Any:
 def _document(kind: str, body: bytes) -> Any:
     """Read what an answer holds.
 
-    Strict, as Rasa's client is: the text is in the charset that the type names, else in UTF-8 without a mark.
+    As strict as Rasa's client: the charset is the one that the content type names, else UTF-8 without a BOM.
 
     Raises:
-        ValueError: it is of another type than JSON, or is none: as the rest of a sentence.
+        ValueError: its content type is not JSON, or it is not JSON: the message is the rest of a sentence.
     """
     if not _JSON_TYPE.match(kind):
         raise ValueError(f"is not of JSON's type, but '{kind[:100]}'" if kind else "has no Content-Type")
@@ -300,7 +300,7 @@ def _document(kind: str, body: bytes) -> Any:
         charset = "utf-8"
     try:
         text = body.decode(charset)
-    except (LookupError, ValueError) as error:  # a codec may be for other things than texts
+    except (LookupError, ValueError) as error:  # not every codec is for text
         raise ValueError(f"is not text in {charset}") from error
     try:
         return _parsed(text)

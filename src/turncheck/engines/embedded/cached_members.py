@@ -1,4 +1,4 @@
-"""Archives of members that are kept in a cache: data, nothing that is executed."""
+"""Archives of members in a cache: only data, nothing executable."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Model = TypeVar("Model")
 
 
 def read_kept(cache: Cache, key: str | None, kind: str, read: Callable[[MemberReader], Model]) -> Model | None:
-    """Return what ``read`` makes of the members under a key, ``None`` where there are none that can be read."""
+    """Return what ``read`` makes of the members under a key, ``None`` if there are no readable ones."""
     if key is None or (content := cache.get(key, kind)) is None:
         return None
     try:
@@ -29,7 +29,7 @@ def read_kept(cache: Cache, key: str | None, kind: str, read: Callable[[MemberRe
 
 
 def keep(cache: Cache, key: str | None, kind: str, write: Callable[[MemberWriter], None]) -> Mapping[str, bytes] | None:
-    """Keep what ``write`` writes, and return it; ``None`` where it cannot be kept, and is trained each time."""
+    """Store what ``write`` writes, and return it; ``None`` if it cannot be stored, and is trained each time."""
     if key is None:
         return None
     writer = MemberWriter()

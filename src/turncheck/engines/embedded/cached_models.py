@@ -1,4 +1,4 @@
-"""Trained models that are kept in a cache, as ``turncheck train`` writes them: data, nothing that is executed."""
+"""Trained models in a cache, as ``turncheck train`` writes them: only data, nothing executable."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NLU, _POLICIES = "trained pipeline", "set of trained policies"
 
 
 def cached_nlu(cache: Cache, key: str | None, train: Callable[[], EmbeddedNluEngine]) -> EmbeddedNluEngine:
-    """Return trained language understanding: that which is kept under the key, else it is trained and kept."""
+    """Return trained language understanding: the one stored under the key, else it is trained and stored."""
     from turncheck.engines.embedded.nlu.persistence import read_nlu, write_nlu
 
     found = read_kept(cache, key, _NLU, read_nlu)
@@ -34,10 +34,10 @@ def cached_nlu(cache: Cache, key: str | None, train: Callable[[], EmbeddedNluEng
 def cached_ensemble(
     cache: Cache, key: str, config: Config, domain: DialogueDomain, train: Callable[[], Ensemble]
 ) -> Ensemble | None:
-    """Return trained policies: those that are kept under the key, else they are trained and kept.
+    """Return trained policies: those stored under the key, else they are trained and stored.
 
-    ``domain`` is the one that they act in, which may have more than what they learnt from. Returns ``None`` where they
-    cannot be kept.
+    ``domain`` is the one that they act in, which may have more than what they learnt from. Returns ``None`` if they
+    cannot be stored.
     """
     from turncheck.engines.embedded.policies.archive import read_ensemble, write_ensemble
 

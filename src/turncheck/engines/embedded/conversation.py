@@ -38,18 +38,18 @@ if TYPE_CHECKING:
 ACTION_LIMIT: Final = 10
 """Actions in a turn before the circuit breaker ends it, as in Rasa."""
 RUN_LIMIT: Final = 50
-"""Actions in a turn whatever they return. Rasa's own limit is never met by one that says it is listening again."""
+"""Actions in a turn, whatever they return. An action that returns a listen event never reaches Rasa's own limit."""
 FOLLOWUP_POLICY: Final = "followup_action"
 REST_CHANNEL: Final = ("collector", "rest")
-"""Rasa's REST channel answers through one called ``collector``; responses are chosen by that name."""
+"""Rasa's REST channel answers through a channel named ``collector``; responses are chosen by that name."""
 
 
 class Decider(Protocol):
-    """Whatever decides on the next action: the policies' ensemble."""
+    """What decides on the next action: the policies' ensemble."""
 
     @property
     def substitutions(self) -> tuple[Substitution, ...]:
-        """What stands in for which policy."""
+        """The substitutions for policies."""
 
     def decide(self, tracker: Tracker) -> Decision:
         """Return the next action."""
@@ -57,7 +57,7 @@ class Decider(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Assistant:
-    """What all conversations with one assistant share; nothing of it ever changes."""
+    """What all conversations with one assistant share; it never changes."""
 
     domain: DialogueDomain
     decider: Decider
@@ -67,15 +67,15 @@ class Assistant:
 
 
 class _MessageLostError(Exception):
-    """The policies decided on what is not an action (a loop that no domain knows): Rasa forgets the message then."""
+    """The policies chose something that is not an action (a loop that the domain lacks): Rasa drops the message."""
 
 
 class EmbeddedConversation:
     """One user talking to the assistant. See :class:`turncheck.engines.conversation.Conversation`.
 
-    ``channel`` is the one that responses are chosen for; messages come from the one of the same name, unless another is
-    given. ``history`` are events from before, with their time stamps: a conversation that is taken up again. ``stubs``
-    stand for custom actions, by name; then no action server is called. ``turn_timeout`` in seconds bounds the time that
+    ``channel`` is the one that responses are chosen for; messages come from the same channel, unless another is
+    given. ``history`` are earlier events with their time stamps, for a conversation that is resumed. ``stubs``
+    replace custom actions, by name; then no action server is called. ``turn_timeout`` in seconds bounds the time that
     a turn may take. ``attempt`` changes what chance chooses. ``clock`` gives the time of events, which decides when a
     session has expired.
     """
@@ -158,7 +158,7 @@ class EmbeddedConversation:
         return len(self._tracker.events)
 
     def _message_id(self) -> str:
-        """Return an id that no other message of this conversation has; custom actions may look at it."""
+        """Return an id that no other message of this conversation has; custom actions may use it."""
         self._messages += 1
         return uuid5(NAMESPACE_OID, f"{self._tracker.name}/{self._messages}").hex
 
@@ -180,7 +180,7 @@ class EmbeddedConversation:
         )
 
     def _start(self, metadata: Mapping[str, Any] | None) -> None:
-        """Begin a session where there is none, or the last one has expired; then fill the fixtures' slots, once."""
+        """Begin a session if there is none, or the last one has expired; then fill the fixtures' slots, once."""
         if not self._tracker.applied_events() or self._has_expired():
             if metadata:
                 self._happened([SlotSet(SLOT_SESSION_METADATA, dict(metadata))])
@@ -222,8 +222,8 @@ class EmbeddedConversation:
                 self._timed_out = True
                 return
             runs += 1
-            # Rasa does not count while the latest action that still counts is that of listening, as after a rewind.
-            # Where one action after the other is taken back that would never end.
+            # Rasa does not count while the latest action that still counts is listening, as after a rewind.
+            # If one action after the other is reverted, that would never end.
             is_taken_back = self._tracker.latest_action_name in {ACTION_LISTEN, ACTION_SESSION_START}
             is_over = self._actions_since_listening() >= ACTION_LIMIT and (was_taken_back or not is_taken_back)
             was_taken_back = is_taken_back
@@ -252,7 +252,7 @@ class EmbeddedConversation:
         return count
 
     def _next(self) -> Decision:
-        """Take the follow-up action where there is one that the domain knows, else ask the policies."""
+        """Take the follow-up action if there is one that the domain knows, else ask the policies."""
         followup = self._tracker.followup_action
         if followup:
             self._tracker.situation.followup_action = None
@@ -262,7 +262,7 @@ class EmbeddedConversation:
         return self._decider.decide(self._tracker)
 
     def _run(self, decision: Decision) -> None:
-        """Run the action on a copy of the dialogue, then note it down with its events and say what it says."""
+        """Run the action on a copy of the dialogue, then record it with its events and send its messages."""
         trial = self._tracker.copy()
         trial.extend(decision.events)
         try:
@@ -271,7 +271,7 @@ class EmbeddedConversation:
             rejected = ActionExecutionRejected(decision.action, decision.policy, decision.confidence)
             self._happened([rejected])
             return
-        except CallFailedError:  # noted down with the custom actions
+        except CallFailedError:  # recorded with the custom actions
             events = []
         except ActionError as error:
             self._remarks.append(f"'{decision.action}' failed: {error}")
@@ -297,7 +297,7 @@ def _executed(decision: Decision, domain: DialogueDomain) -> ActionExecuted:
 
 
 def _without_time_and_id(shape: dict[str, Any]) -> dict[str, Any]:
-    """Return an event's shape without what differs from run to run."""
+    """Return an event as JSON, without what differs from run to run."""
     shape.pop("timestamp", None)
     shape.pop("message_id", None)
     if "parse_data" in shape:
@@ -306,9 +306,9 @@ def _without_time_and_id(shape: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reloaded(tracker: Tracker) -> Tracker:
-    """Return the tracker as Rasa's store in memory gives it back for the next message.
+    """Return the tracker as Rasa's in-memory store returns it for the next message.
 
-    Of several sessions the latest is left, event by event; of one all that counts is replayed.
+    Of several sessions only the latest is left, event by event; a single one is replayed as far as it counts.
     """
     starts = [
         index

@@ -23,7 +23,7 @@ NO_CORE = "the model was trained without stories and rules"
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedEngine:
-    """What understands and answers. All of it may be used by several threads, and is sent to worker processes."""
+    """What understands and answers. It is thread-safe, and can be sent to worker processes."""
 
     info: EngineInfo
     assistant: Assistant | None
@@ -31,7 +31,7 @@ class EmbeddedEngine:
 
     @property
     def has_flows(self) -> bool:
-        """It runs none."""
+        """It does not run any."""
         return False
 
     @property
@@ -49,7 +49,7 @@ class EmbeddedEngine:
         return replace(self, nlu=nlu, assistant=replace(self.assistant, nlu=nlu))
 
     def hearing(self, understood: Mapping[str, Parse]) -> EmbeddedEngine:
-        """Return the same engine, but that these texts are understood so, whatever its NLU would say."""
+        """Return the same engine, but with these texts understood as specified, whatever its NLU would say."""
         if self.assistant is None:
             return self
         nlu = _AsGiven(self.nlu, understood)
@@ -91,12 +91,12 @@ class EmbeddedEngine:
 
 @dataclass(frozen=True)
 class _OneAtATime(InFront):
-    """An NLU engine behind a lock: not all taggers can be asked by two threads at once."""
+    """An NLU engine behind a lock: not all taggers are thread-safe."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __reduce__(self) -> tuple[type[_OneAtATime], tuple[NluEngine]]:
-        """A lock is of its process."""
+        """A lock belongs to its process."""
         return _OneAtATime, (self.engine,)
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
@@ -106,7 +106,7 @@ class _OneAtATime(InFront):
 
 
 class _AsGiven:
-    """An NLU engine that is given how to understand some texts."""
+    """An NLU engine that is told how to understand some texts."""
 
     def __init__(self, nlu: NluEngine | None, understood: Mapping[str, Parse]) -> None:
         self._nlu = nlu
@@ -129,7 +129,7 @@ class _AsGiven:
         return self._nlu
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
-        """Understand each text, as given where it is."""
+        """Understand each text, as specified if it is."""
         return [self._understood.get(text) or self._other(text) for text in texts]
 
     def _other(self, text: str) -> Parse:

@@ -1,4 +1,4 @@
-"""The embedded engine of one project, each part trained when it is first needed and never twice."""
+"""The embedded engine of one project, each part trained once, when it is first needed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def opened(
     if settings.vectors:
         from turncheck.engines.embedded.nlu.sentence_vectors import named_vectors  # imports NumPy
 
-        named_vectors(settings.vectors)  # what is missing is said before anything is measured
+        named_vectors(settings.vectors)  # what is missing is reported before anything is measured
     yield EmbeddedEngines(
         project,
         settings.seed,
@@ -73,11 +73,11 @@ def opened(
 
 @dataclass(eq=False)
 class EmbeddedEngines(Engines):
-    """The embedded engine of one project. scikit-learn is imported when something is really learnt.
+    """The embedded engine of one project. scikit-learn is only imported if something is actually trained.
 
-    ``hosts`` is what ``config.yml`` may name beside loopback (a Duckling server); ``None``: any. ``models``: where a
+    ``hosts`` is what ``config.yml`` may name besides loopback (a Duckling server); ``None``: any. ``models``: where a
     trained model may come from; ``None``: it is trained in any case. ``environment`` is what a storage of models needs.
-    ``today``: from which relative dates count.
+    ``today``: the day for relative dates.
     """
 
     project: Project
@@ -94,7 +94,7 @@ class EmbeddedEngines(Engines):
 
     @property
     def capabilities(self) -> Capabilities:
-        """It runs no flows, and learns dialogues from stories and rules; a model that is there has learnt."""
+        """It does not run flows, and learns dialogues from stories and rules, unless there is a model."""
         if self.project.kore is not None:
             return self._capabilities_for_kore
         calm = self.project.calm and f"{self.project.calm}: the embedded engine does not run CALM assistants"
@@ -126,7 +126,7 @@ class EmbeddedEngines(Engines):
         )
 
     def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> frozenset[str]:
-        """It trains on the project's files: those that an evaluation needs must be there and whole."""
+        """It trains on the project's files: those that an evaluation needs must exist and be complete."""
         if self.project.calm is not None:
             return frozenset()  # it is not trained at all
         if not self.project.kind.has_pipeline:
@@ -135,10 +135,10 @@ class EmbeddedEngines(Engines):
         return needed if evaluation == "nlu" and in_folds else needed | {"sentences"}
 
     def make_ready(self, parts: Sequence[Part], screen: Screen, ensure: Callable[[], None]) -> None:
-        """Take the model that was named, else the newest that fits the project's files; else train, and say so.
+        """Take the named model, else the newest that fits the project's files; else train, and say so.
 
         Raises:
-            UserError: the named model is not there, cannot be read, or lacks the first part; or as ``ensure``.
+            UserError: the named model does not exist, cannot be read, or lacks the first part; or as ``ensure``.
         """
         if self.project.kore is not None:
             if self.models is not None and self.models.named is not None:
@@ -158,7 +158,7 @@ class EmbeddedEngines(Engines):
             self._make(parts)
 
     def _make(self, parts: Sequence[Part]) -> None:
-        """Load or train them now: what stands in for what is known by the parts that are there."""
+        """Load or train them now: the substitutions are those of the existing parts."""
         for part in parts:
             _ = self.nlu if part == "nlu" else self.ensemble
 
@@ -187,7 +187,7 @@ class EmbeddedEngines(Engines):
         return fitting
 
     def before_folds(self, folds: int, *, whole: bool = False) -> str | None:  # noqa: ARG002 - as the base has it
-        """Its trainings are short; a model that is named takes no part in them."""
+        """Its trainings are short; a named model takes no part in them."""
         is_named = self.models is not None and self.models.named is not None
         return "--cross-validation trains its own engines: --model is not used." if is_named else None
 
@@ -220,7 +220,7 @@ class EmbeddedEngines(Engines):
         """Return what trains the project and variants of it."""
         from turncheck.engines.embedded.workshop import EmbeddedWorkshop  # imports scikit-learn
 
-        # No two mutants are the same: what they are trained on is not kept.
+        # No two mutants are the same, so their trained models are not cached.
         return EmbeddedWorkshop(replace(self._pipeline_trainer, cache=None), seed)
 
     @cached_property
@@ -229,7 +229,7 @@ class EmbeddedEngines(Engines):
 
     @property
     def trust(self) -> Trust | None:
-        """How far it agrees with the team's Rasa, as far as the two were compared."""
+        """How far it agrees with the team's Rasa, if the two were compared."""
         return self._calibration[0]
 
     @property
@@ -239,7 +239,7 @@ class EmbeddedEngines(Engines):
 
     @cached_property
     def nlu(self) -> EmbeddedNluEngine | KoreNluEngine | None:
-        """Language understanding, trained on the whole project; ``None`` where it has no sentences."""
+        """Language understanding, trained on the whole project; ``None`` if it has no sentences."""
         if self._model is not None:
             from turncheck.engines.embedded.nlu.duckling_access import noon_of
 
@@ -256,19 +256,19 @@ class EmbeddedEngines(Engines):
         from turncheck.engines.embedded.inputs import nlu_inputs
 
         kept = cached_nlu(self._cache, self._key("nlu", learnt), lambda: self._pipeline_trainer.fit(nlu_inputs(learnt)))
-        # A model that is kept has neither: nothing is learnt from them.
+        # A cached model has neither: nothing is learnt from them.
         return replace(kept, domain=learnt.domain, team_confidences=self.team_confidences)
 
     @property
     def trained_sentences(self) -> Collection[str] | None:
-        """The sentences that were trained on: the model's, where there is one."""
+        """The sentences that were trained on: the model's, if there is one."""
         return None if self.nlu is None else frozenset(self.nlu.sentences.texts)
 
     def tokenizer(self) -> Callable[[Sequence[str]], Sequence[tuple[tuple[int, int], ...]]] | None:
         """Return the tokenizer of the model, else the project's own: neither needs any training.
 
         Raises:
-            UserError: the project's is not there.
+            UserError: the project's is not available.
         """
         if self._model is not None:
             return self._model.tokenize if self._model.has_nlu else None
@@ -276,7 +276,7 @@ class EmbeddedEngines(Engines):
             return None
         if self.project.kore is not None:
             return super().tokenizer()
-        from turncheck.engines.embedded.nlu.plan import make_plan  # where stories annotate entities
+        from turncheck.engines.embedded.nlu.plan import make_plan  # if stories annotate entities
         from turncheck.engines.embedded.nlu.tokenizer_choice import make_tokenizer
 
         tokenizer = make_tokenizer(make_plan(self.project.config).tokenizer, self.project.root)
@@ -307,12 +307,12 @@ class EmbeddedEngines(Engines):
 
     @cached_property
     def domain(self) -> DialogueDomain:
-        """The project's own, or that of the model."""
+        """The project's own, or the model's."""
         return DialogueDomain.of(self.project) if self._model is None else self.ensemble.domain
 
     @property
     def understands(self) -> bool:
-        """Whether there are sentences to learn from."""
+        """Whether there are sentences to train on."""
         return bool(self.project.nlu.examples) if self._model is None else self._model.has_nlu
 
     def assistant(self, server: ActionServer) -> EmbeddedEngine:
@@ -327,7 +327,7 @@ class EmbeddedEngines(Engines):
     hearing_assistant = assistant
 
     def info(self, *, measured: EngineInfo | None = None, conversations: bool = True) -> EngineInfo:
-        """Return name, version, and what stood in for what in the parts that were used."""
+        """Return name, version, and the substitutions in the parts that were used."""
         parts = {**self._recalled, **self.parts()}
         nlu, ensemble = measured or parts.get("nlu"), parts.get("core")
         nlg = [NLG_NOTE] if conversations and "nlg" in self.project.endpoints else []
@@ -340,19 +340,19 @@ class EmbeddedEngines(Engines):
         )
 
     def use_cache(self, cache: Cache) -> None:
-        """Take trainings from this cache, and keep them there."""
+        """Cache trained models here."""
         self._cache = cache
 
     def key_of_folds(self, folds: int) -> str | None:
-        """Return the digest of what the folds are trained on and judged by: all sentences, and how they are split.
+        """Return the digest of what the folds are trained on and judged with: all sentences, and how they are split.
 
-        The domain is a part of it where a sentence says outright what it means (``/greet``).
+        It includes the domain if a sentence names its intent (``/greet``).
         """
         outright = any(example.text.lstrip().startswith("/") for example in self.project.nlu.examples)
         return self._key("folds", self.project, folds=folds, domain=self.project.domain if outright else None)
 
     def _key(self, kind: str, learnt: Project, **more: Any) -> str | None:
-        """Return the key of a training of language understanding; with vectors their model is a part of it, unseen."""
+        """Return the cache key for training language understanding; with vectors it includes their model."""
         if self.vectors or self.allow_custom_code:
             return None
         from turncheck.engines.embedded.inputs import nlu_inputs
@@ -362,7 +362,7 @@ class EmbeddedEngines(Engines):
         return training_key(kind, nlu_inputs(learnt), seed=self.seed, today=self.today, team=team, **more)
 
     def parts(self) -> Mapping[Part, EngineInfo]:
-        """Return what stood in for what in language understanding and in the policies, as far as they were trained."""
+        """Return the substitutions in language understanding and in the policies, as far as they were trained."""
         found: dict[Part, EngineInfo] = {}
         if "nlu" in self.__dict__ and self.nlu:
             found["nlu"] = self.nlu.info
@@ -372,7 +372,7 @@ class EmbeddedEngines(Engines):
         return found
 
     def recall(self, parts: Mapping[Part, EngineInfo]) -> None:
-        """Take what was said of parts that need not be trained here."""
+        """Accept the descriptions of parts that need not be trained here."""
         self._recalled = {**self._recalled, **parts}
 
 

@@ -1,4 +1,4 @@
-"""From which files a model was trained: a model fits a project if nothing that training reads has changed."""
+"""The files that a model was trained on: it fits a project if nothing that training reads has changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def project_fingerprint(project: Project) -> str:
     digest = hashlib.sha256()
     for file in sorted(project.files, key=lambda file: file.path):
         if file.role == "endpoints":
-            continue  # where action servers are found has nothing to do with what was learnt
+            continue  # the address of an action server has no influence on training
         text = "" if file.source is None else file.source.text
         digest.update(f"{file.path}\0{hashlib.sha256(text.encode()).hexdigest()}\n".encode())
     return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""What each training is given of a project: that alone, so that nothing else can decide what is learnt."""
+"""The inputs of each training, and nothing else of the project, so that nothing else can influence what is learnt."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def nlu_inputs(project: Project) -> Project:
 def policy_inputs(project: Project) -> tuple[Project, DialogueDomain]:
     """Return what policies learn from: stories, rules, their own configuration, and the domain without its texts.
 
-    Of the sentences they know the retrieval intents alone, which are in the second.
+    Of the sentences they only know the retrieval intents, which are in the second value.
     """
     whole, config = project.domain, project.config
     responses = {name: replace(response, variations=()) for name, response in whole.responses.items()}

@@ -1,4 +1,4 @@
-"""From what a user typed to a parse result in Rasa's JSON shape: by ``/intent{…}``, or by the NLU engine."""
+"""What a user typed → a parse result in Rasa's JSON shape: from ``/intent{…}``, or from the NLU engine."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Json = dict[str, Any]
 def parse_message(text: str, domain: DialogueDomain, nlu: NluEngine | None) -> Json:
     """Understand a message.
 
-    ``/intent@0.9{"entity": "value"}`` names intent, confidence and entities itself, if the domain knows the intent;
-    everything else is for the NLU engine. Without one nothing is understood: intent ``None``, confidence 0.
+    ``/intent@0.9{"entity": "value"}`` names its intent, confidence and entities, if the domain knows the intent;
+    everything else is for the NLU engine. Without one, nothing is understood: intent ``None``, confidence 0.
     """
     direct = read_direct_message(text, domain.domain, domain.retrieval_intents)
     if direct is not None:
@@ -30,7 +30,7 @@ def parse_message(text: str, domain: DialogueDomain, nlu: NluEngine | None) -> J
         return {"text": text, "intent": {"name": None, "confidence": 0.0}, "entities": []}
     parse = nlu.parse([text])[0]
     if all(intent.name == INTENT_NLU_FALLBACK for intent in parse.ranking):
-        # No classifier before the fallback gave a ranking, and then Rasa's output has none.
+        # No classifier before the fallback gave a ranking; then Rasa's output has none.
         parse = replace(parse, ranking=())
     return parse_json(parse, domain)
 

@@ -1,4 +1,4 @@
-"""A model on disk: a ``.tar.gz`` with a manifest and members by name. Holds data only; nothing in it is executed."""
+"""A model on disk: a ``.tar.gz`` with a manifest and members by name. Only data; nothing in it is executed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FORMAT: Final = "turncheck/model/v6"
 """Incremented whenever the members change, so that models of older builds are recognised."""
 _MANIFEST: Final = "manifest.json"
 _MAX_BYTES: Final = 4 << 30
-"""More than any model has: an archive that unpacks to more is refused."""
+"""More bytes than any model has: an archive that unpacks to more is refused."""
 _RASA_MEMBERS: Final = frozenset({"metadata.json", "components"})
 
 
@@ -42,7 +42,7 @@ class MemberWriter:
         return MemberWriter(self.members, f"{self.prefix}{name}/")
 
     def content(self, name: str, content: bytes) -> None:
-        """Add a member as it is."""
+        """Add a member unchanged."""
         path = self.prefix + name
         if path in self.members:
             raise AssertionError(f"two members of the name {path}")
@@ -62,7 +62,7 @@ class MemberWriter:
             for key, array in sorted(arrays.items()):
                 member = io.BytesIO()
                 np.save(member, array, allow_pickle=False)
-                target.writestr(zipfile.ZipInfo(f"{key}.npy"), member.getvalue())  # dated 1980, whenever it is
+                target.writestr(zipfile.ZipInfo(f"{key}.npy"), member.getvalue())  # always dated 1980
         self.content(f"{name}.npz", packed.getvalue())
 
     def estimator(self, name: str, estimator: Any) -> None:
@@ -88,10 +88,10 @@ class MemberReader:
         return self.prefix + name in self.members
 
     def content(self, name: str) -> bytes:
-        """Return a member as it is.
+        """Return a member unchanged.
 
         Raises:
-            UserError: it is not there.
+            UserError: it does not exist.
         """
         try:
             return self.members[self.prefix + name]
@@ -119,7 +119,7 @@ class MemberReader:
             ) from None
 
     def estimator(self, name: str) -> Any:
-        """Return the scikit-learn estimator of ``name.skops``; types that skops does not trust are refused by it."""
+        """Return the scikit-learn estimator of ``name.skops``; skops refuses types that it does not trust."""
         from skops.io import loads
 
         return loads(self.content(f"{name}.skops"))
@@ -130,17 +130,17 @@ _TRAIN_AGAIN: Final = "Train it again: turncheck train."
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model that was read: what its manifest says, and its members."""
+    """A model that was read: its manifest and its members."""
 
     fingerprint: str
-    """Of the project's files it was trained on."""
+    """The digest of the project's files that it was trained on."""
     parts: tuple[str, ...]
-    """Which parts it holds: ``nlu``, ``core``."""
+    """Which parts it has: ``nlu``, ``core``."""
     reader: MemberReader
 
 
 def write_model(path: Path, writer: MemberWriter, *, fingerprint: str, parts: tuple[str, ...]) -> None:
-    """Write a model; the same members give the same bytes. A half-written file is never left under that name.
+    """Write a model; the same members give the same bytes. A partially written file is never left under that name.
 
     Raises:
         UserError: it cannot be written.

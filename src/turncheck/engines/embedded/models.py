@@ -1,4 +1,4 @@
-"""Model files: what they are called, which one counts, and what is in it."""
+"""Model files: their names, which one counts, and what is in it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SUFFIX: Final = ".tar.gz"
 
 
 def model_path(folder: Path, name: str | None, prefix: str) -> Path:
-    """Return where to save a model: under ``name`` where one is given, else under the time, as Rasa does.
+    """Return where to save a model: under ``name`` if there is one, else under the time, as Rasa does.
 
     ``prefix``: ``core-``, ``nlu-``, or nothing for a model with both parts.
     """
@@ -33,7 +33,7 @@ def model_path(folder: Path, name: str | None, prefix: str) -> Path:
 
 
 def newest_model(folder: Path) -> Path | None:
-    """Return the newest model file of a folder; of files of the same age the last by name."""
+    """Return the newest model file of a folder; of several with the same age the last by name."""
     files = [path for path in folder.glob(f"*{SUFFIX}") if path.is_file()] if folder.is_dir() else []
     return max(files, key=lambda path: (path.stat().st_mtime_ns, path.name), default=None)
 
@@ -54,7 +54,7 @@ def named_model(path: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:
-    """A model file that was read; its parts are made from it when they are asked for."""
+    """A model file that was read; its parts are created on demand."""
 
     path: Path
     model: Model
@@ -66,7 +66,7 @@ class LoadedModel:
 
     @property
     def has_vectors(self) -> bool | str:
-        """Whether its language understanding needs sentence vectors; the folder of those of a folder."""
+        """Whether its language understanding needs sentence vectors; for those of a folder, the folder."""
         from turncheck.engines.embedded.nlu.sentence_vectors import needs_vectors  # imports NumPy
 
         return needs_vectors(self.model.reader.below("nlu")) if self.has_nlu else False
@@ -94,7 +94,7 @@ class LoadedModel:
         return read_nlu(self.model.reader)
 
     def tokenize(self, texts: Sequence[str]) -> list[tuple[tuple[int, int], ...]]:
-        """Return the borders of each text's words; of the model's NLU its tokenizer alone is read."""
+        """Return the borders of each text's words; only the tokenizer of the model's NLU is read."""
         from turncheck.engines.embedded.nlu.persistence import read_tokenizer
 
         self.require("nlu")
@@ -105,7 +105,7 @@ class LoadedModel:
         """Make sure that it has a part.
 
         Raises:
-            UserError: it has not.
+            UserError: it does not.
         """
         name = "policies" if part == "core" else "language understanding"
         if part not in self.model.parts:
@@ -116,8 +116,8 @@ class LoadedModel:
 
 
 def has_custom_components(project: Project) -> bool:
-    """Whether the pipeline names classes of the project's own."""
-    from turncheck.engines.embedded.nlu.catalogue import is_custom  # where a model is chosen
+    """Whether the pipeline names the project's own classes."""
+    from turncheck.engines.embedded.nlu.catalogue import is_custom  # only if a model is chosen
 
     return any(is_custom(component) for component in project.config.pipeline or ())
 
@@ -128,7 +128,7 @@ def load_model(path: Path) -> LoadedModel:
     Raises:
         UserError: it cannot be read.
     """
-    from turncheck.engines.embedded.model_archive import read_model  # where a model is read
+    from turncheck.engines.embedded.model_archive import read_model  # only if a model is read
 
     return LoadedModel(path, read_model(path))
 
@@ -143,8 +143,8 @@ def fitting_model(
 ) -> LoadedModel | None:
     """Return the newest model of a folder, if the project's files have not changed since and it has these parts.
 
-    A model holds none of the project's own code: where such components are to run, none fits. With language
-    understanding asked for, one fits that was trained as now is asked for: with sentence vectors, or without.
+    A model never contains the project's own code: if such components must run, none fits. With language
+    understanding requested, it must have been trained as requested now: with sentence vectors, or without.
     """
     if allow_custom_code and "nlu" in parts and has_custom_components(project):
         return None
@@ -156,7 +156,7 @@ def fitting_model(
     try:
         loaded = load_model(path)
     except UserError:
-        return None  # nobody has named this model: one that is foreign or damaged does not count
+        return None  # this model was not named: a foreign or damaged one does not count
     fits = loaded.model.fingerprint == project_fingerprint(project) and set(parts) <= set(loaded.model.parts)
     if fits and "nlu" in parts:
         fits = loaded.has_vectors == (str(Path(vectors).resolve()) if isinstance(vectors, str) else vectors)

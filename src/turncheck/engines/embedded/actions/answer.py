@@ -1,8 +1,8 @@
-"""What an action server answers → typed messages and events, checked once, where it comes in.
+"""An action server's answer → typed messages and events, checked once, on arrival.
 
-Nothing of a malformed answer is used. It is malformed if it makes Rasa 3.6 fail the action, or lose the message when it
-is to be sent; whatever Rasa accepts is accepted here with the same effect. In one thing this is stricter: a text that
-is not a string is malformed even beside buttons, although some of Rasa's channels would pass it on.
+A malformed answer is not used at all. It is malformed if it makes Rasa 3.6 fail the action, or lose the message when it
+is to be sent; whatever Rasa accepts is accepted here with the same effect. In one respect this is stricter: a text that
+is not a string is malformed even with buttons, although some of Rasa's channels would pass it on.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DEEPEST: Final = 100
-"""Levels of lists and objects in an answer. Rasa ends where Python's stack does, some hundreds further down."""
+"""Levels of lists and objects in an answer. Rasa's limit is Python's stack, some hundreds deeper."""
 _NOT_FOR_RESPONSES: Final = ("utter_action", "tracker", "output_channel")
-"""Names of what Rasa itself hands to a response, beside what the action gives."""
+"""Names of what Rasa itself passes to a response, besides what the action gives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message of an action: the domain's ``response`` where one is named, and what the action itself ``given``."""
+    """A message of an action: the domain's ``response`` if one is named, and what is ``given`` by the action itself."""
 
     response: str | None
     given: Mapping[str, Any]
@@ -41,7 +41,7 @@ class Answer:
 
 
 def read_answer(document: Any) -> Answer:
-    """Read an answer: ``{"responses": […], "events": […]}``, both of them optional. Times of events are left out.
+    """Read an answer: ``{"responses": […], "events": […]}``, both optional. Times of events are left out.
 
     Raises:
         ShapeError: it is malformed.
@@ -52,7 +52,7 @@ def read_answer(document: Any) -> Answer:
 
 
 def _sound(value: Any, levels: int = DEEPEST) -> Any:
-    """Return the value with halves of characters (``"\\ud800"``) replaced, which no file and no screen can take."""
+    """Return the value with lone surrogates (``"\\ud800"``) replaced, which cannot be written or shown."""
     if not levels:
         raise ShapeError(f"it is nested deeper than {DEEPEST} levels")
     match value:
@@ -76,7 +76,7 @@ def _said(shape: JsonObject) -> Said:
     if response and (taken := [key for key in _NOT_FOR_RESPONSES if key in given]):
         raise ShapeError(f"{shape.below(taken[0])} is a name that Rasa itself uses where a response is named")
     buttons = given.get("buttons")
-    if buttons and not isinstance(buttons, (list, dict, str)):  # Rasa takes whatever it can put at the end of a list
+    if buttons and not isinstance(buttons, (list, dict, str)):  # Rasa accepts whatever it can append to a list
         raise ShapeError(f"{shape.below('buttons')} must be a list, not {kind_of(buttons)}")
     if given.get("text"):
         shape.text("text")
@@ -95,7 +95,7 @@ def _event(shape: JsonObject) -> Event:
 
 
 def check_message(event: BotUttered, place: str) -> None:
-    """See that the message can be sent.
+    """Make sure that the message can be sent.
 
     Raises:
         ShapeError: it cannot; Rasa loses the user's message then.

@@ -19,7 +19,7 @@ class ActionError(Exception):
 
 
 class ActionRejectedError(Exception):
-    """The action refused to run; another one is to be predicted."""
+    """The action refused to run; another one is predicted."""
 
 
 class Speech(Protocol):
@@ -28,7 +28,7 @@ class Speech(Protocol):
     def generate(
         self, name: str, slots: Mapping[str, Any], variables: Mapping[str, Any] | None = None
     ) -> dict[str, Any] | None:
-        """Return the filled response, or ``None`` where there is none to say."""
+        """Return the filled response, or ``None`` if there is none to say."""
 
 
 class CustomActionRunner(Protocol):
@@ -45,7 +45,7 @@ class CustomActionRunner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ActionContext:
-    """What actions work with, beside the dialogue."""
+    """What actions work with, besides the dialogue."""
 
     domain: DialogueDomain
     responses: Speech
@@ -53,7 +53,7 @@ class ActionContext:
 
 
 class Action(Protocol):
-    """Runs on a tracker of its own: what it changes there is lost, what it returns is kept."""
+    """Runs on a copy of the tracker: changes to it are lost, returned events are kept."""
 
     def __call__(self, context: ActionContext, tracker: Tracker) -> list[Event]:
         """Return the action's events.
@@ -65,4 +65,4 @@ class Action(Protocol):
 
 
 ActionFinder = Callable[[str], Action]
-"""Returns the action of a name; see :func:`turncheck.engines.embedded.actions.registry.finder`."""
+"""Returns the action with a name; see :func:`turncheck.engines.embedded.actions.registry.finder`."""

@@ -31,8 +31,8 @@ VALIDATE_SLOT_MAPPINGS = "action_validate_slot_mappings"
 class CustomActions:
     """Runs the custom actions of one conversation.
 
-    Where ``stubs`` are given (by action: ``{"events": […], "responses": […]}``) the server is never called: an action
-    without a stub does nothing, and that is noted; a validation without one takes all values as valid.
+    With ``stubs`` (by action: ``{"events": […], "responses": […]}``) the server is never called: an action
+    without a stub does nothing, which is recorded; a validation without one accepts all values.
     """
 
     def __init__(self, server: ActionServer, stubs: Mapping[str, Mapping[str, Any]] | None = None) -> None:
@@ -40,10 +40,10 @@ class CustomActions:
         self._stubs = stubs
         self._noted: list[CustomAction] = []
         self.deadline: float | None = None
-        """When the turn has to be over, on :func:`time.monotonic`."""
+        """When the turn must be over, on :func:`time.monotonic`."""
 
     def take_notes(self) -> tuple[CustomAction, ...]:
-        """Return what became of the actions since the last call."""
+        """Return the outcomes of the actions since the last call."""
         noted, self._noted = tuple(self._noted), []
         return noted
 
@@ -52,7 +52,7 @@ class CustomActions:
 
         Raises:
             ActionRejectedError: it refused.
-            ActionError: it failed, or nobody is there to run it.
+            ActionError: it failed, or nothing is there to run it.
         """
         try:
             document, outcome, reason = self._answer(name, context, tracker)
@@ -89,7 +89,7 @@ class CustomActions:
 
 
 def stubbed(name: str, stubs: Mapping[str, Mapping[str, Any]]) -> tuple[Mapping[str, Any], ActionOutcome, str]:
-    """Return what stands for an action, what that is called, and why.
+    """Return what runs in place of an action, the name of that outcome, and why.
 
     Raises:
         CallFailedError: nothing does.
@@ -107,7 +107,7 @@ def _needs_domain(name: str, context: ActionContext) -> bool:
 
 
 def unsaid(name: str, answer: Answer, responses: Container[str]) -> str:
-    """Return the message that the action cannot send, since there is no such response; Rasa skips it."""
+    """Return the remark on a message that the action cannot send for lack of the response; Rasa skips it."""
     named = dict.fromkeys(said.response for said in answer.said if said.response is not None)
     unknown = ", ".join(f"'{response}'" for response in named if response not in responses)
     return f"'{name}' names {unknown}, which the domain has no response for: nothing was said" if unknown else ""
@@ -120,7 +120,7 @@ def _events(answer: Answer, responses: Speech, tracker: Tracker) -> list[Event]:
 
 
 def _message(said: Said, responses: Speech, tracker: Tracker) -> BotUttered | None:
-    """Make a message: the named response, filled, and over it whatever the action itself gives."""
+    """Create a message: the named response, filled, overridden by whatever the action itself gives."""
     given = dict(said.given)
     draft: Json = {}
     if said.response is not None:

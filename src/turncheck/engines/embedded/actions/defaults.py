@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def do_nothing(context: ActionContext, tracker: Tracker) -> list[Event]:  # noqa: ARG001 - an action
     """``action_listen``, ``action_unlikely_intent``, and ``action_revert_fallback_events``.
 
-    The last one reverted what a policy of Rasa 1 had done; in Rasa 3 it fails, which is to do nothing.
+    The last one reverted what a policy of Rasa 1 had done; in Rasa 3 it fails, which has no effect.
     """
     return []
 
@@ -52,7 +52,7 @@ ask_to_rephrase = _respond_then("utter_ask_rephrase")
 
 
 def start_session(context: ActionContext, tracker: Tracker) -> list[Event]:
-    """``action_session_start``: a new session that keeps the slots, where the domain says so."""
+    """``action_session_start``: a new session that keeps the slots, if the domain says so."""
     kept: list[Event] = []
     if context.domain.domain.session.carry_over_slots_to_new_session:
         kept = [
@@ -64,12 +64,12 @@ def start_session(context: ActionContext, tracker: Tracker) -> list[Event]:
 
 
 def deactivate_loop(context: ActionContext, tracker: Tracker) -> list[Event]:  # noqa: ARG001 - an action
-    """``action_deactivate_loop``: no loop is active and no slot is asked for any more."""
+    """``action_deactivate_loop``: no loop is active and no slot is requested any more."""
     return [ActiveLoop(None), SlotSet(SLOT_REQUESTED, None)]
 
 
 def ask_affirmation(context: ActionContext, tracker: Tracker) -> list[Event]:  # noqa: ARG001 - an action
-    """``action_default_ask_affirmation``: ask whether the likeliest intent (beside the fallback) was meant."""
+    """``action_default_ask_affirmation``: ask whether the likeliest intent (except the fallback) was meant."""
     message = tracker.latest_message
     intent = message.intent_name
     ranking = (message.parse_data or {}).get("intent_ranking") or []

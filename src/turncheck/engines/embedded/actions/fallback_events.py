@@ -1,6 +1,6 @@
-"""``action_revert_fallback_events`` of Rasa 1 and 2: what TwoStageFallbackPolicy asked is undone once it is understood.
+"""``action_revert_fallback_events`` of Rasa 1 and 2: undoes TwoStageFallbackPolicy's questions after they are answered.
 
-Facts: ``ActionRevertFallbackEvents`` of rasa 1.10.26. What the user says last stays; affirmed, it is sure.
+Facts: ``ActionRevertFallbackEvents`` of rasa 1.10.26. The last user message stays; once affirmed, its confidence is 1.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.actions.base import ActionContext
 
 _AFFIRMED: Final[tuple[Event, ...]] = (*[UserUtteranceReverted()] * 2, ActionExecuted(ACTION_LISTEN))
-"""Undoes the affirmation with its question, and the message that was asked about."""
+"""Undoes the affirmation with its question, and the message that it was about."""
 _REPHRASED: Final[tuple[Event, ...]] = (*[UserUtteranceReverted()] * 3, ActionExecuted(ACTION_LISTEN))
-"""Undoes the other words, the denial with the request for them, and the message with the question about it."""
+"""Undoes the rephrasing, the denial with the request to rephrase, and the message with the question about it."""
 
 
 def actions_but_listening(tracker: Tracker) -> list[str | None]:
-    """Return the names of the actions that count, without listening."""
+    """Return the names of the actions that count, except listening."""
     names = (event.name for event in tracker.applied_events() if isinstance(event, ActionExecuted))
     return [name for name in names if name != ACTION_LISTEN]
 
 
 def revert_fallback_events(context: ActionContext, tracker: Tracker) -> list[Event]:  # noqa: ARG001 - an action
-    """Undo the questions and repeat what the user says; nothing where nothing was asked."""
+    """Undo the questions and repeat the user's message; do nothing if nothing was asked."""
     done = actions_but_listening(tracker)
     message = tracker.last_applied(UserUttered)
     if not done or not isinstance(message, UserUttered):

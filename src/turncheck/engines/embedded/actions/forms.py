@@ -1,4 +1,4 @@
-"""Forms: ask for one required slot after the other, validate what is given. Mirrors Rasa 3's form action."""
+"""Forms: ask for one required slot after the other, and validate the values. Mirrors Rasa 3's form action."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FormAction(LoopAction):
         self._find = find
 
     def activate(self, context: ActionContext, tracker: Tracker) -> list[Event]:
-        """Extract slots once more, now that the form is active, and validate all that have a value already."""
+        """Extract slots again, now that the form is active, and validate all that already have a value."""
         tracker = tracker.copy()
         tracker.append(ActiveLoop(self.name))
         extracted = self._find(ACTION_EXTRACT_SLOTS)(context, tracker)
@@ -42,7 +42,7 @@ class FormAction(LoopAction):
         return [*validated, *(e for e in extracted if isinstance(e, SlotSet) and e.name not in names)]
 
     def do(self, context: ActionContext, tracker: Tracker, events: Sequence[Event]) -> list[Event]:
-        """Validate the message, where that has not been done on activation, then ask for the next slot."""
+        """Validate the message, if that was not done on activation, then ask for the next slot."""
         validated: list[Event] = []
         if all(isinstance(event, ActiveLoop) for event in events):
             validated = self._validate_if_needed(context, tracker)
@@ -51,7 +51,7 @@ class FormAction(LoopAction):
         return [*validated, *self._ask_next(context, tracker, [*events, *validated])]
 
     def is_done(self, tracker: Tracker, events: Sequence[Event]) -> bool:  # noqa: ARG002 - a loop
-        """Done when the latest word on the requested slot, or on the loop, is "none". A rejection keeps it open."""
+        """Done when the last event for the requested slot, or the loop, sets it to null. A rejection keeps it open."""
         if _is_rejected(events):
             return False
         requested = [e for e in events if isinstance(e, SlotSet) and e.name == SLOT_REQUESTED]
@@ -84,7 +84,7 @@ class FormAction(LoopAction):
     def _extracted(self, tracker: Tracker) -> dict[str, Any]:
         """Return the required slots (and the one asked for) that were set since the latest message."""
         requested = self._requested_slot(tracker)
-        if isinstance(requested, (list, dict)):  # an action may set it to anything; Rasa's form fails by these
+        if isinstance(requested, (list, dict)):  # an action may set it to anything; on these Rasa's form fails
             raise ActionError(f"the slot '{SLOT_REQUESTED}' holds no slot's name")
         wanted = {*self._form.required_slots, requested}
         latest = (tracker.latest_message.text, tracker.latest_message.intent_name)
@@ -104,7 +104,7 @@ class FormAction(LoopAction):
         return context.custom.run(self._validation, context, self._with(events, tracker))
 
     def _with(self, events: Sequence[Event], tracker: Tracker) -> Tracker:
-        """Return the dialogue in which this form has just run and these events came of it."""
+        """Return the dialogue in which this form has just run and returned these events."""
         requested = SlotSet(SLOT_REQUESTED, self._requested_slot(tracker))
         so_far = [*tracker.events_since_restart(), requested, ActionExecuted(self.name)]
         return Tracker.of(tracker.domain, [*so_far, *events], tracker.name)
@@ -123,13 +123,13 @@ class FormAction(LoopAction):
         return [SlotSet(SLOT_REQUESTED, slot), *self._ask(slot, context, candidate)]
 
     def _ask(self, slot: str, context: ActionContext, tracker: Tracker) -> list[Event]:
-        """Run the action that asks; silence where there is none."""
+        """Run the action that asks; silence if there is none."""
         action = asking_action(self.name, slot, context.domain)
         return [] if action is None else self._find(action)(context, tracker)
 
 
 def asking_action(form: str, slot: str, domain: DialogueDomain) -> str | None:
-    """Return the action that asks for a slot of a form: the form's own before the slot's, actions before responses."""
+    """Return the action that asks for a slot of a form: the form's before the slot's, actions before responses."""
     names = (f"action_ask_{form}_{slot}", f"utter_ask_{form}_{slot}", f"action_ask_{slot}", f"utter_ask_{slot}")
     return next((name for name in names if name in domain.actions), None)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class LoopAction(ABC):
-    """Activates itself on its first run, does its step on each, and deactivates itself when it is done."""
+    """Activates itself on its first run, runs its step each time, and deactivates itself when it is done."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -35,17 +35,17 @@ class LoopAction(ABC):
         return events
 
     def activate(self, context: ActionContext, tracker: Tracker) -> list[Event]:  # noqa: ARG002 - for those who need it
-        """Return what comes with the activation, after the event that says so."""
+        """Return the events that follow the one that activates it."""
         return []
 
     @abstractmethod
     def do(self, context: ActionContext, tracker: Tracker, events: Sequence[Event]) -> list[Event]:
-        """Do one step; ``events`` are those of this run so far."""
+        """Run one step; ``events`` are those of this run so far."""
 
     @abstractmethod
     def is_done(self, tracker: Tracker, events: Sequence[Event]) -> bool:
         """Whether the loop ends here."""
 
     def deactivate(self, context: ActionContext, tracker: Tracker) -> list[Event]:  # noqa: ARG002 - for those who need it
-        """Return what comes with the end, after the event that says so."""
+        """Return the events that follow the one that deactivates it."""
         return []

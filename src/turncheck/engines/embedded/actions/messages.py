@@ -1,7 +1,7 @@
 """From a response to a bot event, and from a bot event to the messages that the user's channel shows.
 
-The messages have the shape of Rasa's REST channel: a text with an image is two messages, a text with an empty line in
-it is one for each part, quick replies come as buttons, an element as a text.
+The messages have the shape of Rasa's REST channel: text with an image is two messages, text with an empty line in
+it is one for each part, quick replies become buttons, and elements text.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _DATA_KEYS = ("elements", "quick_replies", "buttons", "attachment", "image", "cu
 
 
 def bot_event(content: Mapping[str, Any]) -> BotUttered:
-    """Return the event for a response's content; keys that are neither text nor data become metadata.
+    """Return the event for a response's content; keys other than text and data become metadata.
 
-    An image counts as the attachment too where there is no other one: a relic that Rasa keeps.
+    An image also counts as the attachment if there is no other: a relic that Rasa keeps.
     """
     rest = dict(content)
     text = rest.pop("text", None)
@@ -29,14 +29,14 @@ def bot_event(content: Mapping[str, Any]) -> BotUttered:
 
 
 def _message(event: BotUttered) -> dict[str, Any]:
-    """Return all that is sent. Keys of the metadata named as those of the data win, as in Rasa."""
+    """Return everything that is sent. Metadata keys override data keys of the same name, as in Rasa."""
     return {**event.data, "text": event.text, **(event.metadata or {})}
 
 
 def cannot_be_sent(event: BotUttered) -> str | None:
-    """Return why no channel of Rasa's could send the message; ``None`` where one can.
+    """Return why no channel of Rasa's could send the message; ``None`` if one can.
 
-    A text is sent in parts, each element by its title: what is neither breaks Rasa in the middle of the turn.
+    Text is sent in parts, each element by its title: anything else breaks Rasa in the middle of the turn.
     """
     message = _message(event)
     text, elements = message["text"], message.get("elements")

@@ -36,7 +36,7 @@ _DEFAULT_ACTIONS: dict[str, Action] = {
 
 
 def finder(domain: DialogueDomain) -> ActionFinder:
-    """Return the function that finds the actions of this domain by name (or text, for end-to-end ones).
+    """Return the function that finds this domain's actions by name (or by text, for end-to-end ones).
 
     A default action, or a form, that the domain lists under ``actions`` is the project's own: a custom action.
     """

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from turncheck.project.model import Domain, Entity, Form, Intent, Slot, SlotMapping
 
 RASA_VERSION = "3.6.21"
-"""Whose requests these are: rasa-sdk compares it with its own version."""
+"""The Rasa version to claim: rasa-sdk compares it with its own version."""
 
 Json = dict[str, Any]
 
@@ -102,7 +102,7 @@ class _ById:
 
 
 def domain_json(domain: Domain) -> Json:
-    """Return the domain as its YAML would be read; not to be changed by the caller."""
+    """Return the domain as its YAML would be read; the caller must not change it."""
     return _domain_json(_ById(domain))
 
 

@@ -20,8 +20,8 @@ _FILLED_KEYS = ("text", "image", "custom", "buttons", "attachment", "quick_repli
 class Responses:
     """The responses of a domain, for one channel.
 
-    Where several variations fit, ``chance`` chooses; it belongs to one conversation, so that conversations do not
-    change one another.
+    If several variations fit, ``chance`` chooses; it belongs to one conversation, so that conversations do not
+    affect one another.
     """
 
     def __init__(self, responses: Mapping[str, Response], channel: str, chance: random.Random) -> None:
@@ -39,13 +39,13 @@ class Responses:
     ) -> dict[str, Any] | None:
         """Return the response's content, filled from the slots and ``variables`` (which win over slots).
 
-        Without any ``variables`` it is the dialogue that says the response: Rasa then gives it all responses of the
+        Without ``variables`` the dialogue itself says the response: Rasa then gives it all responses of the
         domain as ``domain_responses``, which ``{domain_responses}`` and ``{}`` show.
 
-        ``None`` where there is no such response, or none of its variations fits the slots and the channel.
+        ``None`` if there is no such response, or none of its variations fits the slots and the channel.
 
         Raises:
-            TemplateError: a text whose braces cannot be read.
+            TemplateError: the braces of a text cannot be read.
         """
         response = self._responses.get(name)
         if response is None:
@@ -65,7 +65,7 @@ class Responses:
 def _fitting(
     variations: Sequence[ResponseVariation], channel: str, slots: Mapping[str, Any]
 ) -> Sequence[ResponseVariation]:
-    """Return the variations to choose from: for the channel before general ones, and of these the conditional first."""
+    """Return the variations to choose from: for the channel before general ones, and conditional ones first."""
     conditional = [v for v in variations if v.conditions and all(_holds(c, slots) for c in v.conditions)]
     unconditional = [v for v in variations if v.content.get("condition") is None]
     groups = (
@@ -78,7 +78,7 @@ def _fitting(
 
 
 def _holds(condition: Mapping[str, Any], slots: Mapping[str, Any]) -> bool:
-    """Whether the slot has the value of the condition; texts are compared without regard to case."""
+    """Whether the slot has the value of the condition; strings are compared ignoring case."""
     expected, value = condition.get("value"), slots.get(str(condition.get("name")))
     if isinstance(expected, str) and isinstance(value, str):
         return expected.casefold() == value.casefold()

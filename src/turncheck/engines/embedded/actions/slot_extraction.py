@@ -22,7 +22,7 @@ def extract_slots(context: ActionContext, tracker: Tracker) -> list[Event]:
     """Return a slot event for each slot that the latest message fills, after validation.
 
     For each slot its mappings are tried in order, until one gives a value. A custom mapping's action runs once; what it
-    returns beside slots and messages is dropped. ``action_validate_slot_mappings``, where the domain has it, may
+    returns besides slots and messages is dropped. ``action_validate_slot_mappings``, if the domain has it, may
     replace what was extracted.
     """
     events: list[Event] = []
@@ -59,7 +59,7 @@ def _applies(slot: Slot, mapping: SlotMapping, domain: DialogueDomain, tracker: 
 
 
 def _is_valid(mapping: SlotMapping, domain: DialogueDomain) -> bool:
-    """Whether the domain knows the mapping's entity or intents; a mapping that is not valid is skipped."""
+    """Whether the domain knows the mapping's entity or intents; an invalid mapping is skipped."""
     if mapping.type == "from_entity":
         return mapping.entity in domain.domain.entities
     if mapping.type == "from_intent":
@@ -102,7 +102,7 @@ def _conditions_fit(slot: Slot, mapping: SlotMapping, tracker: Tracker) -> bool:
 
 
 def _is_ambiguous_in_form(slot: Slot, mapping: SlotMapping, domain: DialogueDomain, tracker: Tracker) -> bool:
-    """Whether the entity could as well fill another slot of the active form: then only the one asked for is filled."""
+    """Whether the entity could also fill another slot of the active form: then only the requested one is filled."""
     form = domain.domain.forms.get(tracker.active_loop_name or "")
     if mapping.type != "from_entity" or form is None or slot.name not in form.required_slots:
         return False
@@ -119,7 +119,7 @@ def _is_ambiguous_in_form(slot: Slot, mapping: SlotMapping, domain: DialogueDoma
 
 
 def _content(mapping: SlotMapping) -> tuple[Any, ...]:
-    """Return all of a mapping but its place in the file."""
+    """Return everything in a mapping except its place in the file."""
     return (
         mapping.type,
         mapping.entity,
@@ -155,7 +155,7 @@ def _is_triggered(mapping: SlotMapping, tracker: Tracker) -> bool:
 
 
 def _validate(events: Sequence[Event], context: ActionContext, tracker: Tracker) -> list[Event]:
-    """Let ``action_validate_slot_mappings`` look at the slots; those that it does not return count as valid.
+    """Let ``action_validate_slot_mappings`` check the slots; those that it does not return count as valid.
 
     The messages of custom actions are lost here, as in Rasa.
     """
@@ -169,7 +169,7 @@ def _validate(events: Sequence[Event], context: ActionContext, tracker: Tracker)
 
 
 def _slots_and_messages(action: str, context: ActionContext, tracker: Tracker) -> list[Event]:
-    """Run a custom action; nothing comes of one that fails."""
+    """Run a custom action; one that fails has no effect."""
     try:
         events = context.custom.run(action, context, tracker)
     except (ActionError, ActionRejectedError):

@@ -16,7 +16,7 @@ UTTER_PREFIX = "utter_"
 
 
 def respond(response: str) -> Action:
-    """Return the action that says this response; it says nothing where no variation fits."""
+    """Return the action that says this response; it says nothing if no variation fits."""
 
     def run(context: ActionContext, tracker: Tracker) -> list[Event]:
         content = context.responses.generate(response, tracker.slots)
@@ -46,7 +46,7 @@ def retrieve(action: str) -> Action:
             return []
         try:
             response = str(selected["response"]["utter_action"])
-        except (KeyError, TypeError) as error:  # a message that an action made has whatever the action put there
+        except (KeyError, TypeError) as error:  # a message from an action contains whatever the action put there
             raise ActionError(f"no response selector has chosen a response for '{action}'") from error
         return respond(response)(context, tracker)
 

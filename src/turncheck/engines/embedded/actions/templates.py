@@ -1,7 +1,7 @@
 """Fills ``{slot}`` in the texts of responses, as Rasa 3 does, with its corner cases.
 
-Rasa hands these texts to ``str.format``, which can do more than fill in names: reach attributes and items of values,
-and pad to any width. Whoever opens the pull request writes these texts: here names alone are filled, in a bounded way.
+Rasa passes these texts to ``str.format``, which can do more than fill in names: access attributes and items of values,
+and pad to any width. Whoever opens the pull request writes these texts: only names are filled in here, up to a limit.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MOST_FILLED: Final = 1_000_000
-"""This many characters of values are filled into one response at most: a large value can be named many times."""
+"""At most this many characters of values are filled into one response: a large value can be named many times."""
 
 _PLACEHOLDER: Final = re.compile(r"{([^\n{}]+?)}")
 _LOOKUP: Final = "0["
-"""``{name}`` is read as ``{0[name]}``, a look-up in the values, so that a name may hold dots and blanks."""
+"""``{name}`` is read as ``{0[name]}``, a look-up in the values, so that a name may contain dots and blanks."""
 _FIELD: Final = re.compile(r"(?P<argument>[^.\[]*)(?:\[(?P<name>[^\]]+)\])?(?P<rest>.*)", re.DOTALL)
-"""The argument that ``str.format`` takes a value from, the name looked up there, and what reaches further."""
+"""The argument that ``str.format`` takes a value from, the name looked up in it, and further accessors."""
 _NUMBER: Final = re.compile(r"\d+")
 _MOST_DIGITS: Final = 18
 _ALL: Final = ""
@@ -31,14 +31,14 @@ _ALL: Final = ""
 
 
 class TemplateError(ActionError):
-    """A text that cannot be filled. In Rasa the action that says it fails, and nothing is said."""
+    """Text that cannot be filled. In Rasa the action fails, and nothing is said."""
 
 
 def fill_text(text: str, values: Mapping[str, Any]) -> str:
     """Return the text with every ``{name}`` replaced by its value; ``None`` is written as ``None``.
 
-    A name without a value leaves the whole text as it is. Double braces stand for single ones, except that a text with
-    a doubled placeholder is only unescaped, not filled (and left as it is where it has plain placeholders too).
+    A name without a value leaves the whole text unchanged. Double braces become single ones, except that a text with
+    a doubled placeholder is only unescaped, not filled (and unchanged if it also has plain placeholders).
 
     Raises:
         TemplateError: the braces do not match, as in ``"a { b"``; a placeholder is more than a name, as in
@@ -55,10 +55,10 @@ def fill_text(text: str, values: Mapping[str, Any]) -> str:
 
 
 def fill(content: Any, values: Mapping[str, Any]) -> Any:
-    """Return a copy of ``content`` (text, list or mapping, nested) with all its texts filled; keys stay as they are.
+    """Return a copy of ``content`` (text, list or mapping, nested) with all its texts filled; keys are unchanged.
 
     Raises:
-        TemplateError: as :func:`fill_text`; the bound is one for all texts together.
+        TemplateError: as :func:`fill_text`; the limit applies to all texts together.
     """
     return _Filler(values).content(content)
 
@@ -69,7 +69,7 @@ class _Filler:
 
     values: Mapping[str, Any]
     _written: dict[str, str] = field(default_factory=dict)
-    """The values as they are written, by name."""
+    """The values as strings, by name."""
     _room: int = MOST_FILLED
 
     def content(self, content: Any) -> Any:
@@ -93,7 +93,7 @@ class _Filler:
             raise TemplateError(f"{error} in {_shortened(text)!r}") from error
 
     def formatted(self, template: str) -> str:
-        """Do what ``template.format(values)`` does where its fields are look-ups of names.
+        """Do what ``template.format(values)`` does, if its fields only look up names.
 
         Raises:
             KeyError: a name has no value.
@@ -123,7 +123,7 @@ class _Filler:
 
 @dataclass(slots=True)
 class _Places:
-    """Reads the fields of one template, which number their arguments all or none; there is one argument."""
+    """Reads the fields of one template, which number either all of their arguments or none; there is one argument."""
 
     _unnumbered: int = 0
     _numbered: int = 0
@@ -151,7 +151,7 @@ class _Places:
 
 
 def _is_number(text: str) -> bool:
-    """Whether ``str.format`` takes a text for a number; this many digits that no number can have them are an error."""
+    """Whether ``str.format`` treats a string as a number; more digits than a number can have are an error."""
     match = _NUMBER.match(text)
     if match is not None and len(match[0]) > _MOST_DIGITS:
         raise ValueError("a placeholder that begins with too many digits")

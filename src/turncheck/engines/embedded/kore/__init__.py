@@ -1,1 +1,1 @@
-"""Language understanding of a Kore.ai assistant, trained from its export: what stands in for the platform's engines."""
+"""Language understanding of a Kore.ai assistant, trained from its export: the stand-in for the platform's engines."""

@@ -1,4 +1,4 @@
-"""The trained stand-in of a Kore.ai assistant: understands sentences in batches."""
+"""The trained stand-in for a Kore.ai assistant: understands sentences in batches."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 THRESHOLD: Final = 0.3
 """Below this confidence nothing is matched; the platform's default for its machine learning."""
 NEAR_ENOUGH: Final = 0.4
-"""A phrase that is less near matches nothing. Of the phrases of four public assistants nine in ten have one so near in
-their own FAQ; of sentences about something else one in ten has."""
+"""A phrase with a lower similarity does not match. Of the phrases of four public assistants nine in ten have one this
+near in their own FAQ; of sentences about something else one in ten has."""
 MARGIN: Final = 0.05
-"""So much nearer than the nearest utterance a phrase must be. Of five public assistants fewer sentences of dialogs are
-lost than without, and hardly one of an FAQ."""
+"""A phrase must be this much nearer than the nearest utterance. In five public assistants fewer sentences of dialogs
+are lost than without, and hardly one of an FAQ."""
 STRANGE: Final = 0.2
-"""A sentence that is no nearer than this to any other is about something else: nothing is matched, however sure the
-classifier is, which only knows its dialogs. Of three public assistants one right answer in forty is lost by it."""
+"""A sentence that is no nearer than this to any other is about something else: it does not match, however sure the
+classifier is, which only knows its dialogs. In three public assistants this loses one right answer in forty."""
 _NEAREST: Final = 30
 _RANKED: Final = 10
 
@@ -55,7 +55,7 @@ class KoreNluEngine:
 
     @property
     def extractors(self) -> tuple[str, ...]:
-        """The name by which entities are reported, where any can be found."""
+        """The name by which entities are reported, if any can be found."""
         return (EXTRACTOR,) if self.entities.is_able else ()
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
@@ -99,7 +99,7 @@ class KoreNluEngine:
         )
 
     def _ranking(self, confidences: NDArray[Any] | None, near: Sequence[Neighbour]) -> tuple[PredictedIntent, ...]:
-        """Rank the intents: those of the nearer side, and then the others, no surer than these."""
+        """Rank the intents: first those of the nearer side, then the others, with no higher confidence."""
         dialogs = _ranked(self.dialogs, confidences)
         nearest_dialog = 0.0
         phrases: dict[str, float] = {}

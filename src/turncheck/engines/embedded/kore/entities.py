@@ -1,4 +1,4 @@
-"""Entities of a Kore.ai assistant: lists by their words, regular expressions, and what is learnt from annotations."""
+"""Entities of a Kore.ai assistant: lists by their values, regular expressions, and what is learnt from annotations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import Example
 
 EXTRACTOR: Final = "NER"
-"""Entities are judged as one: each has its own way of being found, which ``found_by`` says."""
+"""All entities are judged together: ``found_by`` says how each of them is found."""
 
 BY_LIST: Final = {"found_by": "list"}
 BY_PATTERN: Final = {"found_by": "regular expression"}
@@ -30,7 +30,7 @@ _WORD: Final = re.compile(r"\w+|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """The words of all lists: what may begin with a word, the longest first, with entity and value."""
+    """The words of all lists: by first word, the longest first, with entity and value."""
 
     by_first: Mapping[str, tuple[tuple[tuple[str, ...], str, str], ...]]
 
@@ -51,7 +51,7 @@ class _Words:
         return cls(by_first)
 
     def find(self, text: str) -> Iterator[PredictedEntity]:
-        """Yield what is in a text; of phrases of one entity that begin at a word the longest alone."""
+        """Yield what is in a text; of an entity's phrases that begin at the same word only the longest."""
         matches = list(_WORD.finditer(text))
         words = [match[0].casefold() for match in matches]
         ends: dict[str, int] = {}
@@ -87,7 +87,7 @@ class EntityFinder:
         guessed: Sequence[str | None],
         seed: int,
     ) -> Self:
-        """Learn from the annotations of examples; ``guessed``: what each would be understood as without it."""
+        """Learn from the annotations of examples; ``guessed``: their intents, by models that have not seen them."""
         unknown = unknown_entities(bot)
         found_by_form = {entity.name for entity in bot.entities if entity.values or entity.pattern is not None}
         kept = [_without(example, unknown.keys() | found_by_form) for example in examples]
@@ -103,7 +103,7 @@ class EntityFinder:
         return cls(words, patterns, learnt)
 
     def find(self, text: str, tokens: Tokens, intent: str | None) -> tuple[PredictedEntity, ...]:
-        """Find the entities of a sentence, in their order in it."""
+        """Find the entities of a sentence, in order."""
         found = list(self.words.find(text))
         for name, pattern in self.patterns:
             found += (

@@ -1,4 +1,4 @@
-"""Regular expressions of an export, which a pull request may have written: looked for within limits."""
+"""Regular expressions of an export, which a pull request may have changed: matched within limits."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _LONGEST_PATTERN: Final = 1_000
 _LONGEST_TEXT: Final = 3_000
 """Longer utterances are refused by the platform."""
 _SECONDS: Final = 0.2
-"""What an expression may take for one sentence; an honest one takes a millionth of that."""
+"""The time limit of an expression for one sentence; an ordinary one takes a millionth of that."""
 
 
 def compiled(pattern: str) -> Any | None:
-    """Return an expression ready to be looked for, ``None`` where it is none here.
+    """Return a compiled expression, ``None`` if it is not valid here.
 
-    JavaScript's are nearly Python's.
+    JavaScript's syntax is nearly Python's.
     """
     if len(pattern) > _LONGEST_PATTERN:
         return None

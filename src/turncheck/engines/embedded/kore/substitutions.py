@@ -1,4 +1,4 @@
-"""Which of the platform's engines is stood in for by what, and what is left out: a reader must know."""
+"""What replaces which of the platform's engines, and what is left out: a reader must know."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_NAMED: Final = 10
 
 
 def substitutions(bot: KoreBot, threshold: float, near_enough: float) -> Iterator[Substitution]:
-    """Yield what stands in for what, as far as the assistant has it."""
+    """Yield the substitutions for what the assistant has."""
     kinds = {intent.kind for intent in bot.intents}
     if "dialog" in kinds:
         used = "a linear model over word and character n-grams (intents), and a CRF, lists and patterns (entities)"
@@ -59,7 +59,7 @@ def _not_found(bot: KoreBot) -> Iterator[Substitution]:
 
 
 def notes(bot: KoreBot) -> Iterator[str]:
-    """Yield what else there is to say: what of the assistant is not judged."""
+    """Yield further remarks: which parts of the assistant are not judged."""
     for language, sentences in bot.others.items():
         yield f"Not judged: {count(len(sentences), 'sentence')} in '{language}'; --language {language} judges them."
     if bot.is_universal:

@@ -1,4 +1,4 @@
-"""Trains the stand-in of a Kore.ai assistant from its export."""
+"""Trains the stand-in for a Kore.ai assistant from its export."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KoreNluTrainer:
-    """Fits engines on the examples of a Kore.ai assistant, or some of them."""
+    """Fits engines on the examples of a Kore.ai assistant, or on some of them."""
 
     seed: int = 0
     vectors: SentenceVectors | None = None
-    """What the classifier learns from beside n-grams, where it is switched on."""
+    """What the classifier learns from besides n-grams, if enabled."""
 
     def fit(self, project: Project) -> KoreNluEngine:
-        """Train on the project's examples; one of a project of another kind is a fault of the caller's."""
+        """Train on the project's examples; a project of another kind is the caller's error."""
         with threadpool_limits(limits=1, user_api="blas"):  # as EmbeddedNluTrainer does
             return self._fit(project)
 
@@ -41,7 +41,7 @@ class KoreNluTrainer:
         if bot is None:
             raise ValueError("not a Kore.ai assistant")
         examples = unique_examples(project.nlu.examples)
-        # Of two intents with one name the dialog comes first, and its sentences teach the classifier.
+        # Of two intents with one name the dialog comes first, and the classifier learns its sentences.
         dialog_names = {intent.name for intent in bot.of_kind("dialog")}
         dialogs = [one for one in examples if one.intent in dialog_names]
         texts, labels = [one.text for one in dialogs], [str(one.intent) for one in dialogs]
@@ -50,7 +50,7 @@ class KoreNluTrainer:
         guessed: list[str | None] = []
         if dialogs:
             model = IntentModel.train(texts, labels, self.seed, vectors=self.vectors)
-            if any(one.entities for one in dialogs):  # entities alone are learnt with what their sentence may mean
+            if any(one.entities for one in dialogs):  # entities are learnt with the predicted intents
                 guessed += out_of_fold_labels(texts, labels, self.seed, vectors=self.vectors)
         tokens = [tokenizer.tokenize(text) for text in texts]
         return KoreNluEngine(

@@ -1,4 +1,4 @@
-"""Traits: each is found by itself, where a sentence has most of the words of one that teaches it."""
+"""Traits: each is found independently, if a sentence has most of the words of one of its training sentences."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from turncheck.project.kore.model import KoreTrait
 
 THRESHOLD: Final = 0.7
-"""From this share of a sentence's words on, weighed by how rare they are, a trait is found."""
+"""The share of a sentence's words, weighted by rarity, from which a trait is found."""
 _WORD: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class TraitFinder:
-    """``phrases``: of each trait the words of its sentences; ``weights``: of each word, by how few have it."""
+    """``phrases``: for each trait, the words of its sentences; ``weights``: for each word, by its rarity."""
 
     phrases: tuple[tuple[str, tuple[frozenset[str], ...]], ...]
     weights: Mapping[str, float]
 
     @classmethod
     def train(cls, traits: Sequence[KoreTrait], sentences: Iterable[str]) -> Self:
-        """Take the sentences of the traits; ``sentences``: all others, which say how rare a word is."""
+        """Take the sentences of the traits; ``sentences``: all others, for the rarity of words."""
         phrases = tuple(
             (trait.name, tuple(words for one in trait.examples if (words := _words(one.text)))) for trait in traits
         )

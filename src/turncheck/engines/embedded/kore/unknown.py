@@ -1,4 +1,4 @@
-"""What of a Kore.ai assistant nothing here can know: it is not evaluated, so that it is never called wrong."""
+"""What cannot be known here about a Kore.ai assistant: it is not evaluated, so it never counts as wrong."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def unknown_entities(bot: KoreBot) -> dict[str, str]:
     for entity in bot.entities:
         if (reason := _why_not_found(entity, is_annotated=entity.name in annotated)) is not None:
             reasons[entity.name] = reason
-    for entity in bot.entities:  # of two with one name the one that can be found counts
+    for entity in bot.entities:  # of two with the same name the one that can be found counts
         if reasons.get(entity.name) and _why_not_found(entity, is_annotated=entity.name in annotated) is None:
             del reasons[entity.name]
     return reasons
