@@ -1,4 +1,4 @@
-"""How far two reports on the same tests agree: the stand-in's, and that of the team's own model."""
+"""How far two reports on the same tests agree: the stand-in's and that of the team's own model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import EntitySpan, NluPrediction, Report
 
 FEWEST_FOR_MAP: Final = 20
-"""Of fewer sentences no map of confidences is made: its lowest quantiles would be single sentences."""
+"""A map of confidences is not made from fewer sentences: its lowest quantiles would be single sentences."""
 
 _QUANTILES: Final = 20
 
@@ -22,7 +22,7 @@ Pair = tuple["NluPrediction", "NluPrediction"]
 
 
 def compared_sentences(ours: Report, theirs: Report) -> list[Pair]:
-    """Pair the sentences that both judged, by their text; one that occurs several times as often as on both sides."""
+    """Pair the sentences that both judged, by text; a repeated one is paired as often as it occurs on both sides."""
     waiting: dict[str, list[NluPrediction]] = defaultdict(list)
     for prediction in theirs.nlu.predictions if theirs.nlu else ():
         waiting[prediction.text].append(prediction)
@@ -34,9 +34,9 @@ def compared_sentences(ours: Report, theirs: Report) -> list[Pair]:
 
 
 def agreements_of(ours: Report, theirs: Report) -> Agreements:
-    """Count what both reports say alike, of the sentences and stories that both judged.
+    """Count agreements of both reports, for the sentences and stories that both judged.
 
-    Intents are those before the fallback. Where a report lists no entities at all, none are compared.
+    Intents are those before the fallback. If a report does not list any entities, entities are not compared.
     """
     pairs = compared_sentences(ours, theirs)
     understood = [(mine.predicted.intent or "", other.predicted.intent or "") for mine, other in pairs]
@@ -70,7 +70,7 @@ def _of_all(pairs: Sequence[tuple[object, object]]) -> Agreement | None:
 def _by_name(
     said: Iterable[tuple[Iterable[str], Iterable[str], Iterable[str]]],
 ) -> dict[str, Agreement]:
-    """Count names: those that the stand-in said of each sentence, those that the team's model said, and both."""
+    """Count names by whether the stand-in, the team's model or both predicted them for a sentence."""
     ours, theirs, both = Counter[str](), Counter[str](), Counter[str]()
     for mine, other, common in said:
         ours.update(mine)
@@ -92,7 +92,7 @@ def _summed(parts: Iterable[Agreement]) -> Agreement | None:
 
 
 def _spans(entities: Iterable[EntitySpan]) -> frozenset[tuple[str, int, int]]:
-    """What was found, whichever extractor found it."""
+    """The entities that were found, by any extractor."""
     return frozenset((one.entity, one.start, one.end) for one in entities)
 
 
@@ -111,11 +111,11 @@ def _stories(ours: Report, theirs: Report) -> list[tuple[bool, bool]]:
 
 
 def confidence_map(pairs: Sequence[Pair], threshold: float | None) -> ConfidenceMap | None:
-    """Map the stand-in's confidences to those of the team's model by quantiles; ``None`` for few sentences.
+    """Map the stand-in's confidences to those of the team's model by quantiles; ``None`` for too few sentences.
 
-    By quantiles, and not by an isotonic regression: a threshold then keeps its share of fallbacks, where a regression
-    would draw both ends to the middle. ``threshold`` is the fallback's, where there is one: how often the team's model
-    falls back is kept, too.
+    Quantiles are used instead of an isotonic regression because a threshold then keeps its share of fallbacks, while a
+    regression would pull both ends to the middle. ``threshold`` is the fallback's, if there is one: how often the
+    team's model falls back is recorded, too.
     """
     if len(pairs) < FEWEST_FOR_MAP:
         return None
@@ -139,7 +139,7 @@ def _within(confidence: float) -> float:
 
 
 def _share_of_fallbacks(pairs: Sequence[Pair], threshold: float | None) -> float | None:
-    """Files of ``rasa test`` do not say where it fell back, but how sure it was."""
+    """The files of ``rasa test`` do not say when it fell back, only its confidence."""
     if threshold is None:
         return None
     fell = sum(other.predicted.fallback or other.predicted.confidence < threshold for _, other in pairs)

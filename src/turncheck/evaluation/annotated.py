@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def annotated(text: str, entities: Sequence[Mapping[str, Any]]) -> str:
-    """Mark the entities that say where they are; a text that begins with ``/`` names its entities itself.
+    """Mark the entities that have a position; a text that begins with ``/`` names its entities itself.
 
     >>> annotated("to Rome", [{"start": 3, "end": 7, "entity": "city", "value": "Rome"}])
     'to [Rome](city)'
@@ -30,7 +30,7 @@ def annotated(text: str, entities: Sequence[Mapping[str, Any]]) -> str:
 
 
 def annotation(text: str, *entities: Mapping[str, Any]) -> str:
-    """Write one marked place: ``[Rome](city)``, or with the attributes as JSON where that does not say it all.
+    """Write one annotation: ``[Rome](city)``, or with the attributes as JSON if the short form is not enough.
 
     >>> annotation("NYC", {"start": 0, "end": 3, "entity": "city", "value": "New York"})
     '[NYC]{"entity": "city", "value": "New York"}'

@@ -1,8 +1,8 @@
-"""What of an evaluation's answers is known already, and who gives the others: another shard, or the engine here.
+"""Which answers of an evaluation are already known, and who gives the others: another shard, or the engine here.
 
-An evaluation asks its engine in units that are independent of each other: a fold, a sentence, a story, a case, a suite.
-What follows from all answers (scores, confusions, neighbours) is always computed from all of them, in one place; so a
-run whose answers were given elsewhere ends in the same report.
+An evaluation asks its engine in independent units: a fold, a sentence, a story, a case, a suite. Everything derived
+from the answers (scores, confusions, neighbours) is always computed from all of them, in one place; so a run whose
+answers come from elsewhere has the same report.
 """
 
 from __future__ import annotations
@@ -28,34 +28,34 @@ Finished = TypeVar("Finished")
 
 
 class ElsewhereError(Exception):
-    """Answers are missing that are given elsewhere: nothing can be judged here. Those that were asked here are kept."""
+    """Some answers come from elsewhere, so nothing can be judged here. The answers that were asked here are kept."""
 
 
 class Answers(Protocol):
     """Where the answers to units come from, and where they go."""
 
     def known(self, unit: str) -> Any | None:
-        """Return the answer to a unit, ``None`` where the engine has to be asked, or somebody else asks it."""
+        """Return the answer to a unit; ``None`` if the engine has to be asked, here or elsewhere."""
 
     def is_asked(self, unit: str) -> bool:
         """Whether a unit whose answer is not known is asked here."""
 
     def keep(self, unit: str, answer: Any) -> None:
-        """Take an answer that the engine gave."""
+        """Keep an answer of the engine."""
 
 
 class AskedHere:
-    """The answers of an ordinary run: nothing is known before, and everything is asked here."""
+    """The answers of an ordinary run: nothing is known in advance, and everything is asked here."""
 
     def known(self, unit: str) -> None:
-        """Nothing is."""
+        """Return ``None``: no answer is known."""
 
     def is_asked(self, unit: str) -> bool:  # noqa: ARG002
-        """Everything is."""
+        """Return ``True``: every unit is asked here."""
         return True
 
     def keep(self, unit: str, answer: Any) -> None:
-        """Nobody needs it any more."""
+        """Do nothing: the answer is not needed any more."""
 
 
 ASKED_HERE = AskedHere()
@@ -63,14 +63,14 @@ ASKED_HERE = AskedHere()
 
 @dataclass(frozen=True, slots=True)
 class EngineFacts:
-    """What a report says of the engine that understood: what it is, and its entity extractors."""
+    """What a report says about the NLU engine: its name and version, and its entity extractors."""
 
     info: EngineInfo
     extractors: tuple[str, ...]
 
 
 def units_of(kind: str, names: Iterable[str]) -> list[str]:
-    """Name the units of one kind; the second of a name is distinguished from the first by a number."""
+    """Name the units of one kind; repeated names are distinguished by a number."""
     seen: Counter[str] = Counter()
     units = []
     for name in names:
@@ -87,11 +87,11 @@ def unanswered(answers: Answers, units: Iterable[str]) -> list[str]:
 def answered(
     answers: Answers, units: Sequence[str], ask: Callable[[Sequence[int]], Sequence[Answer]]
 ) -> Sequence[Answer]:
-    """Return the answers to all units, in their order; ``ask`` gives those of the units with these indexes.
+    """Return the answers to all units in their order; ``ask`` returns those for the units with the passed indexes.
 
     Raises:
-        CutShortError: as ``ask`` does; ``finished`` holds one entry per unit, ``None`` for those without an answer.
-        ElsewhereError: some are given elsewhere.
+        CutShortError: raised by ``ask``; ``finished`` holds one entry per unit, ``None`` for those without an answer.
+        ElsewhereError: some answers come from elsewhere.
     """
     if isinstance(answers, AskedHere):
         return ask(range(len(units)))
@@ -118,10 +118,10 @@ def answered(
 
 
 def finished_part(evaluate: Callable[[], Finished]) -> tuple[Finished, CutShortError | None]:
-    """Return what came of it, and what cut it short, where something was finished before.
+    """Return the result of an evaluation, and the error that cut it short, if something was finished before.
 
     Raises:
-        CutShortError: nothing was.
+        CutShortError: nothing was finished.
     """
     try:
         return evaluate(), None
@@ -132,7 +132,7 @@ def finished_part(evaluate: Callable[[], Finished]) -> tuple[Finished, CutShortE
 
 
 class PoliciesToCome:
-    """Policies that are trained when they are first asked; their domain is known before."""
+    """Policies that are trained when they are first asked; their domain is known in advance."""
 
     def __init__(self, domain: DialogueDomain, train: Callable[[], Policies]) -> None:
         self.domain = domain
@@ -149,7 +149,7 @@ class PoliciesToCome:
 
 
 class NluToCome:
-    """Language understanding that is trained when it is first asked."""
+    """An NLU engine that is trained when it is first asked."""
 
     def __init__(self, train: Callable[[], NluEngine]) -> None:
         self._train = train
@@ -170,5 +170,5 @@ class NluToCome:
         return self.trained.extractors
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
-        """Understand each text."""
+        """Parse each text."""
         return self.trained.parse(texts)

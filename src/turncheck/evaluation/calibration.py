@@ -1,4 +1,4 @@
-"""How far confidences can be believed."""
+"""How far confidences can be trusted."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def expected_calibration_error(answers: Iterable[tuple[float, bool]]) -> float | None:
-    """Return how far confidence and share of right answers are apart, 0 to 1.
+    """Return the expected difference between confidence and share of right answers, 0 to 1.
 
     ECE over 15 bins of equal width (Guo et al., *On Calibration of Modern Neural Networks*, 2017): the mean over the
     bins of ``|share right - mean confidence|``, weighted by the answers in the bin. ``None`` without answers.
 
     Args:
-        answers: the confidence of each, and whether it is right.
+        answers: for each, the confidence and whether it is right.
 
     >>> expected_calibration_error([(0.75, True), (0.75, False)])
     0.25

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import StoryResult
 
 Pair = tuple[str, str]
-"""Two steps of a conversation in a row, such as ``("intent greet", "action utter_greet")``."""
+"""Two consecutive steps of a conversation, such as ``("intent greet", "action utter_greet")``."""
 
 _NOT_CONTENT = {"location", "places", "origin", "index"}
 
@@ -48,7 +48,7 @@ class Reached:
     pairs: frozenset[Pair] = frozenset()
 
     def __or__(self, other: Reached) -> Reached:
-        """What both reach together."""
+        """What either of them reaches."""
         return Reached(*(getattr(self, f.name) | getattr(other, f.name) for f in fields(Reached)))
 
 
@@ -62,7 +62,7 @@ def reached_by_examples(examples: Iterable[Example]) -> Reached:
 
 
 def reached_by_conversations(exercised: Mapping[str, Iterable[str]]) -> Reached:
-    """What end-to-end cases came by as they ran, by kind (``EndToEnd.exercised``)."""
+    """What end-to-end cases reached when they ran, by kind (``EndToEnd.exercised``)."""
     named = {kind: frozenset(names) for kind, names in exercised.items()}
     nothing: frozenset[str] = frozenset()
     return Reached(
@@ -82,9 +82,9 @@ def _pair(step: str) -> Pair:
 
 
 def reached_by_stories(stories: Iterable[Story], results: Iterable[StoryResult] = ()) -> Reached:
-    """What test stories reach, step by step; where another action came than they expect, that one as well.
+    """What test stories reach, step by step, including actions that were predicted instead of the expected ones.
 
-    ``results``: what came of them, as far as they were judged.
+    ``results``: the results of those that were judged.
     """
     instead = {
         step.location: step.predicted
@@ -110,10 +110,10 @@ def _reached_by_story(story: Story, instead: Mapping[Location, str]) -> Reached:
 
 
 def coverage(project: Project, reached: Reached, code: Mapping[str, str]) -> dict[str, KindCoverage]:
-    """Return all items of each kind with a digest of their content, and whether ``reached`` holds them.
+    """Return all items of each kind with a digest of their content, and whether they are in ``reached``.
 
-    A story or rule is reached if each two of its steps in a row (intents and actions) were walked by some test. A slot
-    is reached if a test sets it or holds what fills it: its entity, intent or form; with a form, its questions are.
+    A story or rule is reached if some test walks each two of its consecutive steps (intents and actions). A slot is
+    reached if a test sets it or has what fills it: its entity, intent or form. A form reaches its questions as well.
     ``code`` is that of the custom actions, by name: an action changes with it.
     """
     full = _with_consequences(project, reached)
@@ -125,7 +125,7 @@ def coverage(project: Project, reached: Reached, code: Mapping[str, str]) -> dic
         name: (intent.location, (_plain(intent), sorted(examples.get(name, ()))), name in full.intents)
         for name, intent in domain.intents.items()
     }
-    # Only where there are some: other projects have no such thing.
+    # Only if there are any: other projects do not have them.
     flows = {"flows": [_item(f.name, f.location, f.content, f.name in full.flows) for f in project.flows.values()]}
     kinds: dict[str, list[CoverageItem]] = {
         "intents": [_item(name, *parts, is_telling=bool(examples.get(name))) for name, parts in intents.items()],
@@ -186,7 +186,7 @@ def _story_item(story: Story, reached: Reached) -> CoverageItem:
 
 
 def _pairs(story: Story, instead: Mapping[Location, str] | None = None) -> Iterator[Pair]:
-    """Each two intents or actions in a row; of alternatives, each leads on. What came ``instead`` leads nowhere."""
+    """Each two consecutive intents or actions; each alternative continues. Actions in ``instead`` do not continue."""
     before: list[str] = []
     for step in story.steps:
         labels = [label for part in _opened((step,)) if (label := _label(part))]
@@ -214,8 +214,8 @@ def _opened(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def _item(name: str, location: Location, content: Any, covered: bool, *, is_telling: bool = True) -> CoverageItem:
-    """Return the item; ``is_telling``: its content is more than its name, so that it can be recognised after a
-    renaming."""
+    """Return the item; ``is_telling``: its content is more than its name, so that it can be recognised after it is
+    renamed."""
     text = json.dumps(_plain(content), sort_keys=True, ensure_ascii=False, default=str)
     unnamed = text.replace(json.dumps(name, ensure_ascii=False), '""').replace(json.dumps(name), '""')
     return CoverageItem(
@@ -232,7 +232,7 @@ def _digest(text: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON data, without the places it is at."""
+    """The value as JSON data, without locations."""
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value) if f.name not in _NOT_CONTENT}
     if isinstance(value, Mapping):

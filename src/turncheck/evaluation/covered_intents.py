@@ -1,7 +1,7 @@
-"""What of a Kore.ai assistant is tested, as on the platform's health page.
+"""Which parts of a Kore.ai assistant are tested, as on the platform's health page.
 
-Total coverage is there the plain mean of the shares of five kinds, by the platform's documentation; what its page
-showed was the pooled share of dialogs, FAQs and small talk. Both are given.
+According to the platform's documentation, total coverage is the mean of the shares of five kinds; the page itself
+showed the pooled share of dialogs, FAQs and small talk. Both are reported.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _POOLED: Final = ("dialog", "faq", "small_talk")
 
 
 def covered_intents(known: KnownNames, tested: Callable[[str], Collection[str]]) -> CoveredIntents | None:
-    """Return how much of the project is tested, ``None`` where it has neither intents nor entities.
+    """Return how much of the project is tested, ``None`` if it has neither intents nor entities.
 
     Args:
         known: the project's names.
-        tested: of a kind the names that are tested, as :meth:`KnownNames.canonical` gives them.
+        tested: maps a kind to the names that are tested, in the form of :meth:`KnownNames.canonical`.
     """
     there = {kind: names for kind in _ALL_KINDS if (names := _names(known, kind))}
     if not there:

@@ -31,7 +31,7 @@ EXPECTS_NOTHING: Final = "the case expects nothing"
 
 
 def case_units(cases: Iterable[E2ECase]) -> list[str]:
-    """Name the cases as units of answers."""
+    """Return the names of the cases as units of answers."""
     return units_of("case", (case.name for case in cases))
 
 
@@ -46,14 +46,14 @@ def evaluate_cases(
 ) -> EndToEnd:
     """Run the cases; the results are in the cases' order, whatever the number of workers.
 
-    ``finished`` is called with each result in that order, once it is known; ``timed`` at the end the index and the
-    seconds of each case that was run. A case is a unit of ``answers``; without an ``engine`` all of them are known, or
-    asked elsewhere.
+    ``finished`` is called with each result in that order, once it is known; ``timed`` is called at the end with the
+    index and the seconds of each case that was run. A case is a unit of ``answers``; without an ``engine`` all of them
+    are known, or asked elsewhere.
 
     Raises:
         ElsewhereError: other cases are run elsewhere.
-        CutShortError: the engine failed in the middle, or somebody interrupted it; in ``finished`` the cases that were
-            not run to their end are skipped.
+        CutShortError: the engine failed during the run, or the run was interrupted; in ``finished``, cases that were
+            not run to the end are skipped.
     """
     everything = [(case, unit, answers.known(unit)) for case, unit in zip(cases, case_units(cases), strict=True)]
     here = [(case, unit, known) for case, unit, known in everything if known is not None or answers.is_asked(unit)]
@@ -117,7 +117,7 @@ def _as_known(outcome: CaseOutcome) -> CaseOutcome:
 
 
 def none_run(cases: Sequence[E2ECase], reason: str) -> EndToEnd:
-    """Return the section of cases none of which could be run."""
+    """Return the report's section for cases none of which could be run."""
     return section_of([CaseOutcome(skipped_case(case, reason), Exercised()) for case in cases], ())
 
 
@@ -128,14 +128,14 @@ def _outcome(
     before: Sequence[CaseOutcome],
     lost: Mapping[int, EngineError],
 ) -> CaseOutcome:
-    """Wait for a case; with ``fail_fast`` those after one that failed are left out, whether they were run or not."""
+    """Wait for a case; with ``fail_fast``, cases after a failed one are left out, whether they were run or not."""
     has_failed = before and before[-1].result.outcome in {"failed", "error"}
     stopped = run.fail_fast and (has_failed or (before and before[-1].result.reason == NOT_RUN))
     if stopped:
         future.cancel()
         return CaseOutcome(skipped_case(case, NOT_RUN), Exercised())
     outcome = Workers.result(future)
-    # All before this one are done: the first that was lost speaks for all, however many run at a time.
+    # All before this one are done: the first lost case determines the reason for all, however many run at a time.
     return outcome or CaseOutcome(skipped_case(case, f"not run: {lost[min(lost)].what}"), Exercised())
 
 
@@ -155,9 +155,9 @@ def section_of(outcomes: Sequence[CaseOutcome], remarks: tuple[str, ...]) -> End
 def run_unless_lost(
     engine: ConversationEngine | None, case: E2ECase, run: CaseRun, lost: dict[int, EngineError], number: int
 ) -> CaseOutcome | None:
-    """Run the case, once more from its beginning where the engine failed in a way that may pass.
+    """Run the case, and run it again from the beginning if the engine failed in a way that may be temporary.
 
-    ``None``: the engine failed, now or in a case before this one; what it says then is in ``lost``, by case.
+    ``None``: the engine failed, now or in an earlier case; the error is in ``lost``, by case.
     """
     if engine is None:
         raise ValueError("a case has to be run, and there is no engine")
@@ -176,7 +176,7 @@ def run_unless_lost(
 
 
 def _run_repeatedly(engine: ConversationEngine, case: E2ECase, run: CaseRun) -> CaseOutcome:
-    """Run the case as often as asked; the first attempt that failed stands for all."""
+    """Run the case as often as requested; the first failed attempt becomes the result."""
     if case.expects_nothing:
         return CaseOutcome(skipped_case(case, EXPECTS_NOTHING), Exercised())
     outcomes = [run_case(engine, case, run, attempt) for attempt in range(run.repeat)]
@@ -197,7 +197,7 @@ def _run_repeatedly(engine: ConversationEngine, case: E2ECase, run: CaseRun) -> 
 
 
 def _telling(outcome: CaseOutcome) -> int:
-    """Rank attempts: the first that failed, else the first in which something went wrong, stands for all."""
+    """Rank attempts: the first that failed, else the first in which something went wrong, becomes the result."""
     if not outcome.result.passed:
         return 0
     return 1 if outcome.result.warning is not None else 2

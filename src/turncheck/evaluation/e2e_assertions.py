@@ -28,14 +28,14 @@ NO_JUDGE: Final = "it needs a language model as judge, and none is asked here"
 
 @dataclass(frozen=True, slots=True)
 class _Met:
-    """The assertion was met, the last time by the event at ``place``."""
+    """The assertion was met, most recently by the event at ``place``."""
 
     place: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _NotMet:
-    """It was not: in words, and what was there instead, as lines of the difference without their sign."""
+    """It was not met: the reason in words, and what was found instead, as lines of the difference without signs."""
 
     reason: str
     actual: tuple[str, ...] = ()
@@ -44,9 +44,10 @@ class _NotMet:
 def judge_assertions(
     assertions: Sequence[Assertion], turn: Turn, *, ordered: bool, has_flows: bool = False
 ) -> list[Judged]:
-    """Judge the assertions in their order; the first that fails ends it, the others were not run.
+    """Judge the assertions in their order; after the first that fails, the others count as not run.
 
-    With ``ordered`` each must be met by an event after the one before. ``has_flows``: the assistant runs flows.
+    With ``ordered``, each must be met by an event after that of the previous one. ``has_flows``: the assistant runs
+    flows.
     """
     judged: list[Judged] = []
     position = 0
@@ -80,7 +81,7 @@ def _not_run(assertion: Assertion, reason: str) -> Judged:
 
 
 def _said_by(events: Events, met: _Met) -> str | None:
-    """The response that the event came from which met the assertion, if it is a message."""
+    """The response of the event that met the assertion, if it is a message."""
     event = events[met.place] if met.place is not None else None
     return response_name(event) if event is not None and event["event"] == "bot" else None
 
@@ -173,7 +174,7 @@ def _slots_set(wanted: Sequence[SlotAsserted], events: Events, position: int) ->
 
 
 def _slots_not_set(wanted: Sequence[SlotAsserted], events: Events) -> _Met | _NotMet:
-    """A slot that was set to nothing was not set, where only its name is given."""
+    """If only the slot's name is written, a slot that was set to ``null`` does not count as set."""
     for slot in wanted:
         for event in events:
             if _is_set(event, slot) and (slot.has_value or event["value"] is not None):
@@ -237,7 +238,7 @@ def _bot_did_not_utter(wanted: MessageAsserted, events: Events) -> _Met | _NotMe
 
 
 def _is_said(event: Mapping[str, Any], wanted: MessageAsserted) -> bool:
-    """Whether this is a message and meets all that is given: response, text, buttons in order."""
+    """Whether this is a message and matches all that is written: response, text, buttons in order."""
     if event["event"] != "bot":
         return False
     if wanted.utter_name is not None and response_name(event) != wanted.utter_name:
@@ -248,7 +249,7 @@ def _is_said(event: Mapping[str, Any], wanted: MessageAsserted) -> bool:
 
 
 def _buttons(event: Mapping[str, Any]) -> Sequence[Any]:
-    """Return the message's buttons. An action may send what is not a button, and Rasa sends it on."""
+    """Return the message's buttons. An action may send something that is not a button, and Rasa passes it on."""
     buttons = (event.get("data") or {}).get("buttons")
     return buttons if isinstance(buttons, (list, tuple)) else () if buttons is None else (buttons,)
 
@@ -263,7 +264,7 @@ def _has_buttons(event: Mapping[str, Any], wanted: Sequence[Mapping[str, str]]) 
 
 
 def _shown(event: Mapping[str, Any], wanted: MessageAsserted) -> str:
-    """Return a message as a line of the difference: its text and response, and its buttons where some are asked for."""
+    """Return a message as a line of the difference: its text and response, and its buttons if the assertion has any."""
     message: dict[str, Any] = {}
     if (name := response_name(event)) is not None:
         message["utter_name"] = name

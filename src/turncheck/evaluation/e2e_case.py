@@ -25,12 +25,12 @@ DEFAULT_TIMEOUT: Final = 60.0
 """Seconds a turn may take."""
 DEFAULT_CHANNEL: Final = "cmdline"
 _REASONED: Final = ("ran", "stubbed", "failed", "timed out")
-"""What may become of an action with a reason that the case has to name."""
+"""The outcomes of an action whose reason the case has to name."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseRun:
-    """How cases are run. ``workers``: conversations held at the same time; ``repeat``: times that each case is run."""
+    """How cases are run. ``workers``: number of parallel conversations; ``repeat``: how often each case is run."""
 
     slot_order: SlotOrder = "any"
     fail_fast: bool = False
@@ -42,7 +42,7 @@ class CaseRun:
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """A case's result, with what of the project it exercised, and how long it took where it was run."""
+    """A case's result, the parts of the project that it exercised, and how long it took if it was run."""
 
     result: CaseResult
     exercised: Exercised
@@ -52,11 +52,11 @@ class CaseOutcome:
 def run_case(engine: ConversationEngine, case: E2ECase, run: CaseRun, attempt: int = 0) -> CaseOutcome:
     """Hold the case's conversation and judge it. After a failed turn the conversation goes on.
 
-    A case that lacks a custom action is skipped, unless something had failed before; one whose action server went away
-    is an error.
+    A case that lacks a custom action is skipped, unless something had failed before; a case whose action server became
+    unavailable is an error.
 
     Raises:
-        EngineError: the engine can hold no conversation any more.
+        EngineError: the engine cannot hold conversations any more.
     """
     talk = _Talk(case, has_flows=engine.has_flows)
     try:
@@ -86,17 +86,17 @@ def run_case(engine: ConversationEngine, case: E2ECase, run: CaseRun, attempt: i
 
 
 class _Talk:
-    """A case on its way: what was judged so far, and whether it can go on."""
+    """A case in progress: what was judged so far, and whether it can go on."""
 
     def __init__(self, case: E2ECase, *, has_flows: bool) -> None:
         self.case = case
         self.has_flows = has_flows
         self.judged: list[tuple[CaseTurn, list[Judged]]] = []
         self.heard: dict[int, StoryParse] = {}
-        """What was understood, by the index of the turn."""
+        """What was understood, by turn index."""
         self.opening: TurnTrace | None = None
         self.traces: dict[int, TurnTrace | None] = {}
-        """What the assistant did, by the index of the turn."""
+        """What the assistant did, by turn index."""
         self.actions: list[CustomAction] = []
         self.exercised = Exercised()
         self.missing: str | None = None
@@ -139,7 +139,7 @@ class _Talk:
         self.judged.append((expected, judged))
 
     def note(self, turn: Turn) -> None:
-        """Take in what a turn says about actions and how it ended."""
+        """Record a turn's actions and how it ended."""
         self.exercised = self.exercised.with_turn(turn)
         self.actions.extend(turn.custom_actions)
         lacking = next((action for action in turn.custom_actions if action.missing), None)
@@ -154,7 +154,7 @@ class _Talk:
             self.timed_out = self.timed_out or turn.timed_out
 
     def leave_out(self, expected: CaseTurn) -> None:
-        """Note what is expected of a turn that was not judged."""
+        """Record the expectations of a turn that was not judged."""
         steps = [
             Judged(CaseStep(kind=e.kind, expected=e.name, outcome="skipped", location=e.location), ())
             for e in expected.expectations
@@ -166,7 +166,7 @@ class _Talk:
         self.judged.append((expected, steps))
 
     def result(self) -> CaseResult:
-        """Return what came of the case."""
+        """Return the result of the case."""
         outcome, reason = self._outcome()
         messages, steps = self._messages_and_steps()
         return CaseResult(
@@ -184,7 +184,7 @@ class _Talk:
         )
 
     def _messages_and_steps(self) -> tuple[tuple[CaseMessage, ...], tuple[CaseStep, ...]]:
-        """Return what the user says, all of the case, and what is expected, with the message that each follows."""
+        """Return all user messages of the case, and its expectations with the message that each follows."""
         messages: list[CaseMessage] = []
         steps: list[CaseStep] = []
         for number, (turn, judged) in enumerate(self.judged):
@@ -212,7 +212,7 @@ class _Talk:
         return "passed", remarks
 
     def _difference(self) -> tuple[str, ...]:
-        """Return the steps up to the last that failed, with what was there instead."""
+        """Return the steps up to the last that failed, with what was found instead."""
         lines: list[str] = []
         end = 0
         for turn, judged in self.judged:

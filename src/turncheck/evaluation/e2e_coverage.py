@@ -1,4 +1,4 @@
-"""What of the project conversations come by."""
+"""Which parts of the project conversations exercise."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 _NOBODY: frozenset[str] = frozenset()
 _BETWEEN_STEPS: Final = frozenset({"action_listen", "action_session_start", "action_extract_slots"})
-"""What stories and rules do not write down between their steps."""
+"""Actions that stories and rules omit between their steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exercised:
-    """Names by kind, as the report's coverage has them.
+    """Names by kind, as in the report's coverage.
 
-    ``steps`` are two steps in a row, ``"intent greet > action utter_greet"``; ``last`` is the step that the next one
-    follows.
+    ``steps`` are pairs of consecutive steps, ``"intent greet > action utter_greet"``; ``last`` is the step that the
+    next one follows.
     """
 
     intents: frozenset[str] = _NOBODY

@@ -1,4 +1,4 @@
-"""End-to-end cases that the workers of a cluster run."""
+"""End-to-end cases that are run by the workers of a cluster."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ class CasesRun:
         return self.outcomes.get(unit) or self.others.known(unit)
 
     def is_asked(self, unit: str) -> bool:
-        """As the others have it."""
+        """Whether ``others`` says so."""
         return self.others.is_asked(unit)
 
     def keep(self, unit: str, answer: Any) -> None:
-        """As the others do."""
+        """Pass the answer on to ``others``."""
         self.others.keep(unit, answer)
 
 
 def run_elsewhere(
     engine: ConversationEngine, cases: Sequence[E2ECase], run: CaseRun, answers: Answers, work: Workplace
 ) -> Answers:
-    """Have the cases run that are to be run, and return the answers with their outcomes.
+    """Have the requested cases run by workers, and return the answers with their outcomes.
 
-    A case in which the engine failed has none: it is run here, and says why.
+    A case in which the engine failed has none: it is run here, which shows why.
 
     Raises:
-        CutShortError: the cluster can do no more, or somebody interrupted it; in ``finished`` the cases that were not
+        CutShortError: the cluster could not go on, or the run was interrupted; in ``finished``, cases that were not
             run are skipped.
     """
     by_unit = dict(zip(case_units(cases), cases, strict=True))

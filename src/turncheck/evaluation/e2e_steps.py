@@ -1,7 +1,7 @@
-"""Judges one turn of an end-to-end case: what was expected of it against what happened in it.
+"""Judges one turn of an end-to-end case: compares what was expected with what happened.
 
-Rules (see ``docs/e2e.md``): more than what is expected never fails; order does not matter, except of slots with the
-``strict`` order; a ``bot`` or ``utter`` step needs a message of its own.
+Rules (see ``docs/e2e.md``): events beyond the expected ones never fail; order does not matter, except for slots with
+the ``strict`` order; a ``bot`` or ``utter`` step needs a message of its own.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 SlotOrder = Literal["any", "strict"]
 
 _JOINERS: Final = "\u200c\u200d"
-"""Scripts (Persian, Hindi) and emoji are wrong without them."""
+"""Some scripts (Persian, Hindi) and emoji are misspelt without these characters."""
 NEAR: Final = 0.75
-"""From this likeness on (0 to 1, of :mod:`difflib`) the places where two texts differ are shown."""
+"""Two texts need at least this similarity (0 to 1, by :mod:`difflib`) for their differences to be marked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A step with its outcome, and its lines in the difference: as expected, and what was there instead."""
+    """A step with its outcome, and its lines in the difference: what was expected, and what was found instead."""
 
     step: CaseStep
     lines: tuple[str, ...]
@@ -43,7 +43,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """A message of the bot by what steps compare of it: its text, or the name of the response that it came from."""
+    """The part of a bot message that steps compare: its text, or the name of its response."""
 
     said: str
     response: str | None
@@ -51,7 +51,7 @@ class _Message:
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """What of a turn counts for steps: messages, each with the response that it came from, slots in order."""
+    """What matters to steps in a turn: messages, each with its response, and slots in order."""
 
     texts: tuple[_Message, ...]
     responses: tuple[_Message, ...]
@@ -59,7 +59,7 @@ class Happened:
 
     @classmethod
     def in_turn(cls, turn: Turn) -> Happened:
-        """Pick it out of the turn's events."""
+        """Extract it from the turn's events."""
         bot = [event for event in turn.events if event["event"] == "bot"]
         return cls(
             texts=tuple(_Message(event["text"], response_name(event)) for event in bot if event["text"] is not None),
@@ -69,13 +69,13 @@ class Happened:
 
 
 def response_name(event: Mapping[str, Any]) -> str | None:
-    """Return the response that a bot event came from."""
+    """Return the name of a bot event's response."""
     name = (event.get("metadata") or {}).get("utter_action")
     return name if isinstance(name, str) else None
 
 
 def judge_steps(expectations: Sequence[Expectation], turn: Turn, slot_order: SlotOrder = "any") -> list[Judged]:
-    """Judge the steps of one turn, in their order."""
+    """Judge the steps of one turn in their order."""
     happened = Happened.in_turn(turn)
     by_index: dict[int, Judged] = {}
     by_index |= _judge_messages(_of_kind(expectations, "bot"), happened.texts, clean)
@@ -94,14 +94,14 @@ def _of_kind(expectations: Sequence[Expectation], kind: str) -> list[tuple[int, 
 
 
 def clean(text: str) -> str:
-    """Return the text as it is compared: line ends made equal, blanks at both ends away."""
+    """Normalise a text for comparison: uniform line ends, no white space at either end."""
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
 def _judge_messages(
     expected: Sequence[tuple[int, Expectation]], said: Sequence[_Message], compared: Any
 ) -> dict[int, Judged]:
-    """Give each expectation a message of its own; those without one are shown beside what is left over."""
+    """Assign each expectation a message of its own; the others are shown next to the remaining messages."""
     left = list(said)
     missing: list[tuple[int, Expectation]] = []
     judged: dict[int, Judged] = {}
@@ -122,7 +122,7 @@ def _judge_messages(
 
 
 def _closest(text: str, left: Sequence[str]) -> str | None:
-    """Return the message that is most like the text; the first one where none is."""
+    """Return the message that is most similar to the text; the first one if none is similar."""
     close = difflib.get_close_matches(text, left, 1)
     return close[0] if close else (left[0] if left else None)
 
@@ -138,7 +138,7 @@ def _missing_message(expectation: Expectation, actual: str | None) -> Judged:
 
 
 def near_miss(expected: str, actual: str) -> str | None:
-    """Say in words what cannot be seen: texts that differ in white space, in letter case, in look-alikes alone."""
+    """Explain differences that are hard to see: only in white space, in letter case or in look-alike characters."""
     if " ".join(expected.split()) == " ".join(actual.split()):
         return f"the texts differ in white space alone: expected {expected!r}, actual {actual!r}"
     if expected.casefold() == actual.casefold():
@@ -151,7 +151,7 @@ def near_miss(expected: str, actual: str) -> str | None:
 
 
 def _without_unseen(text: str) -> str:
-    """Leave out what takes no room: format characters, and the selectors of a character's looks."""
+    """Remove characters without width: format characters and variation selectors."""
     return "".join(c for c in text if unicodedata.category(c) != "Cf" and not 0xFE00 <= ord(c) <= 0xFE0F)
 
 
@@ -182,7 +182,7 @@ def _fits(expectation: Expectation, name: str, value: Any) -> bool:
 
 
 def same(expected: Any, actual: Any) -> bool:
-    """Whether two JSON values are equal, with their types: ``1`` is ``1.0``, but neither ``true`` nor ``"1"``."""
+    """Whether two JSON values and their types are equal: ``1`` equals ``1.0``, but neither ``true`` nor ``"1"``."""
     if isinstance(expected, bool) or isinstance(actual, bool):
         return expected is actual
     if isinstance(expected, dict) and isinstance(actual, dict):
@@ -235,7 +235,7 @@ def type_name(value: Any) -> str:
 
 
 def shown(expectation: Expectation) -> str:
-    """Return the step as one line of the difference; a response's name is behind ``bot``, as in Rasa Pro."""
+    """Return the step as one line of the difference; a response's name follows ``bot``, as in Rasa Pro."""
     if expectation.kind in {"bot", "utter"}:
         return f"bot: {one_line(expectation.name)}"
     return shown_slot(expectation)
@@ -253,7 +253,7 @@ def json_text(value: Any) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the text with what cannot be seen made visible: line breaks, tabs, odd blanks, zero-width characters."""
+    """Return the text with invisible characters made visible: line breaks, tabs, odd spaces, zero-width characters."""
     cleaned = clean(text)
     if all(_is_seen(character) for character in cleaned):
         return text
@@ -272,15 +272,15 @@ def _visible(character: str) -> str:
 
 
 def compared_lines(actual: str, expected: str) -> list[str]:
-    """Return ``- actual`` and ``+ expected``; where they differ but a little, a ``?`` line under each shows where."""
+    """Return ``- actual`` and ``+ expected``; if they differ only a little, a ``?`` line below each shows where."""
     matcher = difflib.SequenceMatcher(None, actual.partition(": ")[2], expected.partition(": ")[2])
-    if matcher.real_quick_ratio() < NEAR or matcher.ratio() < NEAR:  # by their lengths first: a message may be huge
+    if matcher.real_quick_ratio() < NEAR or matcher.ratio() < NEAR:  # lengths first: a message may be huge
         return [f"- {actual}", f"+ {expected}"]
     return [line.rstrip() for line in difflib.ndiff([actual], [expected])]
 
 
 def passed(expectation: Expectation, response: str | None = None) -> Judged:
-    """Return a step that was met, of a message by one that came from this ``response``."""
+    """Return a step that was met; ``response``: the name of the response of the message that met it."""
     line = shown(expectation)
     step = CaseStep(
         kind=expectation.kind,

@@ -1,4 +1,4 @@
-"""Scores of entity extractors: by Rasa's tag scheme (each token by its entity's label), and strict (exact spans)."""
+"""Scores of entity extractors: by Rasa's tag scheme (each token has its entity's label), and strict (exact spans)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 PRETRAINED_EXTRACTORS: Final = frozenset({"SpacyEntityExtractor", "DucklingEntityExtractor", "DucklingHTTPExtractor"})
-"""Not trained on the project's data: Rasa leaves them out of the evaluation."""
+"""Extractors that are not trained on the project's data; Rasa leaves them out of the evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntityCase:
-    """A judged sentence as far as entities go; ``predicted`` holds those of all extractors."""
+    """The entities of a judged sentence; ``predicted`` holds those of all extractors."""
 
     tokens: Tokens
     expected: tuple[EntitySpan, ...]
@@ -62,9 +62,9 @@ def _score_extractor(cases: Sequence[EntityCase], extractor: str) -> EntityScore
 
 
 def _answers(cases: Sequence[EntityCase], extractor: str) -> list[tuple[float, bool]]:
-    """The confidence of each entity found, and whether there is one of its type with its borders.
+    """The confidence of each entity found, and whether an entity of the same type and borders is expected.
 
-    Role and group do not matter: they have confidences of their own.
+    Roles and groups do not matter: they have confidences of their own.
     """
     answers = []
     for case in cases:
@@ -80,10 +80,10 @@ def _answers(cases: Sequence[EntityCase], extractor: str) -> list[tuple[float, b
 def score_spans(
     cases: Sequence[EntityCase], found: Callable[[EntityCase], Iterable[EntitySpan]] = lambda case: case.predicted
 ) -> SpanScores:
-    """Score exact spans: start, end and label (type, with role and group) must be those expected.
+    """Score exact spans: start, end and label (type, role and group) must be as expected.
 
-    A span found twice in a sentence, by one extractor or by several, is one finding. Without any finding precision is
-    0, without any expected entity recall is 0 (the convention of CoNLL-2003's ``conlleval``).
+    A span that is found twice in a sentence, by one extractor or by several, counts once. Precision is 0 if nothing is
+    found, recall is 0 if nothing is expected (the convention of CoNLL-2003's ``conlleval``).
     """
     right = predicted = expected = 0
     for case in cases:

@@ -1,4 +1,4 @@
-"""Training and asking the engines of a cross-validation, one per fold, wherever the work is done."""
+"""Trains and asks the engines of a cross-validation, one per fold, wherever the work is done."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from turncheck.work.workplace import Workplace
 
 _WORTH_WORKERS: Final = 4000
-"""Below this many examples all folds are done before a second process has started (about two seconds)."""
+"""With fewer examples, all folds are done before a second process has started (about two seconds)."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoldRun:
-    """What the engine of one fold said, in the order of ``Folds.judged``."""
+    """The answers of one fold's engine, in the order of ``Folds.judged``."""
 
     fold: int
     parses: tuple[Parse, ...]
@@ -42,13 +42,13 @@ def run_folds(
     progress: Callable[[int, int], None] | None = None,
     answers: Answers = ASKED_HERE,
 ) -> list[FoldRun]:
-    """Run all folds that judge something, in order; ``work`` is as in ``evaluation.nlu.cross_validate``.
+    """Run all folds that judge any examples, in order; ``work`` is as in ``evaluation.nlu.cross_validate``.
 
-    A fold is a unit of ``answers``: those that are known are not trained again.
+    A fold is a unit of ``answers``: known folds are not trained again.
 
     Raises:
-        CutShortError: the engine failed, or somebody interrupted it; ``finished`` are the folds that were done,
-            ``None`` without any.
+        CutShortError: the engine failed, or the run was interrupted; ``finished`` has the folds that were done,
+            ``None`` if there are none.
         ElsewhereError: other folds are run elsewhere.
     """
     folds = [fold for fold in range(plan.count) if plan.judged(fold)]
@@ -71,7 +71,7 @@ def run_folds(
 
 
 def fold_unit(fold: int) -> str:
-    """Name a fold as a unit of answers."""
+    """Return the name of a fold as a unit of answers."""
     return f"fold:{fold}"
 
 
@@ -98,13 +98,13 @@ def _run_asked(
 
 
 def _run_fold(shared: tuple[Project, NluTrainer, Folds], fold: int) -> FoldRun:
-    from threadpoolctl import threadpool_limits  # comes with scikit-learn, which not every engine needs
+    from threadpoolctl import threadpool_limits  # a dependency of scikit-learn, which not every engine needs
 
     project, trainer, plan = shared
     examples = project.nlu.examples
     trained, judged = plan.trained(fold), plan.judged(fold)
     share = replace(project, nlu=replace(project.nlu, examples=tuple(examples[index] for index in trained)))
-    # With more threads a sum is added up in another order, and its last digit may depend on the machine.
+    # More threads add up a sum in a different order, so that its last digit may depend on the machine.
     with threadpool_limits(limits=1):
         engine = trainer.fit(share)
         parses = engine.parse([examples[index].text for index in judged])

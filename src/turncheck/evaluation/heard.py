@@ -1,4 +1,4 @@
-"""What the messages of end-to-end cases were understood as: read from a turn, compared with another, said again."""
+"""What the messages of end-to-end cases were understood as: read from a turn, compared, and converted back."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _ENTITY_KEYS = frozenset({"start", "end", "entity", "value", "role", "group", "e
 
 
 def heard_in(turn: Turn) -> StoryParse | None:
-    """Return what the turn's message was understood as, by its event; ``None`` where there is none.
+    """Return what the turn's message was understood as, according to its event; ``None`` if there is none.
 
-    Events are shaped as Rasa's, and a server of somebody else's may leave out what is optional there.
+    Events have Rasa's shape, and other servers may leave out what is optional there.
     """
     event = next((event for event in turn.events if event["event"] == "user"), None)
     if event is None:
@@ -42,9 +42,9 @@ def heard_in(turn: Turn) -> StoryParse | None:
 
 
 def as_parse(text: str, understood: StoryParse) -> Parse:
-    """Return what an engine would have answered to be understood so: the opposite of :func:`heard_in`.
+    """Return the engine's answer that leads to this understanding: the opposite of :func:`heard_in`.
 
-    A response is that of a selector of its intent, and of the one for all intents.
+    A response is both that of the selector of its intent and that of the selector for all intents.
     """
     intent = PredictedIntent(understood.intent, understood.confidence or 0.0)
     ranking = tuple(PredictedIntent(one.name, one.confidence) for one in understood.ranking)
@@ -76,7 +76,7 @@ def _ranking(shapes: object) -> list[RankedIntent]:
 
 
 def _response(selectors: object, intent: str) -> tuple[str | None, float | None]:
-    """The response that was selected for this intent, if any is."""
+    """The response that was selected for this intent, if any."""
     for selector in selectors.values() if isinstance(selectors, Mapping) else ():
         chosen = selector.get("response") if isinstance(selector, Mapping) else None
         key = chosen.get("intent_response_key") if isinstance(chosen, Mapping) else None
@@ -87,7 +87,7 @@ def _response(selectors: object, intent: str) -> tuple[str | None, float | None]
 
 
 def _span(shape: Mapping[str, Any]) -> EntitySpan | None:
-    """An entity. Of ``/inform{"city": "Bonn"}`` its place is that of the brackets; without any it is at the start."""
+    """An entity. In ``/inform{"city": "Bonn"}`` its place is that of the braces; without a place it is at the start."""
     entity, start, end = shape.get("entity"), shape.get("start"), shape.get("end")
     if not isinstance(entity, str):
         return None
@@ -124,7 +124,7 @@ def _entity(span: EntitySpan) -> PredictedEntity:
 
 
 def lacks(before: StoryParse, understood: StoryParse) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the intents and the entities that were understood before, and are not now."""
+    """Return the intents and the entities that were understood before and are not now."""
     intents = _intents(before) - _intents(understood)
     return intents, frozenset(span.entity for span in before.entities) - {span.entity for span in understood.entities}
 

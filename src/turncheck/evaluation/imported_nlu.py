@@ -1,4 +1,4 @@
-"""What ``rasa test nlu`` wrote → the report's own types. The inverse of :mod:`turncheck.render.rasa_files`."""
+"""Files written by ``rasa test nlu`` → the report's own types. The inverse of :mod:`turncheck.render.rasa_files`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _KNOWN: Final = {"start", "end", "entity", "value", "role", "group", "extractor"
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The three files about one thing: the report, and the entries; ``None`` where a file is missing."""
+    """The three files about one subject: the report and the entries; ``None`` if a file is missing."""
 
     report: Mapping[str, Json] | None
     errors: Sequence[Json] | None
@@ -57,7 +57,7 @@ class Results:
 
 @dataclass(slots=True)
 class _Sentence:
-    """A judged sentence as it is put together from several files."""
+    """A judged sentence, assembled from several files."""
 
     text: str
     intent: str | None = None
@@ -78,14 +78,14 @@ def import_nlu(
     places: Mapping[tuple[str, str | None], Location],
     folder: str,
 ) -> Nlu:
-    """Make the section of the files of one ``rasa test nlu``.
+    """Make the report's section from the files of one ``rasa test nlu``.
 
     Args:
         intents: ``intent_report.json``, ``intent_errors.json``, ``intent_successes.json``.
-        responses: the same of ``response_selection``.
-        extractors: the same of each extractor.
-        places: where the project has its sentences, by text and intent.
-        folder: the folder of the files, where a sentence is said to be whose place is unknown.
+        responses: the same for ``response_selection``.
+        extractors: the same for each extractor.
+        places: the places of the project's sentences, by text and intent.
+        folder: the folder of the files, used as the place of a sentence whose own place is not known.
 
     All have the shapes of :mod:`turncheck.evaluation.imported_shapes`.
 
@@ -136,12 +136,12 @@ def _remarks(intents: Results, extractors: Mapping[str, Results]) -> Iterable[st
 
 
 def _supported(results: Results) -> int:
-    """Return how many sentences the figures are about."""
+    """Return the number of sentences that the figures are based on."""
     return int(figure((results.report or {}).get("weighted avg"), "support"))
 
 
 def _ensure_counted(name: str, results: Results) -> None:
-    """Hold what is listed against the figures; both are of the sentences with such an expectation."""
+    """Compare the listed sentences with the figures; both are about the sentences with such an expectation."""
     number = _supported(results)
     if not number:
         return
@@ -157,13 +157,13 @@ def _ensure_counted(name: str, results: Results) -> None:
 
 
 def _flawless(results: Results) -> bool:
-    """Whether the figures say that nothing is wrong: Rasa writes no list of errors then."""
+    """Whether the figures say that nothing is wrong: Rasa does not write a list of errors then."""
     rows = [row for label, row in (results.report or {}).items() if isinstance(row, dict) and label not in _AVERAGES]
     return all(figure(row, "f1-score") == 1 for row in rows)
 
 
 def _lists_all(results: Results) -> bool:
-    """Whether every sentence is listed that has an entity, annotated or found."""
+    """Whether every sentence that has an entity, annotated or found, is listed."""
     return results.successes is not None and (results.errors is not None or _flawless(results))
 
 
@@ -171,7 +171,7 @@ def _lists_all(results: Results) -> bool:
 
 
 def _sentences(intents: Results, responses: Results, extractors: Mapping[str, Results]) -> list[_Sentence]:
-    """Put the entries of all files together by their texts; repeated texts by their order."""
+    """Join the entries of all files by their texts; repeated texts by their order."""
     sentences: list[_Sentence] = []
     by_text: dict[str, list[_Sentence]] = {}
 

@@ -1,6 +1,6 @@
-"""The shapes of the JSON files of ``rasa test``, which are compared with them when they are read.
+"""The shapes of the JSON files of ``rasa test``, with which the files are compared when they are read.
 
-As Rasa 3.6 writes them (``tests/oracle``). Further keys may be there; what is there must have its type.
+As Rasa 3.6 writes them (``tests/oracle``). There may be other keys; known ones must have the right type.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from turncheck.messages.errors import UserError
 Json = Any
 
 MOST_STORIES: Final = 100_000
-"""No project has more test stories; a file from anywhere may say so, and each that failed is one of the report's."""
+"""No project has more test stories; a file from anywhere may claim so, and the report lists each that failed."""
 _Count = Annotated[int, msgspec.Meta(ge=0, le=MOST_STORIES)]
 
 
@@ -77,7 +77,7 @@ class EntityEntry(msgspec.Struct):
 
 
 def read_json(content: str, name: str) -> Json:
-    """Decode a file, strictly: no NaN, no half of a surrogate pair.
+    """Decode a file strictly: without NaN and lone surrogates.
 
     Raises:
         UserError: it is not JSON.
@@ -89,10 +89,10 @@ def read_json(content: str, name: str) -> Json:
 
 
 def ensure_entries(found: Json, shape: type[msgspec.Struct] | None, name: str) -> None:
-    """Hold a list of entries against their shape; ``None``: any objects.
+    """Compare a list of entries with their shape; ``None``: any objects.
 
     Raises:
-        UserError: it is none, or an entry has another shape.
+        UserError: it is not a list, or an entry has another shape.
     """
     if not isinstance(found, list):
         raise UserError(f"{name} is not a list, as `rasa test` writes it")
@@ -100,10 +100,10 @@ def ensure_entries(found: Json, shape: type[msgspec.Struct] | None, name: str) -
 
 
 def ensure_report(found: Json, name: str) -> None:
-    """Hold a report, label to figures, against its shape.
+    """Compare a report, label to figures, with its shape.
 
     Raises:
-        UserError: it is none, or a figure is not a number.
+        UserError: it is not a report, or a figure is not a number.
     """
     if not isinstance(found, Mapping):
         raise UserError(f"{name} is not a report, as `rasa test` writes it")
@@ -113,7 +113,7 @@ def ensure_report(found: Json, name: str) -> None:
 
 
 def figure(row: Json, name: str) -> float:
-    """Return a figure of a report's row, 0 where it has none."""
+    """Return a figure of a report's row, 0 if it has none."""
     value = row.get(name) if isinstance(row, dict) else None
     return float(value) if isinstance(value, int | float) else 0.0
 

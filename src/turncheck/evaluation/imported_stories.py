@@ -1,4 +1,4 @@
-"""What ``rasa test core`` wrote → the report's own types. The inverse of :mod:`turncheck.render.story_files`."""
+"""Files written by ``rasa test core`` → the report's own types. The inverse of :mod:`turncheck.render.story_files`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ NO_SUCCESSES: Final = (
 NO_ERRORS: Final = "The stories that failed are not listed: `rasa test core` was called with --no-errors."
 STORY_REPORT: Final = "story_report.json"
 UNNAMED: Final = "unknown: Rasa's files do not name it"
-"""What a story is called that is known by the figures alone."""
+"""The name of a story that is known only from the figures."""
 _TITLE: Final = re.compile(r"(?P<name>.*) \((?P<path>[^()]*)\)", re.DOTALL)
 _PREDICTED: Final = re.compile(r"predicted: (?P<what>.*?)(?: after action_unlikely_intent)?")
 _UNLIKELY: Final = "action_unlikely_intent"
@@ -58,23 +58,23 @@ def import_core(
     test_stories: Mapping[str, Story],
     entities: Results | None = None,
 ) -> Core:
-    """Make the section of ``story_report.json`` and the story files beside it.
+    """Make the report's section from ``story_report.json`` and the story files next to it.
 
     Args:
         report: the content of ``story_report.json``.
-        failed: name and text of ``failed_test_stories.yml``, ``None`` where it is missing; the others likewise.
+        failed: name and text of ``failed_test_stories.yml``, ``None`` if it is missing; likewise the others.
         passed: of ``successful_test_stories.yml``.
         warned: of ``stories_with_warnings.yml``.
-        test_stories: the project's test stories by their names: where they are, and what is said in them.
+        test_stories: the project's test stories by name: their places, and their messages.
         entities: what the policies found, ``TEDPolicy_report.json`` and its errors.
 
-    The dialogue cannot be judged a second time. But after a message that it misunderstood Rasa goes on as the story
-    says, so a story whose actions are right fails only because of its messages.
+    The dialogue cannot be judged a second time. But after a misunderstood message Rasa continues as the story says, so
+    a story whose actions are right fails only because of its messages.
 
-    Stories that the figures count and no file lists are there all the same, under the name :data:`UNNAMED`.
+    Stories that the figures count but no file lists are included under the name :data:`UNNAMED`.
 
     Raises:
-        UserError: a file has another shape, or the figures count other stories than it lists.
+        UserError: a file has another shape, or its stories do not match the figures.
     """
     with_warning = {name for name, *_ in _stories(warned)} if warned else set()
     results = [_result(*story, test_stories, passed=False, warned=False) for story in _stories(failed)]
@@ -126,7 +126,7 @@ def _unnamed(
     passed: tuple[str, str] | None,
     listed: Sequence[StoryResult],
 ) -> list[StoryResult]:
-    """Return a result for each story that the figures count, where no file lists them.
+    """Return a result for each story that the figures count, if no file lists them.
 
     Raises:
         UserError: a file lists more or fewer stories than the figures count.
@@ -164,7 +164,7 @@ _Story = tuple[str, Location, list[WrittenStep]]
 
 
 def _stories(file: tuple[str, str] | None) -> list[_Story]:
-    """Return each story of a file: the name, where it came from, and its steps with their comments."""
+    """Return each story of a file: its name, its source, and its steps with their comments."""
     if file is None:
         return []
     name, text = file
@@ -173,7 +173,7 @@ def _stories(file: tuple[str, str] | None) -> list[_Story]:
         fault = document.findings[0]
         raise UserError(f"{name} cannot be read: {fault.message}", location=fault.location)
     root = document.root
-    if root is None or not root.data:  # a comment alone: none of the stories belongs here
+    if root is None or not root.data:  # only a comment: none of the stories belongs here
         return []
     entries = root.items.get("stories") if isinstance(root, YamlMapping) else None
     if not isinstance(entries, YamlSequence):
@@ -206,7 +206,7 @@ def _step(step: YamlNode, comments: Mapping[int, str]) -> WrittenStep:
 
 
 def _comments(text: str) -> dict[int, str]:
-    """Return the comment after each line's content. A ``#`` within a quoted text begins none."""
+    """Return the comment after each line's content. A ``#`` in a quoted string does not begin one."""
     ends: dict[int, int] = {}
     for token in yaml.scan(text, Loader=yaml.SafeLoader):
         if isinstance(token, yaml.ScalarToken | yaml.ValueToken | yaml.KeyToken | yaml.BlockEntryToken):
@@ -254,9 +254,9 @@ def _result(
 
 
 def _differs_in_response(step: StoryStep, *, misheard: bool) -> bool:
-    """Whether the right retrieval action was predicted, with another response, or after a misunderstood message none.
+    """Whether only the response of a retrieval action differs, or is missing after a misunderstood message.
 
-    Which response it gives belongs to the understanding of the message.
+    The choice of the response is a part of understanding the message.
     """
     base, _, response = step.expected.partition("/")
     predicted, _, other = step.predicted.partition("/")
@@ -264,7 +264,7 @@ def _differs_in_response(step: StoryStep, *, misheard: bool) -> bool:
 
 
 def _messages(story: Story | None, written: Sequence[WrittenStep]) -> dict[int, UserStep]:
-    """Return the project's own step of each message, by its place among the written ones, where the two fit."""
+    """Return the project's own step for each message, by its index in the written steps, if the two match."""
     places = [number for number, one in enumerate(written) if {"intent", "user"} & one.step.keys()]
     steps = [step for step in story.steps if isinstance(step, UserStep)] if story else []
     return dict(zip(places, steps, strict=True)) if len(places) == len(steps) else {}
@@ -292,7 +292,7 @@ def _misunderstanding(
 
 
 def _parts(label: str | None) -> tuple[str | None, str | None]:
-    """Part ``faq/ask_hours`` into the intent and the response; Rasa writes ``None`` for no intent."""
+    """Split ``faq/ask_hours`` into the intent and the response; Rasa writes ``None`` for no intent."""
     if label in {None, "None"}:
         return None, None
     return str(label).partition("/")[0], label if "/" in str(label) else None
@@ -310,7 +310,7 @@ def _read(sentence: str) -> tuple[str, tuple[EntitySpan, ...]]:
 
 
 def _judged(written: WrittenStep, location: Location) -> list[StoryStep]:
-    """Return what a written step says about predictions: nothing, an action, or what was understood."""
+    """Return the predictions in a written step: none, an action, or what was understood."""
     said = _PREDICTED.fullmatch(written.comment) if written.comment else None
     predicted = said["what"] if said else None
     step = written.step

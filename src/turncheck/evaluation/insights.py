@@ -1,4 +1,4 @@
-"""What a designer looks at first, read off the judged sentences: pure functions, every list worst first."""
+"""What a designer looks at first, derived from the judged sentences: pure functions, every list worst first."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from turncheck.report.model import NluPrediction
 
 MISLABELLED_CONFIDENCE: Final = 0.8
-"""An engine that contradicts a label this surely, without having seen the sentence, is often right."""
+"""An engine that contradicts a label with this confidence, without being trained on the sentence, is often right."""
 
 LONGEST_LIST: Final = 25
-"""Nobody reads further; the whole is in ``predictions``."""
+"""Nobody reads further; ``predictions`` has the complete list."""
 
 
 def find_insights(predictions: Sequence[NluPrediction], *, seen: Container[int]) -> Insights:
-    """Collect what is remarkable.
+    """Collect the insights.
 
     Args:
         predictions: the judged sentences.
-        seen: the places of those that the engine had been trained on: of the others alone does a sure contradiction
-            say anything about the label.
+        seen: the indexes of those that the engine was trained on; a confident contradiction says something about the
+            label only for the others.
     """
     return Insights(
         confused=most_confused(predictions),
@@ -42,7 +42,7 @@ def find_insights(predictions: Sequence[NluPrediction], *, seen: Container[int])
 
 
 def most_confused(predictions: Sequence[NluPrediction]) -> tuple[ConfusedPair, ...]:
-    """Return the pairs of intents that are confused most often, either way, with their sentences."""
+    """Return the pairs of intents that are confused most often, in either direction, with their sentences."""
     pairs: dict[tuple[str, str], list[int]] = defaultdict(list)
     one_way: Counter[tuple[str, str]] = Counter()
     for index, prediction in _wrong(predictions):
@@ -64,7 +64,7 @@ def most_confused(predictions: Sequence[NluPrediction]) -> tuple[ConfusedPair, .
 
 
 def likely_mislabelled(predictions: Sequence[NluPrediction], seen: Container[int] = ()) -> tuple[int, ...]:
-    """Return the sentences that were judged wrong with high confidence, the surest first, without those ``seen``.
+    """Return the sentences that were misclassified with high confidence, the highest first, without those ``seen``.
 
     The idea is that of confident learning (Northcutt et al., 2021) with one threshold for all intents.
     """
@@ -79,7 +79,7 @@ def likely_mislabelled(predictions: Sequence[NluPrediction], seen: Container[int
 
 
 def most_harmful(predictions: Sequence[NluPrediction]) -> tuple[IntentHarm, ...]:
-    """Rank intents by harm: their own sentences that were missed plus the others' sentences that they took."""
+    """Rank intents by harm: their own sentences that were missed plus those of others that were predicted as theirs."""
     missed: Counter[str] = Counter()
     taken: Counter[str] = Counter()
     examples = Counter(prediction.expected.intent for prediction in predictions if prediction.expected.intent)
@@ -97,7 +97,7 @@ def most_harmful(predictions: Sequence[NluPrediction]) -> tuple[IntentHarm, ...]
 
 
 def least_sure(predictions: Sequence[NluPrediction]) -> tuple[int, ...]:
-    """Return the sentences with the lowest confidence, right or wrong: the next ones to collect examples like."""
+    """Return the sentences with the lowest confidence, right or wrong, for which to collect more examples next."""
     unsure = [
         (prediction.predicted.confidence, index)
         for index, prediction in enumerate(predictions)

@@ -20,9 +20,9 @@ FALLBACK_INTENT: Final = "nlu_fallback"
 def before_fallback(parse: Parse) -> tuple[PredictedIntent, tuple[PredictedIntent, ...], bool]:
     """Return the intent and the ranking as they were before a fallback, and whether there was one.
 
-    A fallback is first in the ranking, and the second entry is what was understood; where there is no second
-    the fallback itself is the prediction, as in Rasa. An engine without an intent of that name says that nothing was
-    understood, and ranks all the same.
+    A fallback is first in the ranking, and the second entry is what was understood; without a second entry the
+    fallback itself is the prediction, as in Rasa. An engine without a fallback intent says that nothing was understood,
+    and still has a ranking.
     """
     if parse.intent.name is None and parse.ranking:
         return parse.ranking[0], parse.ranking, True
@@ -34,7 +34,7 @@ def before_fallback(parse: Parse) -> tuple[PredictedIntent, tuple[PredictedInten
 
 
 def score_intents(predictions: Sequence[NluPrediction]) -> IntentScores | None:
-    """Score the intents; sentences without an expected intent are left out, a missing prediction counts as ``""``.
+    """Score the intents; sentences without an expected intent are left out, and a missing prediction counts as ``""``.
 
     Returns:
         ``None`` with fewer than two different expected intents: Rasa does not evaluate intents then.

@@ -1,4 +1,4 @@
-"""Sentences of test stories that were understood differently than written, and the training sentences that did it."""
+"""Sentences of test stories that were understood differently than written, and the training sentences behind that."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _Span = tuple[int, int, str]
 def misunderstandings(
     misheard: Sequence[Sequence[Misheard]], training: Sequence[Example]
 ) -> list[tuple[Misunderstanding, ...]]:
-    """Write down what each story's messages were understood as, with their neighbours.
+    """Return what each story's misunderstood messages were understood as, with their neighbours.
 
     Args:
         misheard: the messages of each story.
-        training: the sentences that the engine was trained on, as far as they are known.
+        training: the sentences that the engine was trained on, if they are known.
     """
     return with_neighbours([[_written(one) for one in messages] for messages in misheard], training)
 
@@ -36,8 +36,8 @@ def misunderstandings(
 def with_neighbours(
     tests: Sequence[Sequence[Misunderstanding]], training: Sequence[Example]
 ) -> list[tuple[Misunderstanding, ...]]:
-    """Return the misunderstood sentences of each test with the training sentences that drew them away."""
-    # Dialogues that part at a checkpoint share their messages.
+    """Return the misunderstood sentences of each test, with the training sentences that explain them."""
+    # Dialogues that branch at a checkpoint share their messages.
     different = {_place(sentence): sentence for sentences in tests for sentence in sentences}
     neighbours = _neighbours(tuple(different.values()), training)
     known = {place: neighbours.get(number, ()) for number, place in enumerate(different)}
@@ -54,7 +54,7 @@ def _place(sentence: Misunderstanding) -> tuple[str, Location]:
 def _neighbours(
     sentences: Sequence[Misunderstanding], training: Sequence[Example]
 ) -> dict[int, tuple[NearSentence, ...]]:
-    """Return by index the nearest sentences that can have drawn a sentence away; where there are none, the nearest."""
+    """Return by index the nearest sentences that can have caused the misunderstanding, or else the nearest ones."""
     texts = {number: sentence.text for number, sentence in enumerate(sentences)}
     drew = find_neighbours(training, texts, lambda number, index: _can_draw(training[index], sentences[number]))
     left = {number: text for number, text in texts.items() if not drew.get(number)}
@@ -74,9 +74,9 @@ def _neighbours(
 
 
 def _can_draw(example: Example, sentence: Misunderstanding) -> bool:
-    """Whether a training sentence teaches what was understood, and not what is written."""
+    """Whether a training sentence is an example of what was understood, and not of what is written."""
     expected, predicted = sentence.expected, sentence.predicted
-    if predicted.fallback:  # too unsure of any intent: whatever is near and not of the right one
+    if predicted.fallback:  # no intent was sure enough: anything near that does not have the right intent
         return example.base_intent != expected.intent
     if predicted.intent != expected.intent:
         return example.base_intent == predicted.intent
@@ -93,7 +93,7 @@ def _can_draw(example: Example, sentence: Misunderstanding) -> bool:
 
 
 def _labels(text: str, entities: Sequence[Any]) -> dict[str, str]:
-    """What each annotated part of a sentence is called, by its words."""
+    """The label of each annotated part of a sentence, by its words."""
     parts = ((text[entity.start : entity.end].lower(), entity.entity) for entity in entities)
     return {words: label for words, label in parts if words}
 
@@ -130,7 +130,7 @@ def _is_about(chosen: str | None, response: str | None) -> bool:
 
 
 def span_written(text: str, entity: Mapping[str, Any]) -> EntitySpan:
-    """Return an entity as the story gives it; where it does not say its place, that of its value, if it has one."""
+    """Return an entity as written in the story; if it has no place, that of its value in the text, if any."""
     value, start, end = entity.get("value"), entity.get("start"), entity.get("end")
     if start is None or end is None:
         start = max(text.find(str(value)), 0) if value else 0

@@ -1,4 +1,4 @@
-"""The nearest training sentences of those that were judged wrong: they often say why."""
+"""The nearest training sentences of misclassified sentences, which often explain the error."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ NEIGHBOURS: Final = 3
 """How many are shown for a wrong sentence."""
 
 Neighbours = tuple[tuple[int, float], ...]
-"""Index into the project's examples, and similarity (0 to 1), the nearest first."""
+"""Indexes into the project's examples, and similarities (0 to 1), the nearest first."""
 
 
 def find_neighbours(
     examples: Sequence[Example], wrong: Mapping[int, str], may_be: Callable[[int, int], bool]
 ) -> dict[int, Neighbours]:
-    """Return the neighbours of wrong sentences by their key, near by the cosine of word and character n-grams.
+    """Return the neighbours of wrong sentences by their key, by the cosine similarity of word and character n-grams.
 
-    Sentences are compared as such, whatever the engine: one index serves all folds. Of equal ones the first is named.
+    The comparison does not depend on the engine: one index serves all folds. Of equal sentences the first is named.
 
     Args:
         examples: the project's training examples.
-        wrong: the wrong sentences by a key of the caller's.
+        wrong: the wrong sentences by a key of the caller's choice.
         may_be: whether the engine that judged ``key`` was trained on the example with this index.
     """
     if not wrong or not examples:
@@ -48,7 +48,7 @@ def find_neighbours(
             found[key] = tuple((index, similarity) for index, similarity in trained if index is not None)[:NEIGHBOURS]
             if len(found[key]) < NEIGHBOURS and len(near) == count:
                 cut_off[key] = missing[key]
-        # These have too many neighbours in their own fold, which their engine did not know: ask for more of them.
+        # These have too many neighbours in their own fold, on which their engine was not trained: ask for more.
         missing = cut_off
         count *= 8
     return found

@@ -1,4 +1,4 @@
-"""The evaluation of language understanding: held-out, or by cross-validation, from engine and data to the report."""
+"""The NLU evaluation: held-out or by cross-validation, from engine and data to the report."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 NOTHING: Final[Mapping[str, str]] = {}
 ENGINE_UNIT: Final = "engine"
-"""What the report says of the engine that understood the test sentences, as a unit of answers."""
+"""The unit of answers for what the report says about the engine."""
 FALLBACK_THRESHOLD: Final = 0.3
 FALLBACK_AMBIGUITY_THRESHOLD: Final = 0.1
 """Rasa's defaults for its ``FallbackClassifier``."""
@@ -48,14 +48,14 @@ FALLBACK_AMBIGUITY_THRESHOLD: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class NluMeasurement:
-    """The section of the report, and the engine that was measured (in cross-validation that of the first fold)."""
+    """The report's section, and the engine that was evaluated (in cross-validation, that of the first fold)."""
 
     section: Nlu
     engine: EngineInfo
 
 
 def why_not_testable(project: Project, test_data: NluData | None, *, folds: int) -> str | None:
-    """Return why there is nothing to measure here, as a sentence for the report, or ``None`` where there is."""
+    """Return why there is nothing to evaluate, as a sentence for the report, or ``None`` if there is something."""
     if test_data is not None:
         return None if test_data.examples else "the NLU test data hold no examples"
     if not project.nlu.examples:
@@ -81,24 +81,24 @@ def evaluate_held_out(
     team_confidences: ConfidenceMap | None = None,
     answers: Answers = ASKED_HERE,
 ) -> NluMeasurement:
-    """Judge test sentences with an engine that is already there.
+    """Judge test sentences with an existing engine.
 
     Args:
-        project: what it was trained on.
-        engine: what is judged.
+        project: what the engine was trained on.
+        engine: the engine to judge.
         test_data: the sentences.
-        pretrained: score the entities of pretrained extractors (spaCy, Duckling) too, which Rasa leaves out.
-        trained: the sentences it was trained on, where that may have been another state of the project; the project's
-            examples that are not among them are not training sentences then.
-        unknown_entities: why the engine cannot find these; their annotations are not judged.
-        team_confidences: how sure the team's own model would be, by which the fallback's figures are counted.
-        answers: a sentence is a unit, and so is what the report says of the engine.
+        pretrained: also score the entities of pretrained extractors (spaCy, Duckling), which Rasa leaves out.
+        trained: the sentences the engine was trained on, if that may have been another state of the project; other
+            examples of the project then do not count as training sentences.
+        unknown_entities: entities that the engine cannot find, and why; their annotations are not judged.
+        team_confidences: maps to confidences of the team's own model, with which the fallback's figures are counted.
+        answers: each sentence is a unit, and so is what the report says about the engine.
 
     Raises:
         ValueError: there are no test sentences.
         ElsewhereError: other sentences are asked elsewhere.
-        CutShortError: the engine failed in the middle, or somebody interrupted it; ``finished`` is the measurement of
-            what it had answered.
+        CutShortError: the engine failed during the run, or the run was interrupted; ``finished`` is the measurement of
+            what the engine had answered.
     """
     if reason := why_not_testable(project, test_data, folds=2):
         raise ValueError(reason)
@@ -151,23 +151,23 @@ def cross_validate(
     team_confidences: ConfidenceMap | None = None,
     answers: Answers = ASKED_HERE,
 ) -> NluMeasurement:
-    """Judge each of the project's own sentences by an engine that was trained without its fold.
+    """Judge each of the project's own sentences with an engine that was trained without its fold.
 
     Args:
-        project: trained on and judged.
-        trainer: makes the engines.
-        folds: 2 or more.
-        seed: of the folds.
+        project: the project to train on and to judge.
+        trainer: trains the engines.
+        folds: the number of folds, 2 or more.
+        seed: the seed of the folds.
         work: where the folds are trained. The result does not depend on it.
         pretrained: as in :func:`evaluate_held_out`.
-        progress: is given how many of how many engines are done.
+        progress: called with how many of how many engines are done.
         unknown_entities, team_confidences: as in :func:`evaluate_held_out`.
         answers: a fold is a unit.
 
     Raises:
         ValueError: there is nothing to judge.
         ElsewhereError: other folds are run elsewhere.
-        CutShortError: the engine failed in the middle, or somebody interrupted it; ``finished`` is the measurement of
+        CutShortError: the engine failed during the run, or the run was interrupted; ``finished`` is the measurement of
             the folds that were done.
     """
     if reason := why_not_testable(project, None, folds=folds):
@@ -200,7 +200,7 @@ def cross_validate(
 
 
 def _in_order(examples: Sequence[Example], plan: Folds, runs: Iterable[FoldRun]) -> list[Judged]:
-    """Return the sentences of all folds in their own order."""
+    """Return the sentences of all folds in the order of the examples."""
     placed: dict[int, Judged] = {}
     for run in runs:
         for index, parse in zip(plan.judged(run.fold), run.parses, strict=True):
@@ -209,7 +209,7 @@ def _in_order(examples: Sequence[Example], plan: Folds, runs: Iterable[FoldRun])
 
 
 def _wrong(judged: Sequence[Judged]) -> dict[int, str]:
-    """Return the texts of the misclassified sentences, by their index."""
+    """Return the texts of the misclassified sentences by index."""
     return {place: entry.example.text for place, entry in enumerate(judged) if not entry.correct}
 
 
@@ -277,7 +277,7 @@ def _measure(
 
 
 def _coverage(project: Project, predictions: Sequence[NluPrediction]) -> CoveredIntents | None:
-    """Where all that users may mean is named, what some judged sentence has; traits are judged by suites alone."""
+    """If the project names all that users may mean: what the judged sentences cover; only suites judge traits."""
     if not project.kind.names_all:
         return None
     from turncheck.evaluation.covered_intents import ENTITY, covered_intents
@@ -296,7 +296,7 @@ def _score_entities(
     extractors: Sequence[str],
     left_out: frozenset[str],
 ) -> tuple[dict[str, EntityScores], SpanScores | None]:
-    """Nothing where no entity is expected, as in Rasa. An extractor of the pipeline that found nothing scores 0."""
+    """Empty if no entity is expected, as in Rasa. An extractor of the pipeline that found nothing scores 0."""
     if not any(prediction.expected.entities for prediction in predictions):
         return {}, None
     cases = [
@@ -329,13 +329,13 @@ def _understood(judged: Sequence[Judged], config: Config, team: ConfidenceMap | 
 
 
 def _number(component: Component, name: str, default: float) -> float:
-    """What is not a number is the engine's to refuse; a remote engine may not even read it."""
+    """Return a parameter. The engine refuses a value that is not a number; a remote engine may not even read it."""
     value = component.parameters.get(name, default)
     return float(value) if isinstance(value, int | float) else default
 
 
 def _all_extractors(runs: Sequence[FoldRun]) -> list[str]:
-    """In pipeline order; a fold without any annotated entity may lack one."""
+    """All extractors in pipeline order; a fold without any annotated entity may lack one."""
     names: dict[str, None] = {}
     for run in runs:
         names |= dict.fromkeys(run.extractors)

@@ -1,4 +1,4 @@
-"""What a reader of an NLU evaluation has to know: what was not scored, and why."""
+"""What a reader of an NLU evaluation needs to know: what was not scored, and why."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def without_entities(examples: tuple[Example, ...], unknown: Mapping[str, str]) -> tuple[Example, ...]:
-    """Return the examples without annotations that no answer can be compared with."""
+    """Return the examples without the annotations that cannot be compared with any answer."""
     if not unknown:
         return examples
     return tuple(
@@ -42,16 +42,16 @@ def remarks_on(
     extractors: Sequence[str],
     left_out: frozenset[str],
 ) -> list[str]:
-    """Say how it was judged, and what was not scored.
+    """Say how the evaluation was done, and what was not scored.
 
     Args:
-        project: what was trained on.
+        project: the training data.
         predictions: the judged sentences.
         no_intents: intents are not scored.
         entities: the scores of entities by extractor.
         folds: those of a cross-validation, ``None`` for held-out sentences.
-        extractors: the extractors of the pipeline.
-        left_out: those that are not scored.
+        extractors: the extractors in the pipeline.
+        left_out: the extractors that are not scored.
     """
     remarks = []
     if folds is not None:
@@ -70,7 +70,7 @@ def remarks_on(
     if not entities:
         remarks.append("Entities are not scored: none of the sentences has one.")
     if not project.kind.selects_responses:
-        pass  # nobody misses them
+        pass  # nobody expects these scores
     elif len({entry.expected.response for entry in predictions} - {None}) < 2:
         remarks.append("Responses are not scored: the sentences have fewer than two different ones.")
     elif not any(entry.predicted.response for entry in predictions):

@@ -1,4 +1,4 @@
-"""The reports of ``rasa_nlu.evaluate`` 0.x, which count every label: those only predicted, and that of no entity."""
+"""The reports of ``rasa_nlu.evaluate`` 0.x, which count every label, even predicted-only ones and ``no_entity``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def as_rasa_0_counts(nlu: Nlu) -> Nlu:
-    """Return the section with the reports of Rasa NLU 0.13 to 0.15; all else stays."""
+    """Return the section with the reports of Rasa NLU 0.13 to 0.15; everything else is unchanged."""
     intents = nlu.intents
     if intents is not None:
         pairs = ((one.expected.intent, one.predicted.intent) for one in nlu.predictions if one.expected.intent)
@@ -29,7 +29,7 @@ def as_rasa_0_counts(nlu: Nlu) -> Nlu:
 
 
 def _of_extractor(nlu: Nlu, extractor: str, words: int) -> dict[str, Any]:
-    """``words``: of all sentences; the report does not list those of sentences without an entity."""
+    """``words``: the number of words in all sentences; the report does not list those of sentences without entities."""
     pairs: Pairs = Counter()
     for one in nlu.predictions:
         tokens = read_tokens(one.predicted.tokens)

@@ -1,6 +1,7 @@
-"""Which judged sentences the engine was trained on: those with the same intent flatter, those with another mislead.
+"""Which judged sentences the engine was trained on: with the same intent they make scores optimistic, with another one
+they mislead.
 
-Two sentences are the same here if they differ in case, punctuation and white space at most: no engine distinguishes
+Two sentences are the same here if they differ at most in case, punctuation and white space: no engine distinguishes
 more.
 """
 
@@ -25,21 +26,21 @@ _KEPT = "#+"
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """By place among the judged sentences: those trained on with their intent alone, and those with another one."""
+    """Indexes of judged sentences that were trained on with only their own intent, and with another one."""
 
     copies: frozenset[int] = frozenset()
     contradicted: frozenset[int] = frozenset()
 
     @property
     def all(self) -> frozenset[int]:
-        """Every sentence that the engine had met."""
+        """All judged sentences that the engine was trained on."""
         return self.copies | self.contradicted
 
 
 def overlap_of_folds(examples: Sequence[Example], plan: Folds) -> Overlap:
-    """Return the overlap of a cross-validation: each fold's engine is trained on all the others.
+    """Return the overlap of a cross-validation: each fold's engine is trained on all other folds.
 
-    The places are those among the judged sentences, in the order of the examples.
+    The indexes count only the judged sentences, in the order of the examples.
     """
     met: dict[str, set[tuple[int | None, str | None]]] = defaultdict(set)
     for fold, example in zip(plan.fold_of, examples, strict=True):
@@ -58,8 +59,8 @@ def overlap_with(examples: Sequence[Example], trained: Sequence[Example], texts:
 
     Args:
         examples: the judged sentences.
-        trained: those that the engine was trained on, as far as their intents are known.
-        texts: all that it was trained on.
+        trained: the sentences that the engine was trained on, as far as their intents are known.
+        texts: all texts that it was trained on.
     """
     met: dict[str, set[str | None]] = defaultdict(set)
     for example in trained:
@@ -85,7 +86,7 @@ def _sorted(met: Sequence[tuple[Example, set[str | None]]]) -> Overlap:
 
 
 def as_heard(text: str) -> str:
-    """Return what is left of a sentence without case, punctuation and odd white space; all of it where that is nothing.
+    """Normalise case, punctuation and white space of a sentence; return it unchanged if nothing would be left.
 
     >>> as_heard("Hello,  World!"), as_heard(":)")
     ('hello world', ':)')

@@ -1,8 +1,8 @@
-"""Comparing pipelines on the same data: which sentences train and test, and what the scores say in the end.
+"""Comparing pipelines on the same data: which sentences are used for training and testing, and how to read the scores.
 
-The plan is Rasa's (``rasa test nlu --config a.yml b.yml``): in each run 80 % may train and 20 % test, and for each
-percentage that share of the training sentences is left out, intent by intent. Rasa draws without a seed; here run *n*
-is drawn with ``seed + n - 1``, and with 0 % nothing is left out.
+The plan is Rasa's (``rasa test nlu --config a.yml b.yml``): each run has 80 % for training and 20 % for testing, and
+for each percentage, that share of the training sentences is left out, intent by intent. Rasa samples without a seed;
+here run *n* uses ``seed + n - 1``, and with 0 % nothing is left out.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TRAINING_FRACTION: Final = 0.8
 SIGNIFICANT: Final = 0.05
 
 WORTHWHILE: Final = 0.005
-"""Half a point of F1 for twice the data: below that, writing more sentences is hardly worth it."""
+"""Half a point of F1 for twice the data: below that, writing more sentences is hardly worthwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class RunPlan:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What one pipeline reached in one run at one percentage; ``correct`` follows the test sentences of the run.
+    """The result of one pipeline in one run at one percentage; ``correct`` is in the order of the run's test sentences.
 
     ``failed`` is why it could not be trained; it then scores 0, as in Rasa.
     """
@@ -59,7 +59,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class LearningCurve:
-    """How F1 grows with the training sentences: gain for twice as many, with a 95 % interval (``None``: one size)."""
+    """How F1 grows with the number of training sentences: the gain for twice as many, and its 95 % interval."""
 
     slope: float
     low: float
@@ -68,10 +68,10 @@ class LearningCurve:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Which pipeline to take. ``pipelines`` are sorted by mean F1 with the most data, the best first.
+    """Which pipeline to use. ``pipelines`` are sorted by mean F1 with the most data, the best first.
 
-    ``left_out`` is the percentage of the training sentences that was missing even there.
-    ``p_value`` is that of the best against the second; ``None`` with a single pipeline.
+    ``left_out`` is the percentage of the training sentences that was left out even then.
+    ``p_value`` compares the best with the second; ``None`` for a single pipeline.
     """
 
     left_out: int
@@ -85,14 +85,14 @@ class Advice:
 
     @property
     def is_noise(self) -> bool:
-        """Whether the difference between the first two may well be chance."""
+        """Whether the difference between the first two may be due to chance."""
         return self.p_value is not None and self.p_value >= SIGNIFICANT
 
 
 def plan_runs(
     examples: Sequence[Example], responses: Mapping[str, Response], *, runs: int, percentages: Sequence[int], seed: int
 ) -> tuple[RunPlan, ...]:
-    """Draw the sentences of every run. Intents with fewer than five examples are left out."""
+    """Sample the sentences of every run. Intents with fewer than five examples are left out."""
     sizes = Counter(example.base_intent for example in examples if example.base_intent)
     kept = [example for example in examples if example.base_intent and sizes[example.base_intent] >= FEWEST_EXAMPLES]
     plans = []
@@ -110,7 +110,7 @@ def plan_runs(
 
 
 def advise(plans: Sequence[RunPlan], scores: Sequence[Score]) -> Advice:
-    """Say which pipeline is best with the least exclusion, whether that is noise, and what more data would bring."""
+    """Return which pipeline is best with the most data, whether that is noise, and what more data would gain."""
     least = min(score.percentage for score in scores)
     full = defaultdict(list)
     for score in scores:
@@ -135,9 +135,9 @@ def advise(plans: Sequence[RunPlan], scores: Sequence[Score]) -> Advice:
 
 
 def _net_sentences(plans: Sequence[RunPlan], one: Sequence[Score], other: Sequence[Score]) -> tuple[int, int]:
-    """Count the sentences that the one understands more often than the other, and less often.
+    """Count the sentences that the one pipeline understands more often than the other, and those less often.
 
-    A sentence may be tested in several runs; it votes once, since its outcomes are not independent.
+    A sentence may be tested in several runs; it counts once, since its outcomes are not independent.
     """
     net: Counter[tuple[str | None, str]] = Counter()
     tests = {plan.number: plan.test for plan in plans}
@@ -152,7 +152,7 @@ def _net_sentences(plans: Sequence[RunPlan], one: Sequence[Score], other: Sequen
 def _learning_curve(plans: Sequence[RunPlan], scores: Sequence[Score]) -> LearningCurve | None:
     """Fit F1 = a + b · log2(sentences) by least squares; the interval is Student's, over all runs and percentages.
 
-    ``None`` with fewer than two sizes or three points: there is no slope, or no way to say how sure it is.
+    ``None`` with fewer than two sizes or three points: there is then no slope, or no way to estimate its interval.
     """
     sizes = {(plan.number, percentage): len(kept) for plan in plans for percentage, kept in plan.included.items()}
     points = [(log2(sizes[score.run, score.percentage]), score.f1) for score in scores if not score.failed]

@@ -1,7 +1,7 @@
-"""Entities that test stories annotate, compared with what policies find in the texts: ``TEDPolicy_report.json``.
+"""Entities annotated in test stories, compared with those that policies find in the texts: ``TEDPolicy_report.json``.
 
 Only Rasa's TEDPolicy, trained on end-to-end stories with entities, finds any; no stand-in does, and a server does not
-say what its policies found. So all of them count as missed, as they do in Rasa with any other policy.
+report what its policies found. So all of them count as missed, as they do in Rasa with any other policy.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedText:
-    """A message with its entities as the story gives them: ``{start, end, entity, value}``, perhaps role and group."""
+    """A message with its entities as in the story: ``{start, end, entity, value}``, optionally role and group."""
 
     text: str
     entities: tuple[Mapping[str, Any], ...]
 
 
 def annotated_text(tracker: Tracker) -> AnnotatedText | None:
-    """Return the message that the next prediction follows, if it has annotated entities.
+    """Return the message right before the next prediction, if it has annotated entities.
 
-    Slots may be set between the two; anything else there, and Rasa looks at no entities.
+    Slots may be set between the two; if there is anything else, Rasa ignores the entities.
     """
     last = tracker.events[-1] if tracker.events else None
     if isinstance(last, SlotSet):
@@ -44,7 +44,7 @@ def annotated_text(tracker: Tracker) -> AnnotatedText | None:
 
 
 def score_policy_entities(judged: Sequence[AnnotatedText], tokens: Mapping[str, Tokens]) -> PolicyEntities:
-    """Score by Rasa's tag scheme; a text whose tokens nobody knows counts for nothing."""
+    """Score by Rasa's tag scheme; a text whose tokens are not known does not count."""
     pairs: Counter[tuple[str, str]] = Counter()
     errors = []
     for one in judged:

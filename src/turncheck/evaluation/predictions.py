@@ -1,4 +1,4 @@
-"""One judged sentence: from what the data say and what the engine understood to the report's own types."""
+"""One judged sentence: from the annotation and the engine's parse to the report's own types."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import EntityAnnotation, Example
 
 RANKING_LENGTH: Final = 3
-"""What a reader looks at; a whole ranking would make up most of the report."""
+"""As much as a reader looks at; complete rankings would make up most of the report."""
 
 _WORD: Final = re.compile(r"\S+")
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A sentence, what was understood, and the fold that judged it."""
+    """A sentence, its parse, and the fold that judged it."""
 
     example: Example
     parse: Parse
@@ -34,16 +34,16 @@ class Judged:
 
     @property
     def correct(self) -> bool:
-        """Whether the intent before the fallback is the expected one; a sentence without intent cannot be wrong."""
+        """Whether the intent before the fallback is the expected one; a sentence without an intent cannot be wrong."""
         expected = self.example.base_intent
         return not expected or before_fallback(self.parse)[0].name == expected
 
     @property
     def tokens(self) -> Tokens:
-        """The engine's tokens; words between blanks where the engine does not say.
+        """The engine's tokens; words separated by white space if the engine does not return any.
 
-        A message that says its intent itself (``/inform{"city": "Bonn"}``) skips every tokenizer and has none, as
-        in ``rasa test nlu``.
+        A message that names its intent itself (``/inform{"city": "Bonn"}``) skips every tokenizer and has no tokens,
+        as in ``rasa test nlu``.
         """
         if self.parse.tokens is not None:
             return self.parse.tokens
@@ -55,7 +55,7 @@ class Judged:
 def judge(
     judged: Judged, neighbours: Sequence[tuple[int, float]] = (), *, without: frozenset[str] = frozenset()
 ) -> NluPrediction:
-    """Write one sentence down; ``without`` names extractors whose entities are left out."""
+    """Convert one sentence for the report; ``without`` names extractors whose entities are left out."""
     example, parse = judged.example, judged.parse
     intent, ranking, fallback = before_fallback(parse)
     response = example.retrieval_label
@@ -83,7 +83,7 @@ def judge(
 
 
 def judgement_of(judged: Judged) -> Judgement:
-    """Return what the fallback's figures need. A sentence for which nothing was understood counts as a fallback."""
+    """Return what the fallback's figures need. A sentence that was not understood at all counts as a fallback."""
     intent, ranking, fallback = before_fallback(judged.parse)
     margin = ranking[0].confidence - ranking[1].confidence if len(ranking) > 1 else None
     return Judgement(judged.correct, intent.confidence, margin, fallback or intent.name is None)
@@ -101,12 +101,12 @@ def _annotated(entity: EntityAnnotation) -> EntitySpan:
 
 
 def ranked(ranking: Sequence[PredictedIntent]) -> tuple[RankedIntent, ...]:
-    """Return the head of a ranking as the report has it."""
+    """Return the top of a ranking in the report's type."""
     return tuple(RankedIntent(name=one.name or "", confidence=one.confidence) for one in ranking[:RANKING_LENGTH])
 
 
 def span_found(entity: PredictedEntity) -> EntitySpan:
-    """Return an entity that an extractor found as the report has it."""
+    """Return an entity that an extractor found in the report's type."""
     extra: dict[str, Any] | None = dict(entity.extra) or None
     return EntitySpan(
         start=entity.start,

@@ -1,6 +1,6 @@
 """Rasa's split of NLU data into training and test, reproduced example by example.
 
-What ``rasa data split nlu`` draws depends on the order of a Python set of its messages, whose hashes are fingerprints
+What ``rasa data split nlu`` samples depends on the order of a Python set of messages, whose hashes are fingerprints
 of their content. The same sets are built here from the same fingerprints: the same seed gives the same split.
 """
 
@@ -26,7 +26,7 @@ _FEWEST_EXAMPLES: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Training and test examples in Rasa's order, and what Rasa warns about beforehand, in our words."""
+    """Training and test examples in Rasa's order, and what Rasa warns about beforehand, in our wording."""
 
     training: tuple[Example, ...]
     test: tuple[Example, ...]
@@ -36,17 +36,17 @@ class Split:
 def split_as_rasa(
     examples: Sequence[Example], responses: Mapping[str, Response], *, fraction: float, seed: int
 ) -> Split:
-    """Split each intent (of retrieval intents, each response key) so that ``fraction`` of its examples trains.
+    """Split each intent (for retrieval intents, each response key): ``fraction`` of its examples is for training.
 
-    Rare labels come first, and what they got too much or too little is made up for by the frequent ones. At least one
-    example of each label trains and one tests; a label with a single example goes to the test set. Examples without an
-    intent, which Rasa would lose, train.
+    Rare labels come first, and the frequent ones make up for what they got too many or too few of. Each label has at
+    least one training and one test example; a label with a single example goes to the test set. Examples without an
+    intent, which Rasa would lose, go to the training set.
 
     Args:
         examples: the NLU examples in Rasa's order of reading.
-        responses: those of the NLU files by name, since their text belongs to a retrieval example's fingerprint.
+        responses: those in the NLU files by name, since their text is a part of a retrieval example's fingerprint.
         fraction: between 0 and 1.
-        seed: shuffles each label separately, as Rasa's ``--random-seed``.
+        seed: the seed for shuffling each label separately, like Rasa's ``--random-seed``.
     """
     messages = [_Message(example, _response_text(example, responses)) for example in examples]
     pool = set(messages)
@@ -81,7 +81,7 @@ def _md5(text: str) -> str:
 
 
 class _Message:
-    """An example with the hash that it has in Rasa."""
+    """An example with the same hash as in Rasa."""
 
     def __init__(self, example: Example, response: str | None) -> None:
         self.example = example
@@ -89,7 +89,7 @@ class _Message:
 
     @cached_property
     def fingerprint(self) -> str:
-        """That of the message's data and of its (empty) list of features."""
+        """The fingerprint of the message's data and of its (empty) list of features."""
         return fingerprint([self._data(), []])
 
     def _data(self) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def response_name(label: str) -> str:
 
 
 def _response_text(example: Example, responses: Mapping[str, Response]) -> str | None:
-    """The text of the last variation that has one; the response's name where none has; ``None`` without a response."""
+    """The text of the last variation that has one; the response's name if none has; ``None`` without a response."""
     if not example.intent or "/" not in example.intent:
         return None
     response = responses.get(response_name(example.intent))
@@ -140,7 +140,7 @@ def _label(example: Example, *, by_response: bool) -> str | None:
 
 
 def _labels(examples: Iterable[Example], *, by_response: bool) -> list[str]:
-    """The rarest first, of equally rare ones the one that comes first in the files."""
+    """The labels, rarest first; equally rare ones in the order of the files."""
     labels = (_label(example, by_response=by_response) for example in examples)
     counts = Counter(label for label in labels if label)
     return [label for label, _ in sorted(counts.items(), key=itemgetter(1))]

@@ -1,4 +1,4 @@
-"""Scores of response selectors, as ``rasa test nlu`` does: the full label (``faq/hours``) of the selected response."""
+"""Scores of response selectors, as in ``rasa test nlu``: the full label (``faq/hours``) of the selected response."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from turncheck.report.model import NluPrediction
 
 DEFAULT_SELECTOR: Final = "default"
-"""The selector that is made for no retrieval intent in particular."""
+"""The selector that is not for a particular retrieval intent."""
 
 
 def judged_selector(label: str, parse: Parse) -> tuple[str, SelectedResponse | None]:
-    """Return the name of the selector that answers for this label, and what it chose.
+    """Return the name of the selector that is responsible for this label, and what it chose.
 
-    It is the selector of the expected retrieval intent where the pipeline has one, else the default one; ``None`` where
-    that one is missing too.
+    It is the selector of the expected retrieval intent if the pipeline has one, else the default one; ``None`` if that
+    one is missing too.
     """
     retrieval_intent = label.partition("/")[0]
     name = retrieval_intent if retrieval_intent in parse.responses else DEFAULT_SELECTOR
@@ -32,14 +32,14 @@ def judged_selector(label: str, parse: Parse) -> tuple[str, SelectedResponse | N
 def score_selectors(
     predictions: Sequence[NluPrediction], selectors: Sequence[str]
 ) -> tuple[dict[str, ResponseScores], ResponseScores | None]:
-    """Score each selector on the sentences it answers for, and all of them together.
+    """Score each selector on the sentences it is responsible for, and all selectors together.
 
     Args:
         predictions: the judged sentences.
-        selectors: for each of them the selector that answers for it ("" where no response is expected).
+        selectors: for each of them the selector that is responsible for it ("" if no response is expected).
 
     Returns:
-        The scores by selector and the pooled ones; nothing with fewer than two different expected responses, since Rasa
+        The scores by selector and the pooled ones; empty with fewer than two different expected responses, since Rasa
         does not evaluate responses then. A sentence for which nothing was selected counts as predicted ``""``.
     """
     answered = [(prediction, name) for prediction, name in zip(predictions, selectors, strict=True) if name]

@@ -1,7 +1,7 @@
 """Precision, recall and F1 of labels, in the shape of the reports that ``rasa test`` writes.
 
 Definitions (van Rijsbergen, *Information Retrieval*, 1979; as in scikit-learn's ``classification_report``):
-precision = right among predicted, recall = right among expected, F1 = their harmonic mean. What divides by zero is 0.
+precision = right among predicted, recall = right among expected, F1 = their harmonic mean. Division by zero gives 0.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 Pairs = Counter[tuple[str, str]]
-"""How often ``(expected label, predicted label)`` came."""
+"""How often each ``(expected label, predicted label)`` occurs."""
 
 _CONFUSED_WITH_AT_MOST: Final = 3
-"""Rasa looks at the three largest cells of a row of the confusion matrix, the label's own among them."""
+"""Rasa looks at the three largest cells in a row of the confusion matrix, including the label's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelScores:
-    """What is said about a set of labelled things. The averages are weighted by support."""
+    """The scores of a set of labelled items. The averages are weighted by support."""
 
     report: dict[str, Any]
     accuracy: float
@@ -41,7 +41,7 @@ class LabelScores:
 
 
 def ratio(part: float, whole: float) -> float:
-    """Divide; nothing out of nothing is 0.
+    """Divide; 0 / 0 is 0.
 
     >>> ratio(1, 4), ratio(0, 0)
     (0.25, 0.0)
@@ -50,7 +50,7 @@ def ratio(part: float, whole: float) -> float:
 
 
 def harmonic_mean(precision: float, recall: float) -> float:
-    """Return F1 = 2·p·r / (p + r), 0 where both are 0.
+    """Return F1 = 2·p·r / (p + r), 0 if both are 0.
 
     >>> harmonic_mean(0.5, 1.0)
     0.6666666666666666
@@ -62,14 +62,14 @@ def score_pairs(pairs: Pairs, *, excluded: str | None = None) -> LabelScores:
     """Score expected against predicted labels.
 
     Args:
-        pairs: how often each ``(expected, predicted)`` came.
-        excluded: a label that is left out of the report and its averages (``no_entity``); being predicted for it still
-            costs another label's precision, and ``accuracy`` counts it.
+        pairs: how often each ``(expected, predicted)`` occurs.
+        excluded: a label that is left out of the report and its averages (``no_entity``); predicting another label in
+            its place still lowers that label's precision, and ``accuracy`` counts it.
 
     Returns:
-        ``report`` has an entry for each expected label, sorted, with ``confused_with``, then the averages. Where every
-        predicted label is an expected one, scikit-learn gives ``accuracy`` and Rasa adds an equal ``micro avg``; else
-        it gives ``micro avg`` and Rasa adds ``accuracy``: the order of the keys shows which. With no label to report
+        ``report`` has an entry for each expected label, sorted, with ``confused_with``, then the averages. If every
+        predicted label is an expected one, scikit-learn returns ``accuracy`` and Rasa adds an equal ``micro avg``; else
+        it returns ``micro avg`` and Rasa adds ``accuracy``: the order of the keys shows which. With no label to report
         on, the report is empty and every figure 0, as in Rasa.
 
     >>> scores = score_pairs(Counter({("a", "a"): 1, ("a", "b"): 1, ("b", "b"): 2}))
@@ -110,7 +110,7 @@ def score_pairs(pairs: Pairs, *, excluded: str | None = None) -> LabelScores:
 
 
 def score_every_label(pairs: Pairs) -> dict[str, Any]:
-    """Return a report on every label, expected or only predicted, and their averages, as scikit-learn 0.20 made it.
+    """Return a report on every label, expected or only predicted, with averages, as scikit-learn 0.20 did.
 
     >>> report = score_every_label(Counter({("a", "a"): 1, ("a", "b"): 1}))
     >>> report["b"]["support"], report["micro avg"]["precision"], list(report)
@@ -140,7 +140,7 @@ def _row(right: int, predicted: int, expected: int) -> dict[str, Any]:
 
 
 def _averages(rows: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float]]:
-    """``fsum`` rounds once, so that the order of the labels does not show in the last digit."""
+    """``fsum`` rounds only once, so that the order of the labels does not affect the last digit."""
     support = sum(int(row["support"]) for row in rows)
     macro: dict[str, float] = {}
     weighted: dict[str, float] = {}
@@ -158,7 +158,7 @@ def _confusions(pairs: Pairs) -> tuple[Confusion, ...]:
 
 
 def _add_confused_with(rows: dict[str, dict[str, Any]], pairs: Pairs, excluded: str | None) -> None:
-    """Of equal cells Rasa takes the one that sorts last first (its ``argsort`` is read from the end)."""
+    """Of equal cells Rasa lists the one that sorts last first (it reads ``argsort`` from the end)."""
     cells: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for (target, prediction), count in pairs.items():
         cells[target].append((count, prediction))
@@ -179,7 +179,7 @@ def spread(figures: Iterable[float]) -> Spread:
 
 
 def spreads(folds: Sequence[LabelScores]) -> dict[str, Spread]:
-    """Return mean and deviation of the four main figures over the folds; nothing for a single one."""
+    """Return mean and deviation of the four main figures over the folds; empty for a single fold."""
     if len(folds) < 2:
         return {}
     return {name: spread(fold.summary[name] for fold in folds) for name in folds[0].summary}

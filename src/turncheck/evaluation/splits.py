@@ -1,8 +1,8 @@
-"""Folds for cross-validation that stay put when the data change.
+"""Folds for cross-validation that are stable when the data change.
 
-Each example's place follows from its own text and label: within a label the examples are ordered by a hash of their
-text, and the ordered row is cut into ``folds`` even parts. A new sentence shifts each of the cuts by at most one
-place, so it moves at most ``folds - 1`` others, and a pull request can be compared with its base sentence by sentence.
+Each example's fold follows from its own text and label: within a label the examples are sorted by a hash of their
+text, and the sorted list is cut into ``folds`` even parts. A new sentence shifts each of the cuts by at most one
+position, so it moves at most ``folds - 1`` others, and a pull request can be compared with its base by sentence.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Folds:
-    """``fold_of`` has for each example the fold that judges it, ``None`` where it only ever trains."""
+    """``fold_of`` has, for each example, the fold that judges it; ``None`` if it is only used for training."""
 
     count: int
     fold_of: tuple[int | None, ...]
@@ -38,11 +38,11 @@ class Folds:
 
 
 def stable_folds(examples: Sequence[Example], folds: int, seed: int) -> Folds:
-    """Give each example its fold.
+    """Assign each example its fold.
 
-    Labels are the full ones (``faq/hours``), as in Rasa's cross-validation, and differ in size by at most one example
-    from fold to fold. Intents with fewer examples than folds (counted without the response key, as in Rasa) train in
-    every fold and are judged in none; so do examples without an intent.
+    Labels are the full ones (``faq/hours``), as in Rasa's cross-validation; the number of a label's examples differs by
+    at most one between folds. Intents with fewer examples than folds (counted without the response key, as in Rasa) are
+    used for training in every fold and never judged; so are examples without an intent.
     """
     sizes = Counter(example.base_intent for example in examples if example.base_intent)
     by_label: dict[str, list[int]] = defaultdict(list)
@@ -55,7 +55,7 @@ def stable_folds(examples: Sequence[Example], folds: int, seed: int) -> Folds:
         key = _digest(f"{seed}:{label}")
         places = {index: (_digest(examples[index].text, key), index) for index in members}
         ordered = sorted(members, key=places.__getitem__)
-        # Where labels have few examples, the same folds would always get the odd one: begin somewhere else in each.
+        # With few examples per label the same folds would always get the extra one: begin at another one each time.
         first = int.from_bytes(key) % folds
         for place, index in enumerate(ordered):
             fold_of[index] = (place * folds // len(ordered) + first) % folds
@@ -65,5 +65,5 @@ def stable_folds(examples: Sequence[Example], folds: int, seed: int) -> Folds:
 
 
 def _digest(text: str, key: bytes = b"") -> bytes:
-    """Hash a text; a lone surrogate, which only a broken file can bring, is hashed as it is."""
+    """Hash a text; a lone surrogate, which only a broken file can contain, is hashed as it is."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()

@@ -1,1 +1,1 @@
-"""Batch suites judged: an engine's answers → classes, numbers, tables. Rules: ``docs/batch.md``."""
+"""Judging batch suites: an engine's answers → classes, numbers, tables. Rules: ``docs/batch.md``."""

@@ -1,7 +1,8 @@
 """The four classes of an assertion, as Kore.ai's manual defines them for each kind of intent.
 
-One class per case: a wrong match is a false positive alone, not also a false negative. The manual's sentence on small
-talk is the opposite of the usual word: nothing expected, and small talk matched, is a false *negative*.
+A case has one class: a wrong match is only a false positive, not also a false negative. The manual's definition for
+small talk is the opposite of the usual one: if small talk is matched and nothing is expected, that is a false
+*negative*.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ if TYPE_CHECKING:
     from turncheck.report.batch import BatchKindName, BatchResult
 
 NOT_AN_INTENT: Final = frozenset({"", "none", "default fallback intent", "nlu fallback"})
-"""What engines say where they matched nothing, as names are compared."""
+"""What engines return if they matched nothing, in comparable form."""
 
 
 def is_intent(name: str | None) -> bool:
-    """Whether what an engine gives is the name of an intent, not a word for none."""
+    """Whether an engine's answer is the name of an intent, not a word for none."""
     return name is not None and comparable(name) not in NOT_AN_INTENT
 
 
 def classify(kind: BatchKindName, expected: Sequence[str], matched: Iterable[str]) -> BatchResult:
-    """Return the class of a case that was evaluated; names compare as :func:`comparable` does."""
+    """Return the class of a case that was evaluated; names are compared by :func:`comparable`."""
     wanted, found = {comparable(name) for name in expected}, {comparable(name) for name in matched}
     if kind == "trait":
         return _of_traits(wanted, found)

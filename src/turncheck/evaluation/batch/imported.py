@@ -25,7 +25,7 @@ _VERSIONS: Final = {"indevelopment": "in-development", "published": "published",
 
 @dataclass(frozen=True, slots=True)
 class ImportedSuite:
-    """A suite's results, and the bot they are of. ``promised``: the utterances that the report says it has."""
+    """A suite's results, and the bot that was tested. ``promised``: the number of utterances that the report states."""
 
     suite: BatchSuite
     bot: str
@@ -36,13 +36,13 @@ def import_batch_csv(path: str, text: str, known: KnownNames | None = None, *, r
     """Return the results in a CSV report of the platform.
 
     Args:
-        path: the file, as places name it.
-        text: what it holds.
-        known: the project's names, by which kinds are known.
+        path: the file, as locations name it.
+        text: its content.
+        known: the project's names, which show the kinds of intents.
         raw: as :func:`turncheck.project.batch.run_report.read_run_report`.
 
     Raises:
-        UserError: it has no table, or its table no rows.
+        UserError: it has no table, or its table has no rows.
     """
     try:
         read = read_run_report(text, raw=raw)

@@ -26,7 +26,7 @@ def judged_case(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> 
     Args:
         case: what is expected.
         answer: how it was understood, or why not.
-        names: those of the project, by which kinds are known.
+        names: those of the project, which show the kinds of intents.
     """
     is_trait = case.is_trait or (answer.result is None and _means_traits(case, names))
     given = answer.traits if is_trait else answer.matched
@@ -37,7 +37,7 @@ def judged_case(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> 
         wanted, found = (
             [names.canonical(name, is_trait=is_trait) for name in of_it] for of_it in (case.intents, matched)
         )
-        if not case.is_trait and is_trait:  # alternatives: one of them will do
+        if not case.is_trait and is_trait:  # alternatives: one of them is enough
             wanted = [name for name in wanted if name in found] or wanted
         result = answer.result or classify(kind, wanted, found)
     judged, left_out = _evaluated(case.entities, answer.unknown_entities)
@@ -66,7 +66,7 @@ def judged_case(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> 
 def _evaluated(
     expected: Sequence[ExpectedEntity], unknown: Mapping[str, str]
 ) -> tuple[list[ExpectedEntity], str | None]:
-    """Return the entities that can be judged, and what is said of the others."""
+    """Return the entities that can be judged, and a remark about the others."""
     reasons = {comparable(name): reason for name, reason in unknown.items()}
     judged = [entity for entity in expected if comparable(entity.name) not in reasons]
     others = dict.fromkeys(entity.name for entity in expected if comparable(entity.name) in reasons)
@@ -75,7 +75,7 @@ def _evaluated(
 
 
 def _value(expected: ExpectedEntity, answer: UtteranceAnswer) -> Any:
-    """What the engine gives for an entity, ``None`` where it gives nothing."""
+    """The engine's value for an entity, ``None`` if it has none."""
     key = comparable(expected.name)
     return next((value for name, value in answer.entities.items() if comparable(name) == key), None)
 
@@ -89,7 +89,7 @@ def _guessed(expected: Sequence[ExpectedEntity], answer: UtteranceAnswer) -> str
 
 
 def _means_traits(case: SuiteCase, names: KnownNames) -> bool:
-    """Whether a case expects what the project knows as traits alone, though nothing says so."""
+    """Whether a case expects names that are only traits in the project, although it does not mark them as such."""
     return bool(case.intents) and all(names.kind_of(name) == "trait" for name in case.intents)
 
 
@@ -100,7 +100,7 @@ def _kind(case: SuiteCase, matched: tuple[str, ...], names: KnownNames) -> Batch
 
 
 def _reason(case: SuiteCase, matched: tuple[str, ...], result: BatchResult, names: KnownNames) -> str | None:
-    """An expected intent that was matched together with another one is distinguished from a wrong one."""
+    """Distinguish an expected intent that was matched together with another one from a wrong intent."""
     if result != "fp" or case.is_trait:
         return None
     wanted = {names.canonical(name) for name in case.intents}
@@ -123,8 +123,8 @@ def _entity(expected: ExpectedEntity, answer: UtteranceAnswer, *, is_right: bool
 
 
 def _order(case: SuiteCase, answer: UtteranceAnswer) -> BatchOrder | None:
-    """The expected order and the actual one: as extracted, or, if unknown, the expected one and the other entities as
-    written."""
+    """The expected order and the actual one: as extracted, or, if that is not known, the expected one and the other
+    entities as written."""
     if not case.order and (answer.order is None or not case.entities):
         return None
     if answer.order is not None:

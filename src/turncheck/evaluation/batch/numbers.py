@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def kinds_of(cases: Sequence[BatchCase], known: KnownNames | None = None) -> dict[str, BatchKind]:
-    """Return the numbers of each kind that has cases, and of each that the project has intents of.
+    """Return the numbers of each kind that has cases or of which the project has intents.
 
     Args:
         cases: the cases.
-        known: the project's names; ``None`` where there is no project.
+        known: the project's names; ``None`` if there is no project.
     """
     kinds: dict[str, BatchKind] = {}
     for kind in BATCH_KINDS:
@@ -36,7 +36,7 @@ def kinds_of(cases: Sequence[BatchCase], known: KnownNames | None = None) -> dic
 
 
 def expected_names(cases: Sequence[BatchCase], known: KnownNames, kind: str) -> set[str]:
-    """Return what the cases expect, as it is compared: traits, or intents of any other kind."""
+    """Return the names that the cases expect, in comparable form: traits, or intents of another kind."""
     is_trait = kind == "trait"
     return {
         known.canonical(name, is_trait=is_trait)
@@ -49,7 +49,7 @@ def expected_names(cases: Sequence[BatchCase], known: KnownNames, kind: str) -> 
 def intents_of(cases: Sequence[BatchCase]) -> dict[str, BatchIntent]:
     """Return the usual scores of each intent that some evaluated case expects or matches, by name.
 
-    Of alternatives any one that is matched is right; where none is, each of them counts as missed.
+    Any alternative that is matched is right; if none is, each of them counts as missed.
     """
     names: dict[str, str] = {}
     found: Counter[str] = Counter()

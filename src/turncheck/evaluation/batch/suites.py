@@ -1,4 +1,4 @@
-"""Batch suites judged by an engine."""
+"""Runs batch suites with an engine and judges them."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _MOST_SCORES = 3
 
 @dataclass(frozen=True, slots=True)
 class SuiteRun:
-    """How suites are run. ``known``: the project's names, ``None`` where there is no project.
+    """How suites are run. ``known``: the project's names, ``None`` if there is no project.
 
-    ``training``: its training sentences. ``notes``: on this run. ``by_stand_in``: the engine is one. ``setting``: what
-    the project's files say of the assistant.
+    ``training``: its training sentences. ``notes``: remarks on this run. ``by_stand_in``: the engine is a stand-in.
+    ``setting``: what the project's files say about the assistant.
     """
 
     known: KnownNames | None = None
@@ -52,8 +52,8 @@ def evaluate_suites(
     """Run and judge suites; a suite is a unit of ``answers``.
 
     Raises:
-        CutShortError: the engine could answer no more, or somebody interrupted it; ``finished`` is the report's part
-            all the same, the cases without an answer not evaluated; ``None`` where there is no answer at all.
+        CutShortError: the engine could not go on, or the run was interrupted; ``finished`` is nevertheless the report's
+            section, with the cases without an answer not evaluated; ``None`` if there is no answer at all.
         ElsewhereError: other suites are run elsewhere.
     """
     judged: list[BatchSuite] = []
@@ -84,7 +84,7 @@ def evaluate_suites(
 
 
 def judged_suite(suite: Suite, answers: SuiteAnswers, run: SuiteRun) -> BatchSuite:
-    """Judge a suite by its answers, one per case."""
+    """Judge a suite by its answers, one for each case."""
     names = run.known or KnownNames()
     pairs = zip(suite.cases, answers.answers, strict=True)
     cases = tuple(judged_case(case, answer, names) for case, answer in pairs)
@@ -104,7 +104,7 @@ def judged_suite(suite: Suite, answers: SuiteAnswers, run: SuiteRun) -> BatchSui
 
 
 def _setting(of_engine: BatchSetting | None, of_files: BatchSetting | None) -> BatchSetting | None:
-    """What the engine says counts, the files say the rest."""
+    """The engine's setting, completed from that of the files."""
     if of_engine is None or of_files is None:
         return of_engine or of_files
     return BatchSetting(
@@ -116,9 +116,9 @@ def _setting(of_engine: BatchSetting | None, of_files: BatchSetting | None) -> B
 
 
 def batch_of(suites: Sequence[BatchSuite], run: SuiteRun, entities: Collection[str] = ()) -> Batch:
-    """Put judged suites together, with the numbers of all their cases.
+    """Combine judged suites, with the numbers of all their cases.
 
-    ``entities``: those that are expected, as names are compared, the ones beside that could not be evaluated.
+    ``entities``: the expected ones in comparable form, including those that could not be evaluated.
     """
     cases = [case for suite in suites for case in suite.cases]
     training = {comparable(text) for text in run.training}
@@ -156,7 +156,7 @@ def _parsed(nlu: NluEngine, suite: Suite, can: Capabilities) -> SuiteAnswers:
 
 
 def _as_far_as(suite: Suite, stopped: CutShortError, can: Capabilities) -> SuiteAnswers:
-    """What an engine that was cut short had answered: answers to the suite, or parses of its sentences."""
+    """The answers before an engine was cut short: answers to the suite, or parses of its sentences."""
     finished = stopped.finished
     if isinstance(finished, SuiteAnswers):
         return finished
@@ -179,11 +179,11 @@ def _cause(stopped: CutShortError) -> CutShortError | KeyboardInterrupt:
 
 
 def answer_of(case: SuiteCase, parse: Parse, can: Capabilities) -> UtteranceAnswer:
-    """Return a sentence as an engine understood it as the answer to a case.
+    """Convert an engine's parse of a sentence to the answer to a case.
 
-    There is none where the case expects intents that the engine cannot know, and matches no other that it expects, or
-    traits, and the engine knows none. A retrieval intent is matched with its response key where the case expects one
-    (``faq/ask_hours``).
+    There is none if the case expects intents that the engine cannot know and the parse matches no other expected one,
+    or if it expects traits and the engine knows none. A retrieval intent is matched with its response key if the case
+    expects one (``faq/ask_hours``).
     """
     if case.is_trait and not can.knows_traits:
         return UtteranceAnswer(error="the engine does not recognise traits")
@@ -210,7 +210,7 @@ def answer_of(case: SuiteCase, parse: Parse, can: Capabilities) -> UtteranceAnsw
 
 
 def outcome_of(cases: Sequence[BatchCase]) -> BatchOutcome:
-    """Return the platform's word for how a run ended that was not cancelled."""
+    """Return the platform's word for the outcome of a run that was not cancelled."""
     unanswered = sum(case.result == "not-evaluated" for case in cases)
     if unanswered and unanswered == len(cases):
         return "failed"
@@ -218,7 +218,7 @@ def outcome_of(cases: Sequence[BatchCase]) -> BatchOutcome:
 
 
 def _coverage(cases: Sequence[BatchCase], known: KnownNames, entities: Collection[str]) -> CoveredIntents | None:
-    """An intent, or an entity, counts where any case expects it."""
+    """An intent or entity is covered if any case expects it."""
     expected: dict[str, set[str]] = {kind: expected_names(cases, known, kind) for kind in BATCH_KINDS}
     expected[ENTITY] = {*entities, *(comparable(one.name) for case in cases for one in case.entities)}
     return covered_intents(known, lambda kind: expected[kind])

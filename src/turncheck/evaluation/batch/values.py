@@ -1,7 +1,7 @@
-"""Entity values: what an engine gives → one string, and whether that is what a suite expects.
+"""Entity values: an engine's value → one string, and whether a suite expects it.
 
-Kore.ai's manual says in which order the keys of each type of entity are joined. The type of a value is known by its
-keys, which are another set for each type.
+Kore.ai's manual says in which order the keys of each type of entity are joined. The type of a value is recognised by
+its keys, which are a different set for each type.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _METACHARACTERS: Final = frozenset("\\^$.|?*+()[]{}")
 _LONGEST_PATTERN: Final = 500
 _LONGEST_VALUE: Final = 3000
 _SECONDS: Final = 0.25
-"""So long one pattern may be matched: a suite comes from a pull request."""
+"""The time limit for matching one pattern: a suite may come from a stranger's pull request."""
 _DEPTH: Final = 20
 
 
 def flatten(value: Any) -> str | None:
-    """Return an entity's value as one string, as the platform writes it; ``None`` where nothing was found.
+    """Return an entity's value as one string, as the platform writes it; ``None`` if nothing was found.
 
-    A list of one is its element, the items of a longer one are joined by ``||``. An object's values are joined by
-    blanks, in the order of its type; of an unknown type in the order received.
+    A list of one is its element; the items of a longer one are joined by ``||``. An object's values are joined by
+    spaces, in the order of its type; if the type is unknown, in the order received.
 
     >>> flatten([{"code": "USD", "amount": 10}])
     '10 USD'
@@ -63,7 +63,7 @@ def _flatten(value: Any, depth: int) -> str | None:
 
 
 def is_of_unknown_type(value: Any) -> bool:
-    """Whether a value is an object whose keys are those of no type: the order in which they are joined is a guess."""
+    """Whether a value is an object whose keys match no type: the order in which they are joined is then a guess."""
     if isinstance(value, list | tuple):
         return any(map(is_of_unknown_type, value))
     return isinstance(value, dict) and bool(value) and not any(value.keys() <= set(keys) for keys in _KEYS)
@@ -75,10 +75,10 @@ def _order(value: Mapping[str, Any]) -> list[str]:
 
 
 def how_it_fits(expected: str, found: str | None) -> MatchWay | None:
-    """Return how a flattened value fits an expected one, ``None`` where it does not.
+    """Return how a flattened value matches an expected one, ``None`` if it does not.
 
-    Equal strings; the items of a multi-item entity, or the components of a composite one, in any order; else a full
-    match, where the expected value holds a metacharacter and is a regular expression.
+    Equal strings match; the items of a multi-item entity, or the components of a composite one, match in any order; an
+    expected value that has a metacharacter and is a regular expression has to match completely.
     """
     expected = expected.strip()
     if found is None:
@@ -95,7 +95,7 @@ def how_it_fits(expected: str, found: str | None) -> MatchWay | None:
 def _matches(pattern: str, text: str) -> bool:
     if len(pattern) > _LONGEST_PATTERN or len(text) > _LONGEST_VALUE or _METACHARACTERS.isdisjoint(pattern):
         return False
-    import regex  # most values are equal or have no metacharacter
+    import regex  # most values are equal or have no metacharacters
 
     try:
         return regex.fullmatch(pattern, text, timeout=_SECONDS) is not None

@@ -1,1 +1,1 @@
-"""How language understanding copes with the noise of real users: variants of test sentences that mean the same."""
+"""How NLU copes with the noise of real users: variants of test sentences with the same meaning."""

@@ -1,8 +1,8 @@
-"""Eight ways in which people write the same otherwise: seven families of noise, and another value of an entity.
+"""Eight ways in which people write the same thing differently: seven families of noise, and another entity value.
 
 The families are those of Sengupta et al. 2021 (On the Robustness of Intent Classification and Slot Labeling in
-Goal-oriented Dialog Systems to Real-world Noise, NLP4ConvAI). That the label stays is an invariance test, that the
-value follows a directional test, after CheckList (Ribeiro et al. 2020).
+Goal-oriented Dialog Systems to Real-world Noise, NLP4ConvAI). In terms of CheckList (Ribeiro et al. 2020), that the
+label stays the same is an invariance test, that the value changes accordingly is a directional expectation test.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import EntityAnnotation, Example
 
 _SHORTEST: Final = 5
-"""Words with fewer letters get no typo: they would become other words."""
+"""Words with fewer letters do not get a typo: they would become other words."""
 _FEWEST_WORDS: Final = 3
-"""Shorter sentences get no polite words: nobody says "excuse me, hello"."""
+"""Shorter sentences do not get polite words: nobody says "excuse me, hello"."""
 _GERMAN: Final = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
 _ONE_LETTER_MORE: Final = 2
 """Words as short as this keep their accents: é and e, à and a are different words."""
 _KEPT: Final = "ñÑ"
-"""Letters of their own: without their sign they make other words (año, ano)."""
+"""Letters in their own right: without the diacritic, a word becomes another one (año, ano)."""
 _PRONOUN: Final = re.compile(r"\s+(?:I|you|we|they|he|she|it)\b", re.IGNORECASE)
 _END: Final = re.compile(r"[\s.!?…。！？]*$")
 
 
 @dataclass
 class Noise:
-    """Makes variants for one project: its language's words, and what its training sentences forbid."""
+    """Makes variants for one project, from the words of its language, without what its training sentences rule out."""
 
     language: str
     words: Words
@@ -45,7 +45,7 @@ class Noise:
     _texts: dict[str, str] = field(init=False, default_factory=dict)
 
     def variant(self, family: str, sentence: Sentence, chance: random.Random) -> Sentence | None:
-        """Return a variant of a family, ``None`` where there is none that means the same."""
+        """Return a variant of a family, ``None`` if there is none with the same meaning."""
         made = FAMILIES[family](self, sentence, chance)
         if made is None or made.text == sentence.text or not made.text.strip():
             return None
@@ -75,7 +75,7 @@ class Noise:
 
     @cached_property
     def values(self) -> Mapping[tuple[str, str | None, str | None, str], dict[str, EntityAnnotation]]:
-        """What entities are called in the training sentences, by entity, role, group and intent."""
+        """The entity values in the training sentences, by entity, role, group and intent."""
         found: dict[tuple[str, str | None, str | None, str], dict[str, EntityAnnotation]] = {}
         for example in self.training:
             for one in example.entities:
@@ -84,16 +84,16 @@ class Noise:
         return found
 
     def is_anothers(self, word: str, intent: str) -> bool:
-        """Whether a word is one of other intents alone."""
+        """Whether only other intents use a word."""
         word = word.casefold()
         return word in self.all_words and word not in self.vocabulary.get(intent, ())
 
     # --- the families -------------------------------------------------------------------------------------------------
 
     def casing(self, sentence: Sentence, chance: random.Random) -> Sentence | None:
-        """All in lower case, all in capitals, or the first letter the other way."""
+        """All in lower case, all in capitals, or with the case of the first letter swapped."""
         first = sentence.text[:1]
-        # "IT" is no "it"; who writes everything in capitals has no such words.
+        # "IT" is not "it"; in a sentence entirely in capitals there are no such words.
         lower = str.lower if sentence.text.isupper() else _lower_but_acronyms
         ways = [lower, str.upper, str]
         chance.shuffle(ways)
@@ -106,7 +106,7 @@ class Noise:
         return None
 
     def punctuation(self, sentence: Sentence, chance: random.Random) -> Sentence | None:
-        """Without the final sign, with a full stop, or with other spaces."""
+        """Without final punctuation, with a full stop, or with different spaces."""
         end = _END.search(sentence.text)
         start = len(sentence.text) if end is None else end.start()
         ways: list[Sentence] = []
@@ -127,19 +127,19 @@ class Noise:
         return chance.choice(ways) if ways else None
 
     def contraction(self, sentence: Sentence, chance: random.Random) -> Sentence | None:
-        """Contracted, written out, or without the apostrophe."""
+        """Contracted, expanded, or without the apostrophe."""
         pairs = [*self.words.contractions.items()]
         pairs += [*((other, one) for one, other in pairs), *self.words.shortened.items()]
         ways = [made for pair in pairs for made in self._replaced(sentence, *pair)]
         for start, end, word in sentence.words():
             bare = re.sub(r"['’]", "", word)
-            # Without it some are other words (we'll, well): those that anybody writes are left alone.
+            # Without it some become other words (we'll, well): those that people write are not used.
             if bare != word and "'" in word and bare.casefold() not in {"well", "were", "hell", "shell", "ill", "its"}:
                 ways.append(sentence.edited(start, end, bare))
         return chance.choice(ways) if ways else None
 
     def typo(self, sentence: Sentence, chance: random.Random) -> Sentence | None:
-        """One word with a neighbouring key, a doubled, a dropped or two swapped letters; never its first letter."""
+        """One word with a neighbouring key, or a doubled, dropped or swapped letter; never the first one."""
         words = [
             one for one in sentence.words()
             if len(one[2]) >= _SHORTEST
@@ -160,8 +160,8 @@ class Noise:
         return None
 
     def diacritics(self, sentence: Sentence, chance: random.Random) -> Sentence | None:
-        """Without accents; in German with two letters, since without it is often another word (möchte, mochte)."""
-        del chance  # there is one way
+        """Without accents; in German with two letters, since an umlaut often distinguishes words (möchte, mochte)."""
+        del chance  # there is only one way
 
         def plain(text: str) -> str:
             if self.language == "de":
@@ -174,18 +174,18 @@ class Noise:
         return None if is_one_less or any(self.is_anothers(word, sentence.intent) for word in now - before) else made
 
     def abbreviation(self, sentence: Sentence, chance: random.Random) -> Sentence | None:
-        """One word as chats abbreviate it."""
+        """With one word abbreviated as in chats."""
         pairs = self.words.abbreviations.items()
         ways = [made for one, other in pairs for made in self._replaced(sentence, one, other)]
         return chance.choice(ways) if ways else None
 
     def _replaced(self, sentence: Sentence, one: str, other: str) -> list[Sentence]:
-        """Return the sentence with a phrase replaced, unless one of the phrases is what only other intents say."""
+        """Return the sentence with a phrase replaced, unless only other intents use one of the phrases."""
         is_of_others = self._is_of_others(one, sentence.intent) or self._is_of_others(other, sentence.intent)
         return [] if is_of_others else _replaced(sentence, one, other)
 
     def politeness(self, sentence: Sentence, chance: random.Random) -> Sentence | None:
-        """With a polite word before or behind it."""
+        """With a polite phrase before or after it."""
         said = words_of([sentence.text])
         if len(said) < _FEWEST_WORDS or sentence.text.startswith("/"):
             return None
@@ -203,13 +203,13 @@ class Noise:
         return any(self.is_anothers(word, intent) for word in words_of([affix]))
 
     def value(self, sentence: Sentence, chance: random.Random) -> Sentence | None:
-        """With another value of one of its entities, one that the same intent has in training."""
+        """With another value of one of its entities, which the same intent has in the training data."""
         entities = list(sentence.entities)
         chance.shuffle(entities)
         for one in entities:
             said = sentence.text[one.start : one.end]
             known = self.values.get((one.entity, one.role, one.group, sentence.intent), {})
-            # What a synonym stands for fits where it is: "pick up" is not a noun, its value is.
+            # A synonym fits its own context only: "pick up" is not a noun, but its value is.
             others = [
                 text for text, other in known.items() if other.value == text and text.casefold() != said.casefold()
             ]
@@ -240,7 +240,7 @@ def _meet(one: EntityAnnotation, other: EntityAnnotation) -> bool:
 
 
 def _outside(sentence: Sentence, change: Callable[[str], str]) -> Sentence:
-    """Change what is outside of entities, from the end, so that what is before stays where it is."""
+    """Change the text outside entities, from the end, so that the offsets before a change stay valid."""
     borders = sorted((one.start, one.end) for one in sentence.entities)
     end = len(sentence.text)
     made = sentence
@@ -252,7 +252,7 @@ def _outside(sentence: Sentence, change: Callable[[str], str]) -> Sentence:
 
 
 def _replaced(sentence: Sentence, one: str, other: str) -> list[Sentence]:
-    """Return the sentence with a phrase replaced where it is, outside of entities; capitals stay."""
+    """Return the sentence with a phrase outside entities replaced; a capital at the start is kept."""
     found = re.search(rf"(?<![\w'’]){re.escape(one)}(?![\w'’])", sentence.text, re.IGNORECASE)
     if found is None or not sentence.is_free(*found.span()):
         return []

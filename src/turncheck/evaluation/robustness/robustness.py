@@ -1,4 +1,4 @@
-"""Robustness: which sentences that are understood are not any more when people write them otherwise."""
+"""Robustness: which sentences are no longer understood when people write them differently."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from turncheck.work.workplace import Workplace
 
 MOST_SENTENCES: Final = 400
-"""This many are varied, of every intent alike: more make the interval no narrower that anybody would notice."""
+"""At most this many sentences are varied, spread over all intents: more would hardly make the interval narrower."""
 _NEARLY: Final = 0.9
-"""A variant that is as near as this to a sentence of another intent is dropped (cosine of n-grams, 0 to 1)."""
+"""A variant this similar to a sentence of another intent is dropped (cosine of n-grams, 0 to 1)."""
 _WORST: Final = 100
-"""This many sentences are listed."""
+"""At most this many sentences are listed."""
 _Z: Final = 1.959963984540054
 
 
@@ -48,7 +48,7 @@ class Variant:
 
 
 def make_variants(examples: Sequence[Example], project: Project, seed: int) -> list[Variant]:
-    """Return the variants of sentences, one of each family at most; those that may mean another thing are left out.
+    """Return the variants of sentences, at most one of each family; those that may have another meaning are left out.
 
     Raises:
         UserError: the project's own word lists cannot be read.
@@ -69,7 +69,7 @@ def make_variants(examples: Sequence[Example], project: Project, seed: int) -> l
 
 
 def _sampled(examples: Sequence[Example], seed: int) -> list[int]:
-    """Return the numbers of the sentences to vary, the intents by turns."""
+    """Return the indexes of the sentences to vary, taking turns between the intents."""
     by_intent: dict[str, list[int]] = defaultdict(list)
     for number, example in enumerate(examples):
         if example.base_intent and example.text.strip() and not example.text.lstrip().startswith("/"):
@@ -85,11 +85,11 @@ def _sampled(examples: Sequence[Example], seed: int) -> list[int]:
 
 
 def _unmistakable(variants: Sequence[Variant], training: Sequence[Example]) -> list[Variant]:
-    """Leave out variants that are nearly another intent's sentence."""
+    """Leave out variants that are nearly the same as another intent's sentence."""
     near = find_neighbours(
         training,
         {number: one.sentence.text for number, one in enumerate(variants)},
-        # Its own intent's sentences are often nearer: they say nothing about the others.
+        # Sentences of its own intent are often nearer, which says nothing about the others.
         lambda number, index: training[index].base_intent != variants[number].sentence.intent,
     )
     kept = []
@@ -115,7 +115,7 @@ def evaluate_robustness(project: Project, engine: NluEngine, test_data: NluData,
 
 @dataclass(frozen=True, slots=True)
 class _WithVariants:
-    """Trains the engines of folds so that they read the variants of what they judge, after it."""
+    """Trains the engines of folds, which parse their sentences and then the variants of these."""
 
     trainer: NluTrainer
     variants: Mapping[str, tuple[str, ...]]
@@ -130,7 +130,7 @@ class _Reading(InFront):
     variants: Mapping[str, tuple[str, ...]]
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
-        """Understand the texts, then the variants of each."""
+        """Parse the texts, then the variants of each."""
         return self.engine.parse([*texts, *(one for text in texts for one in self.variants.get(text, ()))])
 
 
@@ -143,13 +143,13 @@ def cross_validate_robustness(
     work: Workplace = HERE,
     answers_about: Callable[[Mapping[str, Sequence[str]]], Answers] = lambda _: ASKED_HERE,
 ) -> Robustness:
-    """Vary the project's own sentences, each read by an engine that was trained without its fold.
+    """Vary the project's own sentences, each of which is parsed by an engine that was trained without its fold.
 
-    ``answers_about`` is given the variants of each sentence, and returns what of the folds' answers is known.
+    ``answers_about`` takes the variants of each sentence, and returns the known answers of the folds.
 
     Raises:
         UserError: the project's own word lists cannot be read, or it cannot be trained.
-        CutShortError: somebody interrupted it.
+        CutShortError: the run was interrupted.
     """
     examples = project.nlu.examples
     variants = make_variants(examples, project, seed)
@@ -211,7 +211,7 @@ def _section(
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """A variant as it was read, and whether intent and entities were right before and are now."""
+    """A variant as it was parsed, and whether intent and entities were right before and are right now."""
 
     variant: Variant
     parse: Parse
@@ -226,7 +226,7 @@ def _intent(parse: Parse) -> str | None:
 
 
 def _finds(parse: Parse, sentence: Sentence) -> bool:
-    """Whether all annotated entities are found where they are."""
+    """Whether all annotated entities are found at their positions."""
     found = {(one.start, one.end, one.entity, one.role, one.group) for one in parse.entities}
     return all((one.start, one.end, one.entity, one.role, one.group) in found for one in sentence.entities)
 
@@ -247,7 +247,7 @@ def _group(name: str, tried: Iterable[_Tried], *, entities: bool = False) -> Noi
 
 
 def wilson(failed: int, of: int) -> tuple[float | None, float | None]:
-    """Return the 95 % interval of a rate (Wilson 1927); ``None`` where nothing was tried.
+    """Return the 95 % interval of a rate (Wilson 1927); ``None`` if nothing was tried.
 
     >>> [round(border, 3) for border in wilson(5, 50)]
     [0.043, 0.214]
@@ -268,7 +268,7 @@ def _by_intent(tried: Sequence[_Tried]) -> tuple[NoiseGroup, ...]:
 
 
 def _worst(tried: Sequence[_Tried], examples: Sequence[Example]) -> tuple[SentenceUnderNoise, ...]:
-    """Return the sentences with the most variants that are not understood any more."""
+    """Return the sentences with the most variants that are no longer understood."""
     by_example: dict[int, list[_Tried]] = defaultdict(list)
     for one in tried:
         if (one.right and not one.stays) or (one.entities_right and not one.entities_stay):

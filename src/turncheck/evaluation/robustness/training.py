@@ -1,4 +1,4 @@
-"""Training sentences for what noise makes misunderstood: tried by training with them."""
+"""Training sentences against misunderstandings caused by noise, which are tested by training with them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from turncheck.report.robustness import Robustness
 
 _MOST: Final = 3
-"""This many sentences for an intent and a family."""
+"""At most this many sentences for an intent and a family."""
 
 Group = tuple[str, str]
 """An intent and a family of noise."""
@@ -24,7 +24,7 @@ Group = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class TrainingSentences:
-    """Sentences for one intent, written as one family does; ``before`` and ``after``: its misunderstood variants."""
+    """Sentences for one intent with one family of noise; ``before``, ``after``: numbers of misunderstood variants."""
 
     intent: str
     family: str
@@ -36,10 +36,11 @@ class TrainingSentences:
 def training_sentences(
     project: Project, tests: NluData, robustness: Robustness, trainer: NluTrainer, seed: int
 ) -> tuple[TrainingSentences, ...]:
-    """Return variants of training sentences for the intents and families that fail, those that help.
+    """Return the variants of training sentences that help with the failing intents and families.
 
-    They are made of training sentences, never of the test sentences that they are tried on. An engine is trained with
-    all of them; kept are those of groups that then fail less, the most helpful first, and none where more fails in all.
+    They are made from training sentences, never from the test sentences that they are tried on. An engine is trained
+    with all of them; those of groups that then fail less are kept, the most helpful first, and none if more variants
+    fail altogether.
 
     Raises:
         UserError: the project cannot be trained.

@@ -21,10 +21,10 @@ LISTS: Final = ("prefixes", "suffixes")
 
 
 def read_word_file(path: Path) -> tuple[dict[str, dict[str, str]], dict[str, tuple[str, ...]]]:
-    """Return the mappings and the lists of a word file, by their names; one that is not there is empty.
+    """Return the mappings and the lists in a word file, by name; empty if the file does not exist.
 
     Raises:
-        UserError: it cannot be read, has an unknown key, or something else than strings; with the place.
+        UserError: it cannot be read, has an unknown key, or values that are not strings; with the place.
     """
     root = _parsed(path)
     for key in root.items:

@@ -1,6 +1,6 @@
-"""What people write for what: contractions, abbreviations of chats, polite words, for five languages and more.
+"""Words that people use in place of others: contractions, chat abbreviations and polite phrases, for several languages.
 
-The lists hold what means the same in any sentence. A project adds to them, in any language, in ``tests/noise.yml``:
+The lists hold what means the same in any sentence. A project can add to them, in any language, in ``tests/noise.yml``:
 
     contractions: {I am: I'm}
     abbreviations: {please: pls}
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of a language. Contractions go both ways, abbreviations and ``shortened`` one.
+    """The words of a language. Contractions are used in both directions, abbreviations and ``shortened`` in one.
 
-    ``kept``: negations and numbers, which nobody mistypes without saying something else. ``others``: words that a typo
-    may happen to make.
+    ``kept``: negations and numbers, which with a typo would change the meaning. ``others``: words that a typo may
+    produce by accident.
     """
 
     contractions: Mapping[str, str] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Words:
     others: frozenset[str] = frozenset()
 
     def with_more(self, other: Words) -> Words:
-        """Return what both have; where they differ the other counts."""
+        """Return the words of both; if they differ, ``other`` counts."""
         return Words(
             {**self.contractions, **other.contractions},
             {**self.abbreviations, **other.abbreviations},
@@ -177,14 +177,14 @@ ROWS: Final[Mapping[str, tuple[str, ...]]] = {
     "de": ("qwertzuiopü", "asdfghjklöä", "yxcvbnm"),
     "fr": ("azertyuiop", "qsdfghjklm", "wxcvbn"),
 }
-"""The letters of keyboards, row by row; "" is that of all other languages."""
+"""The letters on keyboards, row by row; "" is for all other languages."""
 
 
 def words_for(language: str | None, root: Path | None = None) -> Words:
     """Return the words of a language (``en``, ``pt-BR``), and those that a project's own file adds.
 
     Raises:
-        UserError: that file is not as it should be.
+        UserError: that file is not valid.
     """
     words = LANGUAGES.get(base_language(language), Words())
     path = None if root is None else root / FILE
@@ -197,7 +197,7 @@ def base_language(language: str | None) -> str:
 
 
 def neighbours_of(letter: str, language: str) -> str:
-    """Return the letters beside one on the keyboard of a language, "" where it is not on it."""
+    """Return the neighbours of a letter on the keyboard of a language, "" if the keyboard does not have it."""
     for row in ROWS.get(language, ROWS[""]):
         place = row.find(letter.lower())
         if place >= 0:
