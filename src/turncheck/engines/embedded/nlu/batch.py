@@ -1,4 +1,4 @@
-"""What flows through the pipeline: a batch of sentences, column by column, and what training sees beside it."""
+"""What flows through the pipeline: a batch of sentences, column by column, and what training also sees."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from turncheck.report.trust import ConfidenceMap
 
 NO_INTENT = PredictedIntent(None, 0.0)
-"""What Rasa answers where no classifier spoke."""
+"""What Rasa answers if no classifier set an intent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
     """The tokens of one text: their words and their borders, ``(start, end)`` in code points.
 
-    Lemmas and part-of-speech tags are there where a language model gives them.
+    Lemmas and part-of-speech tags are present if a language model gives them.
     """
 
     words: tuple[str, ...]
@@ -50,14 +50,14 @@ class Batch:
     sentence_features: list[Any] = field(default_factory=list)
     """Blocks of shape (texts, width), sparse (CSR) or dense, in pipeline order: Rasa's "sentence features"."""
     dense_token_features: list[Any] | None = None
-    """For each text an array (tokens, width), where a language model gave one."""
+    """For each text an array (tokens, width), if a language model gave one."""
     patterns: list[TokenPatterns] | None = None
     intents: list[PredictedIntent] = field(default_factory=list)
     rankings: list[tuple[PredictedIntent, ...]] = field(default_factory=list)
     entities: list[list[PredictedEntity]] = field(default_factory=list)
     responses: list[dict[str, SelectedResponse]] = field(default_factory=list)
     team_confidences: ConfidenceMap | None = None
-    """How sure the team's own model would be: a fallback's threshold is about that."""
+    """How sure the team's own model would be: a fallback's threshold applies to that."""
 
     @classmethod
     def of(cls, texts: Sequence[str], tokens: list[Tokens]) -> Batch:
@@ -81,11 +81,11 @@ class Training:
     batch: Batch
     seed: int
     label_split: LabelSplit | None = None
-    """How multi-intents fall into their parts, where the tokenizer says so."""
+    """How multi-intents are split, if the tokenizer splits them."""
     duckling: DucklingAccess | None = None
     vectors: SentenceVectors | None = None
     notes: list[str] = field(default_factory=list)
-    """What a component has to say to the user about this training."""
+    """Remarks of components on this training, for the user."""
     left_out: list[Substitution] = field(default_factory=list)
 
     def leave_out(self, component: str, reason: str) -> None:

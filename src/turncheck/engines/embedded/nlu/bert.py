@@ -1,4 +1,4 @@
-"""A BERT encoder (Devlin et al. 2019) in NumPy: numbers of tokens in, one vector a sentence out. It learns nothing."""
+"""A BERT encoder (Devlin et al. 2019) in NumPy: token ids in, one vector per sentence out. It is not trained."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Layer:
     """One layer of self-attention and feed-forward; matrices have shape (inputs, outputs)."""
 
     attend: tuple[Floats, Floats]
-    """Queries, keys and values side by side: weights and biases."""
+    """Queries, keys and values concatenated: weights and biases."""
     attended: tuple[Floats, Floats]
     attended_norm: tuple[Floats, Floats]
     widen: tuple[Floats, Floats]
@@ -85,14 +85,14 @@ class BertEncoder:
 
     @property
     def width(self) -> int:
-        """The number of a vector's components."""
+        """The number of dimensions of a vector."""
         return int(self.words.shape[1])
 
     def encode(self, tokens: Sequence[Sequence[int]]) -> Floats:
-        """Encode sentences of one and the same number of tokens, at two levels; shape (sentences, 2, width).
+        """Encode sentences with the same number of tokens, at two levels; shape (sentences, 2, width).
 
         The first is the last layer's vector, which is the model's own; the second the mean over the layers before it
-        (but for the lowest third) of their tokens' mean, of length 1 each and then together.
+        (except the lowest third) of their tokens' mean, of length 1 each and then together.
         """
         numbers = np.array(tokens)
         states = self._normalized(self.words[numbers] + self.positions[: numbers.shape[1]], self.norm)
@@ -105,7 +105,7 @@ class BertEncoder:
         return np.stack([_of_length_1(own), _of_length_1(below)], axis=1)
 
     def _through(self, layer: _Layer, states: Floats) -> Floats:
-        """Self-attention, then the feed-forward part; each is added to what went in, and normalized."""
+        """Self-attention, then the feed-forward part; each is added to its input, and normalized."""
         count, length, width = states.shape
         split = _linear(states, layer.attend).reshape(count, length, 3, self.heads, width // self.heads)
         queries, keys, values = split.transpose(2, 0, 3, 1, 4)

@@ -1,4 +1,4 @@
-"""Confidences that can be believed: temperature scaling of scores, and a logistic model of the best answer's."""
+"""Calibrated confidences: temperature scaling of scores, and a logistic model of the best answer's confidence."""
 
 from __future__ import annotations
 
@@ -16,55 +16,55 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 UNCALIBRATED: Final = 8.0
-"""The factor where no sentence is there to fit one: about what the benchmark's corpora need."""
+"""The factor if there is no sentence to fit one to: about what the benchmark's corpora need."""
 
 _PRIOR: Final = 10.0
-"""How many sentences' word the assumption of that factor is worth: a handful of examples must not decide alone."""
+"""The weight of that factor as a prior, in sentences: a handful of examples must not decide on their own."""
 
 _RIDGE: Final = 3.0
-"""What a squared weight of the logistic model costs, its inputs scaled to variance 1."""
+"""The penalty on a squared weight of the logistic model, with inputs scaled to variance 1."""
 
 _JUDGED: Final = 300
-"""How many sentences a calibration is fitted to."""
+"""The number of sentences that a calibration is fitted to."""
 
 _POOL_PRIOR: Final = 5.0
-"""The same of the assumption that several models' scores have equal shares."""
+"""The weight of the prior that several models' scores have equal shares."""
 
 _SHIFT_COST: Final = 10.0
-"""What it costs, squared, to add to the log-odds of confidences: as a log loss."""
+"""The penalty on the square of what is added to the log-odds of confidences, in units of log loss."""
 
 _TILT_COST: Final = 30.0
-"""The same of multiplying them by more or less than 1."""
+"""The same for multiplying them by more or less than 1."""
 
 _NEWTON_STEPS: Final = 20
 _SMALL_STEP: Final = 1e-3
 
 _FEWEST: Final = 100
-"""The logistic model is fitted to this many judged sentences or more; of fewer it would only learn their average."""
+"""The logistic model is fitted to this many judged sentences or more; with fewer it would only learn their average."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What models said of sentences that they had not seen."""
+    """The scores of models for sentences that they had not seen."""
 
     scores: NDArray[np.float64]
-    """A row a sentence, a column a label; ``-inf`` for a label that the model did not know."""
+    """One row per sentence, one column per label; ``-inf`` for a label that the model did not know."""
     truth: NDArray[np.int64]
     """The column of each sentence's label."""
 
     @property
     def right(self) -> NDArray[np.bool_]:
-        """Where the highest score is that of the truth."""
+        """For which sentences the true label has the highest score."""
         return np.asarray(self.scores.argmax(axis=1) == self.truth)
 
 
 def fit_factor(scores: NDArray[np.float64], right: NDArray[np.bool_], typical: float = UNCALIBRATED) -> float:
-    """Find the factor on scores with which the highest softmax probability best says whether the answer is right.
+    """Find the factor on scores with which the highest softmax probability best predicts whether the answer is right.
 
-    ``scores`` has a row a sentence, ``right`` says where its highest score is that of the true label; it is not where
-    the model does not know the true label. What is minimized is the log loss of that statement. Temperature scaling
+    ``scores`` has one row per sentence, ``right`` says for which the true label has the highest score; never if
+    the model does not know the true label. The log loss of that prediction is minimized: temperature scaling
     (Guo et al. 2017, "On Calibration of Modern Neural Networks") for the answer given rather than for the true label,
-    since labels that were never seen must lower the confidence, too. Few sentences are drawn towards
+    since labels that were never seen must lower the confidence, too. With few sentences the result is shrunk towards
     the factor that is ``typical`` of such scores. A score of ``-inf`` is a label the model did not know.
     """
     known = np.where(np.isfinite(scores), scores, -1e6)
@@ -79,10 +79,10 @@ def fit_factor(scores: NDArray[np.float64], right: NDArray[np.bool_], typical: f
 
 
 def fit_factors(judged: Sequence[Judged], typical: Sequence[float]) -> list[float]:
-    """Find factors on the scores of several models with which the softmax of their sum best says what is right.
+    """Find factors on the scores of several models with which the softmax of their sum best predicts what is right.
 
-    All have judged the same sentences. First the factors are weighed against one another by the log loss of the true
-    labels, convex in them (a logarithmic opinion pool, Genest and Zidek 1986), and drawn towards equal shares of what
+    All have judged the same sentences. First the factors are weighted against each other by the log loss of the true
+    labels, convex in them (a logarithmic opinion pool, Genest and Zidek 1986), and shrunk towards equal shares of what
     is ``typical`` of each model's scores; none is negative. Then the sum is calibrated by :func:`fit_factor`.
     """
     truth, count, models = judged[0].truth, len(judged[0].truth), len(judged)
@@ -107,10 +107,10 @@ def fit_factors(judged: Sequence[Judged], typical: Sequence[float]) -> list[floa
 
 @dataclass(frozen=True, slots=True)
 class BestAnswer:
-    """How probable it is that the answer with the highest score is right: logistic in that score and in its lead.
+    """The probability that the answer with the highest score is right: logistic in that score and in its lead.
 
-    For labels that are combinations. There a softmax knows only the combinations seen in training; by how much the best
-    of them is ahead does not say that the true one was never seen, its score itself does.
+    For labels that are combinations. There a softmax only knows the combinations seen in training; the lead of the best
+    of them does not show that the true one was never seen, but its score does.
     """
 
     intercept: float
@@ -119,7 +119,7 @@ class BestAnswer:
 
     @classmethod
     def fit(cls, scores: NDArray[np.float64], right: NDArray[np.bool_]) -> Self | None:
-        """Fit to judged sentences as :func:`fit_factor` does; ``None`` where they are too few or all alike."""
+        """Fit to judged sentences as :func:`fit_factor` does; ``None`` if they are too few or all alike."""
         if len(right) < _FEWEST or right.all() or not right.any():
             return None
         intercept, (of_score, of_lead) = _fit_logistic(_score_and_lead(scores), right)
@@ -128,8 +128,8 @@ class BestAnswer:
     def applied(self, confidences: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give each row's highest confidence its value, both of shape (texts, labels); no rank changes.
 
-        Where it sinks, so do all others in proportion: what is missing to 1 is a combination that was never seen.
-        Where it rises, the others share what is left.
+        If it falls, so do all others in proportion: the rest up to 1 is for combinations that were never seen.
+        If it rises, the others share the rest.
         """
         inputs = _score_and_lead(scores)
         return _restated(confidences, _logistic(self.intercept + inputs @ np.array([self.of_score, self.of_lead])))
@@ -137,21 +137,21 @@ class BestAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """How probable it is that the best answer is right, by its confidence: logistic in the log-odds.
+    """The probability that the best answer is right, from its confidence: logistic in the log-odds.
 
-    Factors on scores make all confidences more extreme or less. That cannot say that even the surest answers are wrong
-    now and then, because what was asked is like nothing that was learnt, or was learnt under two labels.
+    Factors on scores make all confidences more extreme or less. That cannot express that even the most confident
+    answers are wrong now and then, because a text is unlike anything that was learnt, or was learnt under two labels.
     """
 
     intercept: float = 0.0
     slope: float = 1.0
-    """Never negative: what was surer stays so."""
+    """Never negative: the order of confidences stays."""
 
     @classmethod
     def fit(cls, confidences: NDArray[np.float64], right: NDArray[np.bool_]) -> Self:
         """Fit it to the highest confidences of judged sentences and whether each is right.
 
-        By log loss (Platt 1999); few sentences are drawn towards confidences that stay as they are.
+        By log loss (Platt 1999); with few sentences the result is shrunk towards unchanged confidences.
         """
         inputs = np.column_stack([np.ones(len(right)), _log_odds(confidences)])
         costs, usual = 2 * np.array([_SHIFT_COST, _TILT_COST]), np.array([0.0, 1.0])
@@ -173,18 +173,18 @@ class Reliability:
 
 @dataclass(frozen=True, slots=True)
 class EntityConfidence:
-    """How probable it is that an entity is right, by what its tagger says: logistic in the logarithm of its odds.
+    """The probability that an entity is right, from its tagger's marginal: logistic in the log-odds.
 
-    What a passive-aggressively trained CRF gives for a probability knows no scale: for right answers it may be 0.06.
+    The probabilities of a passive-aggressively trained CRF have no scale: for right answers one may be 0.06.
     """
 
     intercept: float = 0.0
     slope: float = 0.0
-    """Never negative: what the tagger is surer of stays so."""
+    """Never negative: the tagger's order stays."""
 
     @classmethod
     def fit(cls, marginals: Sequence[float], right: Sequence[bool]) -> Self:
-        """Fit to entities found in sentences that their tagger had not seen. Of none nothing is known: one half."""
+        """Fit to entities found in sentences that their tagger had not seen. Without any, it is one half."""
         if not right:
             return cls()
         inputs, was_right = _log_odds(np.array(marginals))[:, None], np.array(right)
@@ -199,7 +199,7 @@ class EntityConfidence:
 
 
 def _restated(confidences: NDArray[np.float64], stated: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give each row's highest confidence the value that is stated; the others follow, and no rank changes."""
+    """Give each row's highest confidence the specified value; the others follow, and no rank changes."""
     best = confidences.max(axis=1, keepdims=True)
     new = stated[:, None]
     others = np.minimum(new / best, (1 - new) / np.maximum(1 - best, 1e-12))
@@ -233,8 +233,8 @@ def _fit_logistic(inputs: NDArray[np.float64], right: NDArray[np.bool_]) -> tupl
 def held_out(count: int, seed: int) -> list[NDArray[np.int64]]:
     """Choose, of this many sentences, those that models are judged on: each piece by a model that has not seen it.
 
-    :data:`_JUDGED` of them, of fewer than three times as many a third, of very many a tenth; where there are not even
-    this many, each third in turn.
+    :data:`_JUDGED` of them; a third if there are fewer than three times as many, a tenth if there are very many. If
+    there are not even this many, each third in turn.
     """
     shuffled = np.random.default_rng(seed).permutation(count)
     if count <= _JUDGED:

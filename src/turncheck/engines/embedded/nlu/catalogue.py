@@ -25,7 +25,7 @@ class KnownComponent:
     role: Role
     defaults: Mapping[str, Any]
     former: frozenset[str] = field(default_factory=frozenset)
-    """Parameters of earlier Rasa versions, which 3.6 accepts without effect; projects in the field still carry them."""
+    """Parameters of earlier Rasa versions, which 3.6 accepts without effect; existing projects still have them."""
 
 
 _TOKENIZER: Final[Mapping[str, Any]] = {
@@ -85,7 +85,7 @@ _NEURAL: Final[Mapping[str, Any]] = {
     "run_eagerly": False,
     "drop_small_last_batch": False,
 }
-"""The parameters of Rasa's neural models. A stand-in has no layers and no epochs: all but a few mean nothing to it."""
+"""The parameters of Rasa's neural models. A stand-in has no layers and no epochs: it ignores all but a few."""
 
 _NEURAL_FORMER: Final = frozenset(
     {
@@ -246,7 +246,7 @@ def require_known(component: Component) -> KnownComponent:
     """Return Rasa's component of that name.
 
     Raises:
-        UserError: nobody knows it; the message lists the names near to it.
+        UserError: it is unknown; the message lists similar names.
     """
     known = known_component(component)
     if known is None:
@@ -260,10 +260,10 @@ def require_known(component: Component) -> KnownComponent:
 
 
 def parameters_of(component: Component, known: KnownComponent) -> dict[str, Any]:
-    """Return the component's parameters over Rasa's defaults. A parameter that is given as null keeps its null.
+    """Return the component's parameters over Rasa's defaults. A parameter that is set to null stays null.
 
     Raises:
-        UserError: the component has no such parameter, or one that must be a number is none.
+        UserError: the component has no such parameter, or one that must be a number is not.
     """
     parameters = dict(known.defaults)
     for name, value in component.parameters.items():
@@ -283,7 +283,7 @@ def parameters_of(component: Component, known: KnownComponent) -> dict[str, Any]
 
 
 def _check_type(component: Component, name: str, value: object, default: object) -> None:
-    """Numbers and switches are checked by the default's type; everything else by whoever uses it."""
+    """Numbers and switches are checked by the default's type; everything else by the component that uses it."""
     if value is None or name in _FLEXIBLE:
         return
     if isinstance(default, bool):

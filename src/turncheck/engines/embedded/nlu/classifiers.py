@@ -25,7 +25,7 @@ FALLBACK_INTENT: Final = "nlu_fallback"
 
 
 def stack_features(blocks: Sequence[Any]) -> Any:
-    """Put blocks of sentence features side by side: the sparse ones first, then the dense, as Rasa does; CSR."""
+    """Concatenate blocks of sentence features: the sparse ones first, then the dense, as Rasa does; CSR."""
     from scipy import sparse
 
     ordered = [block for block in blocks if sparse.issparse(block)]
@@ -57,7 +57,7 @@ class LogisticRegressionClassifier:
 
     @classmethod
     def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:
-        """Fit it; ``None`` where no example has an intent.
+        """Fit it; ``None`` if no example has an intent.
 
         Raises:
             UserError: nothing before it in the pipeline gives features, or the solver is unknown.
@@ -123,10 +123,10 @@ def _fit_logistic_regression(features: Any, labels: list[str], parameters: Mappi
         class_weight="balanced",
         random_state=parameters["random_state"],
     )
-    # Rasa leaves the scheme to scikit-learn, which took one-versus-rest for this solver; today it must be asked for.
+    # Rasa leaves the scheme to scikit-learn, which used one-versus-rest for this solver; today it must be requested.
     wrapped = OneVsRestClassifier(model) if parameters["solver"] == "liblinear" and len(set(labels)) > 2 else model
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # Rasa's 100 iterations often end early; so be it here
+        warnings.simplefilter("ignore", ConvergenceWarning)  # Rasa's 100 iterations often end early, and so do these
         try:
             return wrapped.fit(features, labels)
         except ValueError as error:
@@ -145,21 +145,21 @@ def _weights(model: Any) -> tuple[tuple[str, ...], NDArray[np.float64], NDArray[
 
 
 _WORDS_OF_RASA_0: Final = (("hello|hi|hey", "greet"), ("bye|goodbye", "goodbye"), ("", None))
-"""The keywords of Rasa NLU 0.x, found within words as well, and what it says of all other messages: nothing, surely."""
+"""The keywords of Rasa NLU 0.x, also found within words, and its answer to all other messages: surely no intent."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeywordIntentClassifier:
     """Rasa's KeywordIntentClassifier: each training text is the body of a regular expression; the first that fits.
 
-    That of Rasa NLU 0.x learns nothing: it has words of its own.
+    That of Rasa NLU 0.x is not trained: it has its own words.
     """
 
     keywords: tuple[tuple[re.Pattern[str], str | None], ...]
 
     @classmethod
     def train(cls, parameters: Mapping[str, Any], training: Training) -> Self:
-        """Collect the keywords; a text of two intents, and one found within another intent's, is left out with a note.
+        """Collect the keywords; a text with two intents, or within one of another intent, is left out with a note.
 
         Raises:
             UserError: a training text is not a regular expression.
@@ -194,7 +194,7 @@ class KeywordIntentClassifier:
         return cls(tuple((patterns[text], intent) for text, intent in kept.items() if text not in contained))
 
     def process(self, batch: Batch) -> None:
-        """Set the intent; where no keyword fits, an intent that is there already stays."""
+        """Set the intent; if no keyword fits, an existing intent stays."""
         for row, text in enumerate(batch.texts):
             found = next((PredictedIntent(intent, 1.0) for word, intent in self.keywords if word.search(text)), None)
             if found is not None:
@@ -224,7 +224,7 @@ def _contained_keywords(intents: Mapping[str, str], patterns: Mapping[str, re.Pa
 
 @dataclass(frozen=True, slots=True)
 class FallbackClassifier:
-    """Rasa's FallbackClassifier: ``nlu_fallback`` where the answer is too weak, or two are too near to each other."""
+    """Rasa's FallbackClassifier: ``nlu_fallback`` if the answer is too weak, or the best two are too close."""
 
     threshold: float
     ambiguity_threshold: float

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def encodable(text: str) -> str:
-    """CRFsuite takes UTF-8: lone surrogates, which JSON can spell, become question marks."""
+    """CRFsuite expects UTF-8: lone surrogates, which JSON can spell, become question marks."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -26,7 +26,7 @@ class SequenceTagger:
     content: bytes
     _tagger: Any = field(repr=False, compare=False)
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
-    """CRFsuite's handle keeps the sentence it looks at."""
+    """CRFsuite's handle keeps the current sentence."""
 
     @classmethod
     def of(cls, content: bytes) -> SequenceTagger:
@@ -38,7 +38,7 @@ class SequenceTagger:
         return cls(content, tagger)
 
     def __reduce__(self) -> tuple[Any, tuple[bytes]]:
-        """Travel to a worker process as the file's bytes: CRFsuite's handle cannot."""
+        """Pickle as the file's bytes: CRFsuite's handle cannot be pickled."""
         return SequenceTagger.of, (self.content,)
 
     @property
@@ -71,7 +71,7 @@ def train_tagger(
     ``algorithm`` and ``parameters`` are CRFsuite's (``lbfgs``, ``pa`` …). The same input gives the same tagger.
 
     Raises:
-        UserError: there is no room for what was learned.
+        UserError: there is no room for the trained model.
     """
     return train_taggers(sequences, algorithm, parameters)[0]
 
@@ -82,12 +82,12 @@ def train_taggers(
     parameters: Mapping[str, float | int | bool],
     pieces: Sequence[AbstractSet[int]] = (),
 ) -> list[SequenceTagger]:
-    """Train a CRF as :func:`train_tagger` does, and then one without each of the pieces: numbers of sequences.
+    """Train a CRF as :func:`train_tagger` does, and then one without each of the pieces (indexes of sequences).
 
     No sequence is in two pieces.
 
     Raises:
-        UserError: as there.
+        UserError: as above.
     """
     from turncheck.engines.embedded.nlu.crf_training import NO_GROUP, StoppableTrainer
 
@@ -101,7 +101,7 @@ def train_taggers(
 def _opened(content: bytes) -> SequenceTagger:
     try:
         return SequenceTagger.of(content)
-    except ValueError:  # CRFsuite does not say what it could not write
+    except ValueError:  # CRFsuite does not report that it could not write
         raise UserError(
             "the CRF that was trained could not be stored completely",
             remedy="Is there room in memory and in the temporary folder (TMPDIR), and may a file be as large?",
@@ -109,7 +109,7 @@ def _opened(content: bytes) -> SequenceTagger:
 
 
 def tags_by_marginals(marginals: Sequence[Mapping[str, float]], *, bilou: bool) -> TagColumn:
-    """Take for each token the tag with the highest marginal, as Rasa does, and make BILOU tags consistent.
+    """Choose for each token the tag with the highest marginal, as Rasa does, and make BILOU tags consistent.
 
     With BILOU the confidence is the sum over all tags of the same entity, without it the tag's own.
     """

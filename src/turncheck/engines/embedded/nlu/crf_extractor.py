@@ -45,7 +45,7 @@ Features = list["dict[str, str | float]"]
 
 @dataclass(frozen=True, slots=True)
 class CRFEntityExtractor:
-    """Rasa's CRFEntityExtractor: a CRF for entities, and one each for roles and groups where the data have any."""
+    """Rasa's CRFEntityExtractor: a CRF for entities, and one each for roles and groups if the data have any."""
 
     taggers: Mapping[Attribute, SequenceTagger]
     parameters: Mapping[str, Any]
@@ -168,7 +168,7 @@ def token_features(
 ) -> Features:
     """Describe each token by itself and its neighbours.
 
-    ``windows`` is Rasa's ``features``: for the tokens before, the token itself, those after. ``entity_tags`` are given
+    ``windows`` is Rasa's ``features``: for the tokens before, the token itself, those after. ``entity_tags`` are passed
     to the taggers of roles and groups.
     """
     half = len(windows) // 2

@@ -1,4 +1,4 @@
-"""Training by CRFsuite, so that an interrupt stops it at once and harms nothing."""
+"""Training by CRFsuite, so that an interrupt stops it at once without harm."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NO_GROUP: Final = -1
-"""What CRFsuite takes for the number of a group where all are meant."""
+"""CRFsuite's group number for all groups."""
 
 _TRAINING: Final = Lock()
-"""One training at a time in a process: they would draw from the same random numbers."""
+"""One training at a time in a process: they would share the same random number generator."""
 
 
 class StoppableTrainer(pycrfsuite.BaseTrainer):  # type: ignore[misc]  # it has no types
-    """Trains in a thread of its own, while the one that asked for it waits and can be interrupted.
+    """Trains in its own thread, while the calling one waits and can be interrupted.
 
     CRFsuite reports its progress to :meth:`message`. An exception there unwinds through its C code, which ends in a
-    segmentation fault now and then; and in the main thread any signal raises one. In another thread none is raised.
-    CRFsuite knows no way to stop: a training that nobody waits for any more is halted at its next report, for good.
+    segmentation fault now and then; and in the main thread any signal raises one. Other threads do not raise any.
+    CRFsuite cannot be stopped: a training that is no longer waited for is blocked forever at its next report.
     """
 
     def __init__(self, algorithm: str, parameters: Mapping[str, float | int | bool]) -> None:
@@ -35,16 +35,16 @@ class StoppableTrainer(pycrfsuite.BaseTrainer):  # type: ignore[misc]  # it has 
         self._error: Exception | None = None
 
     def message(self, message: str) -> None:  # noqa: ARG002 - CRFsuite's words
-        """Halt if nobody waits any more."""
+        """Block if nobody is waiting any more."""
         if self._abandoned.is_set():
             self._still.set()
             Event().wait()
 
     def trained(self, without: int = NO_GROUP) -> bytes:
-        """Train on what was appended, but for the group ``without``, and return CRFsuite's file.
+        """Train on what was appended, except the group ``without``, and return CRFsuite's file.
 
         It can be called again, for another group. CRFsuite's online algorithms shuffle by the C library's ``rand()``,
-        which is therefore set back before.
+        which is therefore reset before.
 
         Raises:
             CRFSuiteError: CRFsuite failed.
@@ -75,15 +75,15 @@ class StoppableTrainer(pycrfsuite.BaseTrainer):  # type: ignore[misc]  # it has 
             self._still.set()
 
     def _halt(self) -> None:
-        """Wait for the training to halt: Python must not end while a thread of C code still comes back to it."""
+        """Wait for the training to block: Python must not exit while C code in a thread still calls back."""
         self._abandoned.set()
         while self._begun.is_set() and not self._still.is_set():
-            with suppress(KeyboardInterrupt):  # one is on its way already
+            with suppress(KeyboardInterrupt):  # an exception is already being raised
                 self._still.wait()
 
 
 def _file_without_a_name() -> IO[bytes]:
-    """CRFsuite writes to a path only. Of this file nothing is left, however the process ends."""
+    """CRFsuite only writes to a path. This file does not remain, however the process ends."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("crfsuite"), "w+b")
     return tempfile.TemporaryFile()

@@ -1,9 +1,9 @@
-"""Components that are classes of the project (``module.Class``), run only where the caller allows it.
+"""Components that are classes of the project (``module.Class``), only run if the caller allows it.
 
 Such a class has the shape of Rasa's graph components: ``create(config, model_storage, resource, execution_context)``,
-perhaps ``get_default_config()`` and ``train(training_data)``, and ``process(messages)``. It is given messages with
+perhaps ``get_default_config()`` and ``train(training_data)``, and ``process(messages)``. It gets messages with
 Rasa's keys, and may set ``intent``, ``intent_ranking`` and ``entities``. Features, model storage and Rasa's own
-packages are not here: a class that needs them cannot run, and is listed with the reason.
+packages are not available: a class that needs them cannot run, and is listed with the reason.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Message:
 
     def set(self, name: str, value: Any, add_to_output: bool = False) -> None:
         """Write a property."""
-        del add_to_output  # everything set is read back
+        del add_to_output  # everything that is set is read back
         self.data[name] = value
 
 
@@ -78,7 +78,7 @@ class TrainingData:
 
     @property
     def nlu_examples(self) -> list[Message]:
-        """All of them: stories give none here."""
+        """All of them: here stories do not add any."""
         return self.training_examples
 
     @property
@@ -94,14 +94,14 @@ class TrainingData:
 
 @dataclass(frozen=True, slots=True)
 class CustomComponent:
-    """A component of the project's own code."""
+    """A component from the project's own code."""
 
     name: str
     instance: Any
 
     @classmethod
     def train(cls, step: Step, training: Training) -> CustomComponent | None:
-        """Import the class, make it, train it if it can be trained; ``None`` where it cannot be imported, and listed.
+        """Import, create and, if possible, train the class; ``None`` if it cannot be imported, and listed.
 
         Raises:
             UserError: its code fails.
@@ -121,7 +121,7 @@ class CustomComponent:
         return cls(name, instance)
 
     def process(self, batch: Batch) -> None:
-        """Give it the messages as they are understood so far, and read back what it set.
+        """Pass it the messages as understood so far, and read back what it set.
 
         Raises:
             UserError: its code fails.
@@ -133,7 +133,7 @@ class CustomComponent:
                 _read_back(batch, row, message, self.name.rpartition(".")[2])
 
     def save(self, members: MemberWriter) -> None:
-        """Refuse: a model holds data, never code.
+        """Refuse: a model contains data, never code.
 
         Raises:
             UserError: always.
@@ -157,7 +157,7 @@ def _load(name: str, root: Path) -> Any:
     module, _, attribute = name.rpartition(".")
     folder = str(root.resolve())
     for other in [known for known, owner in _MODULES.items() if owner != folder]:
-        sys.modules.pop(other, None)  # another commit's module of this name is not this one's
+        sys.modules.pop(other, None)  # another commit's module of this name is a different one
         del _MODULES[other]
     before = set(sys.modules)
     sys.path.insert(0, folder)
@@ -174,7 +174,7 @@ def _load(name: str, root: Path) -> Any:
 
 @contextmanager
 def _faults_named(name: str) -> Iterator[None]:
-    """Turn any fault of foreign code into an error that names it."""
+    """Turn any failure of foreign code into an error that names the code."""
     try:
         yield
     except (Exception, SystemExit) as error:

@@ -1,4 +1,4 @@
-"""Dense sentence features, where a pipeline has a language model that is not here; and what needs dense features."""
+"""Dense sentence features for pipelines whose language model is not available, and components that need them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _RANKING_LENGTH: Final = 10
 class LatentFeaturizer:
     """Stands in for a pretrained featurizer: latent semantic analysis of the project's own sentences.
 
-    The n-gram features are projected on the directions of largest variance (Deerwester et al. 1990), length 1 each.
+    The n-gram features are projected onto the directions of largest variance (Deerwester et al. 1990), with length 1.
     """
 
     ngrams: NgramFeatures
@@ -38,7 +38,7 @@ class LatentFeaturizer:
 
     @classmethod
     def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:  # noqa: ARG003  # common protocol
-        """Fit it to all training sentences; ``None`` where there are fewer than three."""
+        """Fit it to all training sentences; ``None`` if there are fewer than three."""
         texts = [example.text for example in training.examples]
         if len(texts) < 3:
             return None
@@ -68,10 +68,10 @@ class LatentFeaturizer:
 
 @dataclass(frozen=True, slots=True)
 class SklearnIntentClassifier:
-    """Rasa's SklearnIntentClassifier: a support vector machine over dense features, its C chosen by a grid search.
+    """Rasa's SklearnIntentClassifier: a support vector machine over dense features, with C chosen by a grid search.
 
-    Confidences come by a softmax over its scores, fitted to held-out sentences. Rasa's come from scikit-learn's
-    ``SVC(probability=True)``, which scikit-learn gives up.
+    Confidences are a softmax over its scores, fitted to held-out sentences. Rasa's come from scikit-learn's
+    ``SVC(probability=True)``, which scikit-learn deprecates.
     """
 
     names: tuple[str, ...]
@@ -127,7 +127,7 @@ def _dense(blocks: Sequence[Any]) -> NDArray[np.float64] | None:
 
 
 def _scores(decision: NDArray[np.float64]) -> NDArray[np.float64]:
-    """One column a label, also for two labels."""
+    """One column per label, also for two labels."""
     return np.stack([-decision / 2, decision / 2], axis=1) if decision.ndim == 1 else decision
 
 

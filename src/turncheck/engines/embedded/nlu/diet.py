@@ -1,6 +1,6 @@
-"""What stands in for a neural or foreign classifier: a linear intent model and an entity CRF, with own features.
+"""The stand-in for neural or foreign classifiers: a linear intent model and an entity CRF, with their own features.
 
-It answers under the name of what it stands for: DIETClassifier, MitieIntentClassifier, MitieEntityExtractor.
+It answers under the name of what it replaces: DIETClassifier, MitieIntentClassifier, MitieEntityExtractor.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class DietStandIn:
 
     @classmethod
     def train(cls, name: str, parameters: Mapping[str, Any], training: Training) -> Self:
-        """Train what ``intent_classification`` and ``entity_recognition`` ask for and the data allow."""
+        """Train what ``intent_classification`` and ``entity_recognition`` request and the data allow."""
         rows = training.intent_rows
         texts = [training.examples[row].text for row in rows]
         labels = [str(training.examples[row].base_intent) for row in rows]

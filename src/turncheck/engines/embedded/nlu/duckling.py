@@ -28,7 +28,7 @@ EXTRACTOR: Final = "DucklingEntityExtractor"
 
 @dataclass(frozen=True, slots=True)
 class DucklingEntityExtractor:
-    """Asks the server about every text. Trained by nothing; a server that does not answer leaves it out."""
+    """Asks the server about every text. It is not trained; if the server does not answer, it is left out."""
 
     url: str
     parameters: Mapping[str, Any]
@@ -37,7 +37,7 @@ class DucklingEntityExtractor:
 
     @classmethod
     def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:
-        """Call the server once; ``None`` where it may not be called or does not answer, and that is said."""
+        """Call the server once; ``None``, with a note, if it must not be called or does not answer."""
         access = training.duckling or DucklingAccess()
         url = access.url or parameters["url"]
         reason = _why_not(url, access)
@@ -66,7 +66,7 @@ class DucklingEntityExtractor:
         """Append what the server finds.
 
         Raises:
-            UserError: it answered while training and does not any more.
+            UserError: it answered during training and no longer does.
         """
         import requests
 
@@ -103,12 +103,12 @@ class DucklingEntityExtractor:
         return [_entity(match) for match in found if not dimensions or _dimension(match) in dimensions]
 
     def save(self, members: MemberWriter) -> None:
-        """Write where the server was."""
+        """Write the server's address."""
         members.json("server", {"url": self.url, "reference_time": self.reference_time})
 
     @classmethod
     def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:
-        """Read where the server was."""
+        """Read the server's address."""
         server = members.json("server")
         return cls(server["url"], parameters, server["reference_time"])
 
@@ -135,7 +135,7 @@ def _dimension(match: Any) -> Any:
 
 
 def _entity(match: Mapping[str, Any]) -> PredictedEntity:
-    """Read one match of Duckling; an interval's value is its two ends."""
+    """Read one match of Duckling; the value of an interval is its two ends."""
     try:
         value = match["value"]
         if value.get("type") == "interval":

@@ -17,13 +17,13 @@ REFERENCE_TIME: Final = 1_735_732_800_000
 
 
 def noon_of(day: str) -> int:
-    """Return noon (UTC) of a day that is written as ``2025-01-01``, in milliseconds since 1970."""
+    """Return noon (UTC) of a day written as ``2025-01-01``, in milliseconds since 1970."""
     return int(datetime.fromisoformat(f"{day}T12:00:00+00:00").timestamp() * 1000)
 
 
 @dataclass(frozen=True, slots=True)
 class DucklingAccess:
-    """Where the server is, if not where the pipeline says, and which hosts the pipeline may name.
+    """The server's address, if not the pipeline's, and which hosts the pipeline may name.
 
     ``allowed_hosts``: loopback and these, ``None``: any. ``reference_time`` is in milliseconds since 1970.
     """

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedNluEngine:
-    """A trained pipeline. Its answers do not depend on how sentences are put into batches."""
+    """A trained pipeline. Its answers do not depend on how sentences are batched."""
 
     info: EngineInfo
     extractors: tuple[str, ...]
@@ -38,7 +38,7 @@ class EmbeddedNluEngine:
     trained: bool = True
     """``False`` for a project without NLU data: then only ``/intent`` messages are understood, as in Rasa."""
     team_confidences: ConfidenceMap | None = None
-    """How sure the team's own model would be, where the two were compared: for the fallback."""
+    """How sure the team's own model would be, if the two were compared: for the fallback."""
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
         """Understand each text."""

@@ -32,25 +32,25 @@ _FEWEST_ITERATIONS: Final = 3
 _MOST_ITERATIONS: Final = 9
 
 _VISITS: Final = 480_000
-"""How many words are looked at in all iterations together. Many types in short sentences need more than three: of
-HWU64's 54 types in 60,000 words eight find two points of F1 more."""
+"""The number of words seen in all iterations together. Many types in short sentences need more than three iterations:
+for HWU64's 54 types in 60,000 words, eight gain two points of F1."""
 
 _BIAS: Final = "bias"
-"""What every word of few sentences has, so that the CRF learns by its weight how frequent each tag is."""
+"""A feature of every word if there are few sentences: by its weight the CRF learns how frequent each tag is."""
 
 _BIAS_IN_USE: Final = 0.6
-"""How much it counts where entities are looked for. With all of it more entities are missed than words taken for one:
-the tag of most words needs little evidence. Measured on small assistants, this finds up to 6 points more."""
+"""Its value in prediction. With the full value more entities are missed than words mistaken for one:
+the tag of most words needs little evidence. Measured on small assistants, this gains up to 6 points."""
 
 _FEW: Final = 5_000
-"""From this many sentences on, it gains nothing."""
+"""From this many sentences on, it has no benefit."""
 
 _CACHED_WORDS: Final = 200_000
 _REPEATED: Final = re.compile(r"(.)\1+")
 
 
 class WordFeatures:
-    """Describes the words of a sentence to the CRF; what depends on one word alone is made once."""
+    """Describes the words of a sentence to the CRF; features that only depend on one word are computed once."""
 
     def __init__(self) -> None:
         self._own: dict[str, tuple[str, ...]] = {}
@@ -64,9 +64,9 @@ class WordFeatures:
         *,
         bias: float = _BIAS_IN_USE,
     ) -> Any:
-        """Return CRFsuite's item sequence; ``entity_tags`` are given to the taggers of roles and groups.
+        """Return CRFsuite's item sequence; ``entity_tags`` are passed to the taggers of roles and groups.
 
-        ``bias`` is the value of what all words have. A tagger that was trained without it does not look at it.
+        ``bias`` is the value of the feature that all words have. A tagger that was trained without it ignores it.
         """
         from pycrfsuite import ItemSequence
 
@@ -144,13 +144,13 @@ def _tag_features(tags: Sequence[str], index: int, left: str, right: str) -> tup
 class EntityModel:
     """Sentence and predicted intent → entities. One CRF for entities, one each for roles and groups in the data.
 
-    A CRF's cost grows with the square of its tags. So a tag is the entity's name alone, but where an entity begins
+    A CRF's cost grows with the square of its tags. So a tag is only the entity's name, unless an entity begins
     right after another of the same name: that is a quarter of BILOU's tags.
     """
 
     taggers: Mapping[Attribute, SequenceTagger]
     confidences: Mapping[Attribute, EntityConfidence]
-    """What the taggers' marginals mean."""
+    """The calibration of the taggers' marginals."""
     _words: WordFeatures = field(default_factory=WordFeatures, repr=False, compare=False)
 
     @classmethod
@@ -159,7 +159,7 @@ class EntityModel:
     ) -> Self | None:
         """Train; ``intents`` are those predicted for the examples by models that had not seen them.
 
-        Taggers of the same kind that have not seen some of the examples are trained beside: what they find there shows
+        Taggers of the same kind that have not seen some of the examples are also trained: what they find there shows
         which confidence an entity deserves.
 
         Returns ``None`` if no entity is annotated along token borders.
@@ -213,7 +213,7 @@ class EntityModel:
     ) -> list[TaggedEntity]:
         """Find the entities of one sentence; confidences are the means of their tokens' marginal probabilities.
 
-        Rasa takes the lowest one, which says less: that of a long entity is low, right or wrong.
+        Rasa takes the lowest one, which says less: for a long entity it is low, right or wrong.
         """
         columns: dict[Attribute, TagColumn] = {}
         entity_tags: list[str] | None = None
@@ -240,11 +240,11 @@ class EntityModel:
         return found
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        """Travel to a worker process without the words kept here."""
+        """Pickle without the cached words."""
         return EntityModel, (self.taggers, self.confidences)
 
     def save(self, members: MemberWriter) -> None:
-        """Write CRFsuite's files, and what their marginals mean."""
+        """Write CRFsuite's files, and their calibration."""
         members.json("taggers", list(self.taggers))
         confidences = {name: [made.intercept, made.slope] for name, made in self.confidences.items()}
         members.json("confidences", confidences)
@@ -280,7 +280,7 @@ class _Judged:
                     self.right[attribute].append(right)
 
     def confidences(self) -> dict[Attribute, EntityConfidence]:
-        """Fit what marginals mean."""
+        """Fit the calibration."""
         return {name: EntityConfidence.fit(self.marginals[name], self.right[name]) for name in ATTRIBUTES}
 
 
@@ -309,7 +309,7 @@ def _few_tags(example: Example, tokens: Tokens, attribute: Attribute) -> tuple[s
 
 
 def _with_beginnings(tags: Sequence[str]) -> list[str]:
-    """Write ``B-`` wherever an entity begins, as what reads the tags expects it."""
+    """Write ``B-`` wherever an entity begins, as the code that reads the tags expects."""
     return [
         "B-" + tag[2:] if tag != OUTSIDE and (index == 0 or tags[index - 1][2:] != tag[2:]) else tag
         for index, tag in enumerate(tags)

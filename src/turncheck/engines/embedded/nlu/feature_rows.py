@@ -1,4 +1,4 @@
-"""Rows of sentence features: sparse n-grams, and beside them dense sentence vectors where they are switched on."""
+"""Rows of sentence features: sparse n-grams and, if enabled, dense sentence vectors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class FeatureRows:
     vectors: NDArray[np.float32] | None = None
     """Shape (rows, width of the vectors)."""
     products: NDArray[np.float64] | None = None
-    """Each row times each, shape (rows, rows), where they are known."""
+    """The products of all pairs of rows, shape (rows, rows), if known."""
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -34,7 +34,7 @@ class FeatureRows:
 
     @property
     def empty(self) -> NDArray[np.bool_]:
-        """Which rows say nothing."""
+        """Which rows are empty."""
         if self.vectors is not None:
             return np.zeros(len(self), dtype=bool)
         return np.asarray(np.diff(self.ngrams.starts) == 0)
@@ -52,7 +52,7 @@ class FeatureRows:
         return FeatureRows(self.ngrams.emptied(), self.vectors)
 
     def with_products(self) -> FeatureRows:
-        """The same with each row times each, which subsets take along: models of parts of the rows need them again."""
+        """The same with the products of all pairs of rows, which subsets keep: models of some of the rows need them."""
         if self.products is not None:
             return self
         products = self.ngrams.products().astype(np.float64)
@@ -62,7 +62,7 @@ class FeatureRows:
 
     @property
     def known_products(self) -> NDArray[np.float64]:
-        """Each row times each, of :meth:`with_products`."""
+        """The products of all pairs of rows, from :meth:`with_products`."""
         if self.products is None:
             raise AssertionError("no products")
         return self.products
@@ -74,7 +74,7 @@ class FeatureRows:
         return product if self.vectors is None else product + self.vectors @ weights[border:]
 
     def weighted_sums(self, weights: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Sum the rows, each by its weight, for each column of ``weights`` (rows, outputs); (width, outputs)."""
+        """Sum the weighted rows, for each column of ``weights`` (rows, outputs); (width, outputs)."""
         sums = self.ngrams.weighted_sums(weights)
         if self.vectors is None:
             return sums

@@ -1,4 +1,4 @@
-"""Rasa's sparse featurizers, as far as a component that is really Rasa's reads their features."""
+"""Rasa's sparse featurizers, as far as a component that is Rasa's own reads their features."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LEXICAL_NAMES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class RegexFeaturizer(OfPatterns):
-    """Rasa's RegexFeaturizer: one column a pattern, 1 where it matches; and for each token which patterns touch it."""
+    """Rasa's RegexFeaturizer: one column per pattern, 1 if it matches; and for each token, which patterns touch it."""
 
     @classmethod
     def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:
@@ -73,7 +73,7 @@ class CountVectorsFeaturizer:
 
     @classmethod
     def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:
-        """Learn the vocabulary; ``None`` (and a note) where no term is left, as Rasa leaves it untrained."""
+        """Learn the vocabulary; ``None`` (and a note) if no term is left, as Rasa leaves it untrained."""
         vectorizer = _make_vectorizer(parameters)
         texts = [" ".join(_words_for_training(tokens, parameters)) for tokens in training.batch.tokens]
         try:
@@ -112,8 +112,8 @@ class CountVectorsFeaturizer:
 def check_lexical_features(parameters: Mapping[str, Any]) -> None:
     """Check LexicalSyntacticFeaturizer's windows.
 
-    Its features are about tokens and in Rasa none but DIETClassifier reads them; the stand-in for that has lexical
-    features of its own. So there is nothing to compute here, in a pipeline that is otherwise Rasa's.
+    Its features are about tokens, and in Rasa only DIETClassifier reads them; the stand-in for that has lexical
+    features of its own. So there is nothing to compute here.
 
     Raises:
         UserError: the number of windows is even, or a feature unknown.
@@ -122,10 +122,10 @@ def check_lexical_features(parameters: Mapping[str, Any]) -> None:
 
 
 def check_counts(component: Component, parameters: Mapping[str, Any]) -> None:
-    """Check what CountVectorsFeaturizer counts; Rasa finds out while it trains.
+    """Check what CountVectorsFeaturizer counts; Rasa only notices while it trains.
 
     Raises:
-        UserError: the analyzer is unknown, or the n-grams end before they begin.
+        UserError: the analyzer is unknown, or the largest n-grams are smaller than the smallest.
     """
     analyzer, shortest, longest = parameters["analyzer"], parameters["min_ngram"], parameters["max_ngram"]
     if analyzer not in {"word", "char", "char_wb"}:
@@ -141,7 +141,7 @@ def check_counts(component: Component, parameters: Mapping[str, Any]) -> None:
 
 
 def check_windows(component: str, windows: object, known: frozenset[str]) -> None:
-    """Check a list of feature lists around a token, as two of Rasa's components take it.
+    """Check a list of feature lists around a token, as in two of Rasa's components.
 
     Raises:
         UserError: it is not a list of lists, their number is even, or a feature unknown.
@@ -175,14 +175,14 @@ def _make_vectorizer(parameters: Mapping[str, Any]) -> Any:
 
 
 def _normalized(tokens: Tokens, parameters: Mapping[str, Any]) -> list[str]:
-    """Replace whole numbers by one word, lower the case: what Rasa does before it counts."""
+    """Replace whole numbers by one word and lowercase the text, as Rasa does before it counts."""
     known = tokens.lemmas if parameters["use_lemma"] and tokens.lemmas is not None else tokens.words
     words = [_NUMBER.sub("__NUMBER__", word) for word in known]
     return [word.lower() for word in words] if parameters["lowercase"] else words
 
 
 def _oov_token(parameters: Mapping[str, Any]) -> str | None:
-    """The word for unknown words, where it counts: a character n-gram is never out of vocabulary."""
+    """The word for unknown words, if it applies: a character n-gram is never out of vocabulary."""
     token = parameters["OOV_token"]
     if not token or parameters["analyzer"] != "word":
         return None

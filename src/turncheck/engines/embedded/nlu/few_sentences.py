@@ -1,10 +1,10 @@
-"""The intent classifiers of few sentences: several over Gram matrices, whose scores are added.
+"""The intent classifiers for few sentences: several over Gram matrices, whose scores are added.
 
-Where an intent has a handful of sentences, its name is one more of them. One classifier is the support vector
-machine that many sentences have, over all features. Beside it are logistic regressions: over tf-idf, and over plain
-counts of words and characters, as Rasa's LogisticRegressionClassifier is behind its default featurizers (what is short,
-and how short, shows in counts and not in tf-idf); with sentence vectors over those alone. How much each has to say is
-fitted to the project's own sentences, judged by models that have not seen them; and so is how reliable the sum is.
+If an intent has only a handful of sentences, its name is added as one. One classifier is the support vector machine
+used for many sentences, over all features. Besides it there are logistic regressions: over tf-idf, and over plain
+counts of words and characters, as in Rasa's LogisticRegressionClassifier after its default featurizers (what is short,
+and how short, shows in counts and not in tf-idf); with sentence vectors, only over those. The weight of each is fitted
+to the project's own sentences, judged by models that have not seen them; so is the reliability of the sum.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.feature_rows import FeatureRows
 
 MOST_SENTENCES: Final = 1600
-"""Of more sentences than this many the machine alone knows as much, and the cube would cost more."""
+"""With more sentences than this the machine by itself is as good, and the cubic cost would be too high."""
 
 _JUDGED: Final = 150
-"""How many sentences, or more, factors are fitted to, where there are so many."""
+"""The least number of sentences that factors are fitted to, if there are so many."""
 
 _MOST_JUDGED: Final = 300
 
 _FEWEST_OF_INTENT: Final = 2
-"""Of intents with fewer sentences on average their names would teach as much as the sentences."""
+"""For intents with fewer sentences on average, the names would have as much weight as the sentences."""
 
 _FEWEST_FOR_SECOND: Final = 4
-"""Of fewer sentences an intent on average the second classifier says little, and hundreds of intents take long."""
+"""With fewer sentences per intent on average the second classifier adds little, and hundreds of intents take long."""
 
 _VARIATION: Final = 0.01
-"""How small a share of all variation within intents still counts for nothing."""
+"""The share of all variation within intents that is ignored."""
 
 _COST_OF_VECTORS: Final = 5.0
-"""What an error costs beside the squares of the weights: scikit-learn's C."""
+"""The cost of an error relative to the squared weights: scikit-learn's C."""
 
 COST_OF_NGRAMS: Final = 10.0
-"""The same of tf-idf."""
+"""The same for tf-idf."""
 
 _WORD_BORDERS: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
 
@@ -64,12 +64,12 @@ class View:
     rows: FeatureRows
     solve: Solver
     typical: float
-    """The factor that its scores need for confidences, as a rule."""
+    """The typical factor on its scores for confidences."""
     seen: NDArray[np.int64] | None = None
     """The rows that it learns from, names among them; ``None`` for all."""
 
     def learnt(self, truth: NDArray[np.int64], names: tuple[str, ...]) -> LinearModel:
-        """Learn from all that it sees."""
+        """Learn from all rows that it sees."""
         kept = self._kept(len(truth))
         weights = np.zeros((len(truth), len(names)))
         weights[kept], intercepts = self.solve(self.rows.known_products[np.ix_(kept, kept)], truth[kept], len(names))
@@ -89,23 +89,23 @@ class View:
 
 
 def suits(labels: Sequence[str]) -> bool:
-    """Whether there are few sentences, and still several of each intent."""
+    """Whether there are few sentences, but several of each intent."""
     intents = len(set(labels))
     return intents > 1 and _FEWEST_OF_INTENT * intents <= len(labels) <= MOST_SENTENCES
 
 
 def wants_second(labels: Sequence[str]) -> bool:
-    """Whether there are enough sentences of each intent for a second classifier, and it sees one of each or more."""
+    """Whether there are enough sentences of each intent for a second classifier, and it sees at least one of each."""
     intents = len(set(labels))
     return len(labels) >= _FEWEST_FOR_SECOND * intents and MOST_SENTENCES - len(labels) >= intents
 
 
 def seen_by_regressions(labels: Sequence[str], seed: int) -> NDArray[np.int64]:
-    """Choose the sentences that logistic regressions learn from, and all names: the more there are, the fewer.
+    """Choose the sentences that logistic regressions learn from, and all names: the fewer, the more there are.
 
-    Up to half of :data:`MOST_SENTENCES` it is all, then as many as are missing to these, so that training takes no
-    longer and ends in the machine alone: a regression costs the cube of its sentences. Of each intent as many are
-    chosen as of the others, as far as it has them.
+    Up to half of :data:`MOST_SENTENCES` all of them, then the number missing to that limit, so that training takes no
+    longer and finally only uses the machine: a regression costs the cube of its sentences. Equally many of each intent
+    are chosen, as far as it has them.
     """
     count, intents = len(labels), len(set(labels))
     names = np.arange(count, count + intents)
@@ -138,7 +138,7 @@ def machine(rows: FeatureRows) -> View:
 
 
 def regression(rows: FeatureRows, cost: float = 1.0, seen: NDArray[np.int64] | None = None) -> View:
-    """See rows, those that are ``seen``, as the logistic regression does: intents weigh the same.
+    """See rows, those that are ``seen``, as the logistic regression does: with equal weights of intents.
 
     However many sentences they have. ``cost`` is scikit-learn's C.
     """
@@ -167,7 +167,7 @@ def regression_of_varied(rows: FeatureRows) -> View:
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """What was learnt from each view, and what it is worth."""
+    """What was learnt from each view, and its weight."""
 
     models: tuple[LinearModel, ...]
     factors: tuple[float, ...]
@@ -198,7 +198,7 @@ def _pieces(count: int, seed: int) -> list[NDArray[np.int64]]:
 
 
 def _less_varied(products: Floats, truth: NDArray[np.int64], labels: int) -> tuple[Floats, Floats]:
-    """Return the products of rows that vary less within a label, and what makes weights of the rows of theirs.
+    """Return the products of rows transformed to vary less within a label, and how to transform weights back.
 
     With C the rows less their label's mean, the metric is ``(I + CᵀC / λ)⁻¹``, λ a share of all that C varies; by
     Woodbury's identity it needs products of rows only. The products' mean diagonal stays.

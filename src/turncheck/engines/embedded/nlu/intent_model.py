@@ -1,7 +1,7 @@
 """The stand-in's intent classifier: a linear multi-class SVM (Crammer and Singer) with calibrated confidences.
 
-Where sentences are few, the names of intents are sentences, too (:mod:`.few_sentences`), and a second classifier has a
-say (:mod:`.second_opinion`).
+If there are few sentences, the names of intents are sentences, too (:mod:`.few_sentences`), and a second classifier
+contributes (:mod:`.second_opinion`).
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ class IntentModel:
     factor: float
     """What scores are multiplied by before the softmax: the inverse of the temperature."""
     shares: tuple[float, ...]
-    """Of all sentences, how many each intent has: all that can be said of a text without any known term."""
+    """The share of sentences of each intent: the answer for text without any known term."""
     best: BestAnswer | None = None
-    """What the highest confidence is, where labels are combinations."""
+    """The calibration of the highest confidence, if labels are combinations."""
     second: SecondOpinion | None = None
-    """What is asked as well, where sentences are few."""
+    """The second classifier, if there are few sentences."""
     reliability: Reliability | None = None
-    """What confidences are worth, where sentences are few."""
+    """The calibration of confidences, if there are few sentences."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ class IntentModel:
             learnt = learn([machine(rows)], labels, seed)
             return cls(features, learnt.models[0], learnt.factors[0], shares, reliability=learnt.reliability)
         columns, counts = count(every)
-        rows = rows.with_products()  # once for both that see them
+        rows = rows.with_products()  # once for both models that see them
         seen = seen_by_regressions(labels, seed)
         views = machine(rows), regression(rows, COST_OF_NGRAMS, seen), regression(counts, seen=seen)
         learnt = learn(views, labels, seed)
@@ -168,7 +168,7 @@ class IntentModel:
 
 
 def _ready(rows: FeatureRows) -> FeatureRows:
-    """Few rows get their products here, once for all models that see parts of them."""
+    """If there are few rows, compute their products once for all models that see parts of them."""
     return rows.with_products() if len(rows) <= MOST_ROWS else rows
 
 
@@ -183,7 +183,7 @@ def _judged(
     pieces: Sequence[NDArray[np.int64]],
     fit: Callable[[FeatureRows, Sequence[str]], LinearModel],
 ) -> Judged | None:
-    """Judge models on sentences they have not seen; ``None`` where no model can be fitted."""
+    """Judge models on sentences they have not seen; ``None`` if no model can be fitted."""
     count = len(labels)
     names = sorted(set(labels))
     column = {name: index for index, name in enumerate(names)}
@@ -211,8 +211,8 @@ def out_of_fold_labels(
 ) -> list[str]:
     """Predict each sentence's intent by a support vector machine that was trained without it (two folds).
 
-    What learns from predicted intents must see them as wrong in training as they will be later. The vocabulary is the
-    one of all sentences, which contains nothing about the labels.
+    A model that learns from predicted intents must see them as wrong in training as they are later. The vocabulary is
+    that of all sentences, which does not depend on the labels.
     """
     rows = _ready(SentenceFeatures.fit(texts, vectors, few=False)[1])
     halves = np.random.default_rng(seed).permutation(len(labels)) % 2

@@ -1,7 +1,7 @@
-"""Steps of a pipeline that learn, each kept by what it learns from alone.
+"""Trained pipeline steps in a cache, with keys made only of what each step learns from.
 
-A step that is kept is given that alone, and its key is made of it. Steps that take what they are given are not kept:
-that is done as fast as read.
+A cached step only gets that, and its key is made of it. Steps that only copy their input are not cached:
+doing it again is as fast as reading it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ LEARNS: Final = frozenset(
         *("LogisticRegressionClassifier", "SklearnIntentClassifier", "CRFEntityExtractor"),
     }
 )
-"""Kinds that take their time: they learn from annotated sentences, their words, and features of the steps before."""
+"""Slow kinds: they learn from annotated sentences, their words, and features of the previous steps."""
 _KIND: Final = "trained component"
 _NO_PROJECT: Final = Project(Path(), "")
 
 
 def kept_step(cache: Cache | None, step: Step, training: Training) -> Component | None:
-    """Return a step as :func:`train_step` does; one that learns from the cache, if it learnt from the same before.
+    """Return a step as :func:`train_step` does; one that learns comes from the cache if it learnt from the same before.
 
     Raises:
         UserError: as there.
@@ -49,7 +49,7 @@ def kept_step(cache: Cache | None, step: Step, training: Training) -> Component 
     if found is not None:
         return found
     component = train_step(step, learnt)
-    if component is not None and not learnt.notes and not learnt.left_out:  # what is said is kept nowhere
+    if component is not None and not learnt.notes and not learnt.left_out:  # notes are not cached
         keep(cache, key, _KIND, component.save)
     training.notes += learnt.notes
     training.left_out += learnt.left_out
@@ -57,7 +57,7 @@ def kept_step(cache: Cache | None, step: Step, training: Training) -> Component 
 
 
 def learnt_by(step: Step, training: Training) -> Training:
-    """Return what a step that learns is given: no synonyms, no patterns, no features that it does not read."""
+    """Return the input of a step that learns: no synonyms, no patterns, no features that it does not read."""
     whole = training.batch
     batch = Batch.of(whole.texts, whole.tokens)
     if step.kind in READS_SENTENCE_FEATURES:
@@ -69,8 +69,8 @@ def learnt_by(step: Step, training: Training) -> Training:
 
 
 def step_key(step: Step, learnt: Training) -> str | None:
-    """Return the key of a step, ``None`` where what it learns from has no digest."""
-    batch = learnt.batch  # its other columns are filled when something is understood
+    """Return the key of a step, ``None`` if what it learns from has no digest."""
+    batch = learnt.batch  # its other columns are filled in prediction
     columns = batch.tokens, batch.sentence_features, batch.patterns, batch.dense_token_features
     inputs = learnt.examples, columns, learnt.seed, learnt.label_split
     try:
@@ -80,6 +80,6 @@ def step_key(step: Step, learnt: Training) -> str | None:
 
 
 def _as_annotated(example: Example) -> Example:
-    """A sentence without what its entities stand for, and without metadata: no step that learns reads them."""
+    """A sentence without its entities' values and without metadata: no step that learns reads them."""
     entities = tuple(replace(entity, value=None) for entity in example.entities)
     return replace(example, entities=entities, metadata=None)

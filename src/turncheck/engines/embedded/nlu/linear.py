@@ -25,14 +25,14 @@ _PARTS_PENALTY: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class LabelSplit:
-    """How a tokenizer splits intents (``intent_tokenization_flag``): into which parts a label falls."""
+    """How a tokenizer splits intents (``intent_tokenization_flag``): the parts of a label."""
 
     symbol: str
     prefix_symbol: str | None = None
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> Self | None:
-        """Take it from a tokenizer's parameters; ``None`` where intents are not split."""
+        """Take it from a tokenizer's parameters; ``None`` if intents are not split."""
         if not parameters["intent_tokenization_flag"] or not parameters["intent_split_symbol"]:
             return None
         return cls(str(parameters["intent_split_symbol"]), parameters["prefix_separator_symbol"])
@@ -52,7 +52,7 @@ class LinearModel:
     weights: NDArray[np.float32]
     intercepts: NDArray[np.float32]
     composition: NDArray[np.float32] | None = None
-    """Shape (parts, labels), 1 where a label has the part; ``None`` where labels are plain."""
+    """Shape (parts, labels), 1 if a label has the part; ``None`` if labels are plain."""
 
     @classmethod
     def fit(cls, features: FeatureRows, labels: Sequence[str], seed: int, split: LabelSplit | None = None) -> Self:
@@ -60,7 +60,7 @@ class LinearModel:
 
         With ``split``, and labels that share parts, an SVM is fitted for each part instead. The margin of a part is
         taken for its log-odds; the likeliest of the labels seen in training is then the one with the highest sum of
-        margins over its parts. With one label there is nothing to learn: it scores 0.
+        margins over its parts. With a single label there is nothing to learn: it scores 0.
         """
         names = tuple(sorted(set(labels)))
         if len(names) == 1:
@@ -132,9 +132,9 @@ def _fit_svm(
 
     model = LinearSVC(tol=_TOLERANCE, random_state=seed, **parameters)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of iterations that ran out, and of nearly as many labels as sentences
+        warnings.simplefilter("ignore")  # about exhausted iterations, and nearly as many labels as sentences
         model.fit(matrix, truth)
     weights, intercepts = model.coef_.T.astype(np.float32), np.asarray(model.intercept_, dtype=np.float32)
-    if weights.shape[1] == 1:  # scikit-learn keeps the difference only
+    if weights.shape[1] == 1:  # scikit-learn only keeps the difference
         return np.hstack([-weights / 2, weights / 2]), np.concatenate([-intercepts / 2, intercepts / 2])
     return np.ascontiguousarray(weights), intercepts

@@ -1,4 +1,4 @@
-"""What was understood, in the shape in which a Rasa server answers ``POST /model/parse``."""
+"""The result of understanding, in the shape of a Rasa server's answer to ``POST /model/parse``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def as_model_parse(
     """Return ``parse`` as Rasa 3.6 writes it, ready for JSON.
 
     ``responses`` are the domain's, for the texts a response selector chose; ``retrieval_intents`` those of the training
-    data. Keys that have nothing to say are absent where they are in Rasa's.
+    data. Empty keys are absent if they are absent in Rasa's.
     """
     answer: dict[str, Any] = {
         "text": parse.text,

@@ -26,13 +26,13 @@ class Neighbour:
 
 @dataclass(slots=True)
 class TrainingSentences:
-    """The training sentences, indexed by their n-grams when somebody first asks."""
+    """The training sentences, indexed by their n-grams on first use."""
 
     texts: tuple[str, ...]
     _index: tuple[NgramFeatures, _Postings] | None = field(default=None, repr=False, compare=False)
 
     def nearest(self, texts: Sequence[str], k: int) -> list[tuple[Neighbour, ...]]:
-        """Return for each text the ``k`` nearest, nearest first; the earlier of equals; none that shares nothing."""
+        """Return for each text the ``k`` nearest, nearest first, then in order; only those that share something."""
         if not self.texts or not texts:
             return [() for _ in texts]
         if self._index is None:
@@ -57,7 +57,7 @@ class TrainingSentences:
 
 @dataclass(frozen=True, slots=True)
 class _Postings:
-    """The training matrix column by column: which sentences hold a term."""
+    """The training matrix column by column: which sentences have a term."""
 
     starts: NDArray[np.int64]
     rows: NDArray[np.int32]

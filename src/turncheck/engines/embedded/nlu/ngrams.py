@@ -1,7 +1,7 @@
-"""Sentence features of the stand-ins: tf-idf of word 1–2-grams beside character 3-grams within words.
+"""Sentence features of the stand-ins: tf-idf of word 1–2-grams and of character 3-grams within words.
 
 The recipe is that of scikit-learn's ``TfidfVectorizer`` (sublinear counts, smoothed idf, each part of length 1, terms
-of the character part in at least two sentences where there are many); the code is ours because words repeat: a word's
+of the character part in at least two sentences if there are many); the code is ours because words repeat: a word's
 character n-grams are looked up once, which makes reading several times faster.
 """
 
@@ -29,7 +29,7 @@ _MIN_DOCUMENTS: Final = 2
 _LONGEST: Final = 4
 
 _FEW: Final = 700
-"""Up to here every 3-gram counts: what occurs once in them is half of what they say."""
+"""Up to this many sentences every 3-gram counts: those that occur once carry half of the information."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +62,14 @@ class SparseRows:
         return SparseRows(np.zeros_like(self.starts), self.columns[:0], self.values[:0], self.width)
 
     def products(self) -> NDArray[np.float32]:
-        """Multiply each row by each, shape (rows, rows)."""
+        """The products of all pairs of rows, shape (rows, rows)."""
         products = np.zeros((len(self), len(self)), dtype=np.float32)
         for _, block in self._dense_blocks():
             products += block @ block.T
         return products
 
     def weighted_sums(self, weights: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Sum the rows, each by its weight, for each column of ``weights`` (rows, outputs); (width, outputs)."""
+        """Sum the weighted rows, for each column of ``weights`` (rows, outputs); (width, outputs)."""
         sums = np.empty((self.width, weights.shape[1]), dtype=np.float32)
         of_rows = weights.astype(np.float32)
         for first, block in self._dense_blocks():
@@ -79,7 +79,7 @@ class SparseRows:
     def _dense_blocks(self) -> Iterator[tuple[int, NDArray[np.float32]]]:
         """Some columns at a time, dense: the first one's number, and a matrix of shape (rows, some).
 
-        Few rows are multiplied so several times as fast as by the terms that they share.
+        For few rows this is several times as fast as multiplying by shared terms.
         """
         order = np.argsort(self.columns, kind="stable")
         columns, rows, values = self.columns[order], self.row_of[order], self.values[order]
@@ -115,10 +115,10 @@ class SparseRows:
 
 
 _BLOCK: Final = 2_000_000
-"""Products held in memory at a time."""
+"""Number of products in memory at a time."""
 
 _COLUMNS: Final = 2048
-"""Columns that are made dense at a time."""
+"""Number of columns that are made dense at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class NgramFeatures:
     unknown_count: bool = False
     """Whether unknown terms count in a text's length, each as a term of one sentence.
 
-    A sentence that models are judged by has such terms: others do not have them. A message must not seem nearer to what
+    A sentence that models are judged by has terms that the others do not have. A message must not seem nearer to what
     was learnt than it did, just because its new terms have no column."""
     _columns_of_word: dict[str, tuple[tuple[int, ...], int]] = field(default_factory=dict, repr=False, compare=False)
     """Word → columns of its character 3-grams, and how many more it has."""
@@ -199,7 +199,7 @@ class NgramFeatures:
         return SparseRows(counts.starts, counts.columns, values.astype(np.float32), self.width)
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        """Travel to a worker process without the words kept here."""
+        """Pickle without the cached words."""
         return NgramFeatures, (self.words, self.characters, self.idf, self.unknown_count)
 
     def save(self, members: MemberWriter) -> None:
@@ -257,7 +257,7 @@ class _CharacterTerms:
 def count_terms(texts: Sequence[str], terms_of: Any, min_documents: int) -> tuple[dict[str, int], SparseRows]:
     """Count terms; those in too few texts are dropped, the others are numbered in the order of their characters.
 
-    That order makes the result independent of the order in which words are met.
+    That order makes the result independent of the order in which words occur.
     """
     numbers: dict[str, int] = {}
     number = numbers.setdefault
@@ -297,7 +297,7 @@ def _renumber(counts: SparseRows, new_columns: NDArray[np.int32], width: int) ->
 
 
 def beside(left: SparseRows, right: SparseRows) -> SparseRows:
-    """Put two matrices of as many rows side by side."""
+    """Concatenate two matrices with equally many rows."""
     lengths = np.stack([np.diff(left.starts), np.diff(right.starts)], axis=1)
     row_of = [np.repeat(np.arange(len(left)), lengths[:, side]) for side in (0, 1)]
     order = np.argsort(np.concatenate(row_of), kind="stable")

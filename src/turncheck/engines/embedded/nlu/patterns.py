@@ -23,7 +23,7 @@ class NamedPattern:
     pattern: re.Pattern[str]
 
     def as_json(self) -> dict[str, Any]:
-        """What a model keeps of it."""
+        """Its JSON in a model."""
         return {"name": self.name, "pattern": self.pattern.pattern, "flags": self.pattern.flags & int(re.IGNORECASE)}
 
     @classmethod
@@ -34,7 +34,7 @@ class NamedPattern:
 
 @dataclass(frozen=True, slots=True)
 class OfPatterns:
-    """A component that has learnt patterns, and nothing else that a model would keep."""
+    """A component whose only trained state is patterns."""
 
     patterns: tuple[NamedPattern, ...]
 
@@ -60,10 +60,10 @@ def collect_patterns(
     """Collect the patterns a component uses: the regexes sorted by ``name+pattern``, then the lookup tables.
 
     ``parameters`` are the component's (``use_regexes``, ``use_lookup_tables``, ``use_word_boundaries``,
-    ``case_sensitive``); with ``only`` none but patterns of these names are taken.
+    ``case_sensitive``); with ``only``, only patterns with these names are used.
 
     Raises:
-        UserError: a regex is not a regular expression (Rasa refuses to train then, too).
+        UserError: a regex is not a regular expression (Rasa then refuses to train, too).
     """
     flags = 0 if parameters["case_sensitive"] else re.IGNORECASE
     found: list[NamedPattern] = []

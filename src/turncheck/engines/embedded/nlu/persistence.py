@@ -30,7 +30,7 @@ def write_nlu(writer: MemberWriter, engine: EmbeddedNluEngine) -> None:
     """Add the engine's members.
 
     Raises:
-        UserError: a component of the project's own code, which cannot be kept in a model.
+        UserError: a component is the project's own code, which a model cannot contain.
     """
     members = writer.below(FOLDER)
     members.json(
@@ -73,7 +73,7 @@ def read_nlu(reader: MemberReader) -> EmbeddedNluEngine:
 
 
 def read_tokenizer(reader: MemberReader) -> Tokenizer:
-    """Read the tokenizer alone of what :func:`write_nlu` wrote.
+    """Read only the tokenizer of what :func:`write_nlu` wrote.
 
     Raises:
         UserError: the model has no such part, or it is damaged.

@@ -1,4 +1,4 @@
-"""From a project's ``config.yml`` to the steps that run here: what is Rasa's own, what stands in, what is left out."""
+"""From a project's ``config.yml`` to the steps that run here: Rasa's own, stand-ins, and what is left out."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The tokenizer, the steps after it in order, and what they stand in for."""
+    """The tokenizer, the steps after it in order, and the substitutions."""
 
     tokenizer: Step
     steps: tuple[Step, ...]
@@ -48,7 +48,7 @@ _DEFAULT_PIPELINE: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (
     ("ResponseSelector", {"epochs": 100, "constrain_similarities": True}),
     ("FallbackClassifier", {"threshold": 0.3, "ambiguity_threshold": 0.1}),
 )
-"""What Rasa 3.6 takes where ``config.yml`` has no pipeline."""
+"""What Rasa 3.6 uses if ``config.yml`` has no pipeline."""
 
 _LINEAR: Final = "a linear model over word and character n-grams"
 _CRF: Final = "a CRF over lexical features"
@@ -56,7 +56,7 @@ _NO_NETWORK: Final = "neural networks are not trained here; network and training
 _NO_FOREIGN_MODEL: Final = "it needs a pretrained model, which is not installed here"
 
 _SPACY: Final = frozenset({"SpacyTokenizer", "SpacyFeaturizer", "SpacyEntityExtractor"})
-"""What runs as it is where the model of ``SpacyNLP`` is installed."""
+"""What runs unchanged if the model of ``SpacyNLP`` is installed."""
 
 _LEARNS_FROM_VECTORS: Final = frozenset({"DietStandIn", "IntentStandIn", "ResponseSelectorStandIn"})
 READS_SENTENCE_FEATURES: Final = frozenset({"LogisticRegressionClassifier", "SklearnIntentClassifier"})
@@ -180,7 +180,7 @@ _REPLACED: Final[Mapping[str, _Replacement]] = {
 
 
 def _needed(steps: tuple[Step, ...]) -> list[Step]:
-    """Leave out featurizers whose features nobody reads: a stand-in has features of its own."""
+    """Leave out featurizers whose features no step reads: a stand-in has its own features."""
     needed: list[Step] = []
     sentences = tokens = False
     for step in reversed(steps):

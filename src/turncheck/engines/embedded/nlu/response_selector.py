@@ -1,4 +1,4 @@
-"""What stands in for ResponseSelector: the intent model over response keys."""
+"""The stand-in for ResponseSelector: the intent model over response keys."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ResponseSelectorStandIn:
 
     @classmethod
     def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:
-        """Train on the sentences of retrieval intents; ``None`` (and a note) where there are none of them."""
+        """Train on the sentences of retrieval intents; ``None`` (and a note) if there are none."""
         intent = parameters["retrieval_intent"]
         chosen = [
             example

@@ -1,4 +1,4 @@
-"""What finds or rewrites entities by rule: RegexEntityExtractor and EntitySynonymMapper."""
+"""Rule-based components that find or rewrite entities: RegexEntityExtractor and EntitySynonymMapper."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RegexEntityExtractor(OfPatterns):
 
     @classmethod
     def train(cls, parameters: Mapping[str, Any], training: Training) -> Self:
-        """Take the patterns; a note where none is left."""
+        """Take the patterns; add a note if none is left."""
         patterns = collect_patterns(training.project.nlu, parameters, training.entity_names)
         if not patterns:
             training.notes.append(
@@ -40,13 +40,13 @@ class RegexEntityExtractor(OfPatterns):
 
 @dataclass(frozen=True, slots=True)
 class EntitySynonymMapper:
-    """Rasa's EntitySynonymMapper: values found in lower case among the synonyms are replaced, and marked so."""
+    """Rasa's EntitySynonymMapper: values whose lower case is among the synonyms are replaced, and marked as such."""
 
     synonyms: Mapping[str, str]
 
     @classmethod
     def train(cls, parameters: Mapping[str, Any], training: Training) -> Self:  # noqa: ARG003  # the common protocol
-        """Collect the synonyms of the data, then what annotations say their texts stand for; the last word counts."""
+        """Collect the synonyms of the data, then the values from annotations; the last one counts."""
         pairs = [(synonym.synonym, synonym.value) for synonym in training.project.nlu.synonyms]
         pairs += (
             (example.text[entity.start : entity.end], str(entity.value))
@@ -57,12 +57,12 @@ class EntitySynonymMapper:
         for text, value in pairs:
             if text != value:
                 synonyms[text.lower()] = value
-            if training.project.older is None:  # since Rasa 3 a value stands for itself, however it is written
+            if training.project.older is None:  # since Rasa 3 a value maps to itself, whatever its case
                 synonyms.setdefault(value.lower(), value)
         return cls(synonyms)
 
     def process(self, batch: Batch) -> None:
-        """Replace the values of what the extractors before found."""
+        """Replace the values of the entities found so far."""
         for entities in batch.entities:
             for index, entity in enumerate(entities):
                 value = self.synonyms.get(str(entity.value).lower())

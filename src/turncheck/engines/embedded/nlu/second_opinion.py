@@ -1,4 +1,4 @@
-"""A second classifier that few sentences are shown to: its terms, plain counts of words and characters, and weights."""
+"""A second classifier for few sentences: its terms, plain counts of words and characters, and weights."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SecondOpinion:
     """Term → column of its count."""
     linear: LinearModel
     factor: float
-    """What its scores are multiplied by: how much it has to say."""
+    """The factor on its scores, which is its weight."""
 
     def scores(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return what is added, shape (texts, intents)."""

@@ -1,4 +1,4 @@
-"""What the stand-ins learn from: n-grams, and beside them sentence vectors where they are switched on."""
+"""What the stand-ins learn from: n-grams and, if enabled, sentence vectors."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
 
 _LENGTH: Final = 2.0
-"""How long a sentence vector is beside word part and character part, of length 1 each. Of 1, 1.5, 2 and 3 few sentences
-want more and many want less; this one is within a point and a half of the best on each of banking77, SNIPS and NLU++,
-with all sentences as with 5 or 13 an intent."""
+"""The length of a sentence vector; word part and character part have length 1 each. Of 1, 1.5, 2 and 3, few sentences
+need more and many need less; this one is within a point and a half of the best on each of banking77, SNIPS and NLU++,
+with all sentences as well as with 5 or 13 per intent."""
 
 _LENGTH_OF_LEVEL: Final = 1.75
-"""The same of each of the two vectors that few sentences have."""
+"""The same for each of the two vectors of few sentences."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceFeatures:
     """Sentence → one row of features.
 
-    Few sentences are seen at both levels of the encoder, each less its mean: what all sentences of an assistant share
-    does not distinguish intents. What unknown terms of a text say, that it is far from all of them, counts in its
+    For few sentences both levels of the encoder are used, each minus its mean: what all sentences of an assistant share
+    does not distinguish intents. Unknown terms show that a text is far from all sentences, and count in its
     n-grams.
     """
 
     ngrams: NgramFeatures
     vectors: SentenceVectors | None = None
     means: NDArray[np.float32] | None = None
-    """Of the vectors of both levels, shape (2, width), where sentences are few."""
+    """The means of the vectors of both levels, shape (2, width), if there are few sentences."""
 
     @classmethod
     def fit(cls, texts: Sequence[str], vectors: SentenceVectors | None, *, few: bool) -> tuple[Self, FeatureRows]:
-        """Learn the n-grams and, of few sentences, the vectors' means; return the features with those of ``texts``."""
+        """Learn the n-grams and, for few sentences, the vectors' means; return the features with those of ``texts``."""
         ngrams, rows = NgramFeatures.fit(texts, unknown_count=few)
         means = vectors.of_levels(texts).mean(axis=0) if few and vectors is not None else None
         features = cls(ngrams, vectors, means)

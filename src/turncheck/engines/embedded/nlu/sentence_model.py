@@ -31,13 +31,13 @@ _Positive = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class _Kind(msgspec.Struct):
-    """What is asked first of ``config.json``: other architectures have other keys."""
+    """Checked first in ``config.json``: other architectures have other keys."""
 
     model_type: Any
 
 
 class _Shape(msgspec.Struct):
-    """What the encoder computes by, of ``config.json``."""
+    """The encoder's parameters in ``config.json``."""
 
     num_hidden_layers: _Positive
     num_attention_heads: _Positive
@@ -68,7 +68,7 @@ def read_sentence_model(folder: Path, remedy: str) -> tuple[Any, BertEncoder]:
 
     Raises:
         UserError: a file cannot be read, or they do not fit together (``remedy`` says what to do); the architecture is
-            another one.
+            not supported.
     """
     from safetensors import SafetensorError
 
@@ -104,7 +104,7 @@ def _decoded(folder: Path, name: str, of: type[_T]) -> _T:
     """Read a JSON file of the folder.
 
     Raises:
-        OSError: it is not there, or cannot be read.
+        OSError: it does not exist, or cannot be read.
         ValueError: it is not JSON of this form.
     """
     try:
@@ -138,7 +138,7 @@ def _tensors(folder: Path, layers: int) -> Mapping[str, NDArray[np.float32]]:
 
 
 def _stored(path: Path) -> Mapping[str, NDArray[Any]]:
-    """Read the arrays; numbers of half a float's length (bfloat16), which NumPy does not know, as floats."""
+    """Read the arrays; bfloat16, which NumPy does not support, as floats."""
     from safetensors import SafetensorError, deserialize
     from safetensors.numpy import load_file
 
@@ -147,7 +147,7 @@ def _stored(path: Path) -> Mapping[str, NDArray[Any]]:
     except SafetensorError as error:
         with path.open("rb") as file:
             raise ValueError(_pointer(file.read(len(_LFS))) or f"model.safetensors: {error}") from None
-    except TypeError:  # a type of numbers that NumPy lacks
+    except TypeError:  # a number type that NumPy lacks
         read: list[tuple[str, dict[str, Any]]] = deserialize(path.read_bytes())  # type: ignore[no-untyped-call]
         if others := sorted({held["dtype"] for _, held in read} - {"BF16", "F32"}):
             raise ValueError(f"model.safetensors holds numbers of the type {others[0]}") from None
@@ -161,15 +161,15 @@ def _numbers(data: bytes, kind: str) -> NDArray[np.float32]:
 
 
 def _pointer(content: bytes) -> str:
-    """Say so where a file is what Git has in place of a large one."""
+    """Report a file that is only a Git LFS pointer."""
     return "it holds pointers of Git LFS, not the files themselves: git lfs pull" if content.startswith(_LFS) else ""
 
 
 def _shape(folder: Path) -> tuple[_Shape, int]:
-    """Return how the encoder is built and the number of its first token's position.
+    """Return the encoder's architecture and the index of its first token's position.
 
     Raises:
-        UserError: the encoder does not compute such a one.
+        UserError: the encoder does not support it.
     """
     kind = _decoded(folder, "config.json", _Kind).model_type
     if not isinstance(kind, str) or kind not in _OF_BERT | _OF_ROBERTA:
@@ -191,7 +191,7 @@ def _shape(folder: Path) -> tuple[_Shape, int]:
 
 
 def _is_of_first_token(folder: Path) -> bool:
-    """Read how the tokens' vectors become the sentence's: by their mean where nothing is said."""
+    """Read how the tokens' vectors become the sentence's: by default, their mean."""
     pooling = _POOLING
     if (folder / "modules.json").is_file():
         modules = [(one.type.rpartition(".")[2], one.path) for one in _decoded(folder, "modules.json", list[_Module])]
@@ -213,7 +213,7 @@ def _is_of_first_token(folder: Path) -> bool:
 
 
 def _longest(folder: Path, positions: int, tokenizer: Any) -> int:
-    """Return the largest number of tokens of a sentence, those that every sentence gets included."""
+    """Return the largest number of tokens of a sentence, including the special ones."""
     name = "sentence_bert_config.json"
     stated = _decoded(folder, name, _Sentence).max_seq_length if (folder / name).is_file() else None
     longest = min(stated or _LONGEST, positions)
@@ -226,7 +226,7 @@ def _try(tokenizer: Any, encoder: BertEncoder) -> None:
     """Encode a sentence.
 
     Raises:
-        ValueError: the two do not fit together, or what comes out is not a vector.
+        ValueError: the two do not fit together, or the result is not a vector.
     """
     largest = max(tokenizer.get_vocab().values(), default=0)
     if largest >= len(encoder.words):
@@ -241,6 +241,6 @@ def _try(tokenizer: Any, encoder: BertEncoder) -> None:
 
 
 def _quoted(value: object) -> str:
-    """Return what a file says, on one line and not at length."""
+    """Return a file's content, shortened, on one line."""
     shown = repr(value)
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"

@@ -1,6 +1,6 @@
-"""Sentence vectors of a pretrained model: of a package that is installed (all-MiniLM-L6-v2, for English), or a folder.
+"""Sentence vectors of a pretrained model: from an installed package (all-MiniLM-L6-v2, for English), or from a folder.
 
-No code of either is run and nothing is downloaded: the files are read, and the encoder is :mod:`.bert`.
+No code of the model is run and nothing is downloaded: the files are read, and the encoder is :mod:`.bert`.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ _MEMBER: Final = "vectors"
 _CACHED: Final = "models--"
 _BATCH: Final = 32
 _KEPT: Final = 50_000
-"""This many texts' vectors are kept, 150 MB; those of further ones are computed whenever they are asked for."""
+"""The vectors of this many texts are cached (150 MB); further ones are computed on every request."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceVectors:
-    """Text → vector of length 1. A text is encoded once: what cross-validation asks for again is known."""
+    """Text → vector of length 1. A text is encoded once, although cross-validation asks for it again."""
 
     folder: Path
     """Where the model's files are."""
     digest: str
-    """SHA-256 of its weights: vectors of other weights mean something else."""
+    """SHA-256 of its weights: vectors from other weights are not comparable."""
     name: str = MODEL
-    """What the model is called: the package's, or its folder."""
+    """The model's name: the package's, or its folder."""
     own_folder: bool = False
-    """Whether a folder was named, and not the package that is installed."""
+    """Whether a folder was named, rather than the installed package."""
     _known: dict[str, NDArray[np.float32]] = field(default_factory=dict, repr=False, compare=False)
 
     @staticmethod
@@ -77,7 +77,7 @@ class SentenceVectors:
         """Take the model of a folder, as sentence-transformers saves one.
 
         Raises:
-            UserError: a file of it cannot be read.
+            UserError: one of its files cannot be read.
         """
         try:
             with (folder / "model.safetensors").open("rb") as weights:
@@ -87,10 +87,10 @@ class SentenceVectors:
 
     @staticmethod
     def of_folder(named: str) -> SentenceVectors:
-        """Take the model of a folder that somebody named.
+        """Take the model in a folder that the user named.
 
         Raises:
-            UserError: it, or a library that reads it, is not there; it is of an unknown architecture.
+            UserError: it, or a library that reads it, is missing; or its architecture is unknown.
         """
         folder = Path(named)
         if missing := [name for name in _LIBRARIES if importlib.util.find_spec(name) is None]:
@@ -107,7 +107,7 @@ class SentenceVectors:
 
     @property
     def in_words(self) -> str:
-        """The model by name and, of a folder, the beginning of its weights' SHA-256."""
+        """The model's name and, for a folder, the beginning of its weights' SHA-256."""
         return f"{self.name}, {self.digest[:12]}" if self.own_folder else self.name
 
     def save(self, members: MemberWriter) -> None:
@@ -117,7 +117,7 @@ class SentenceVectors:
 
     @staticmethod
     def load(members: MemberReader) -> SentenceVectors | None:
-        """Find what :meth:`save` named; ``None`` where it named nothing.
+        """Find what :meth:`save` named; ``None`` if it named nothing.
 
         Raises:
             UserError: it is not installed, or with other weights.
@@ -157,10 +157,10 @@ class SentenceVectors:
 
 
 def named_vectors(asked: bool | str) -> SentenceVectors | None:
-    """Return the vectors that were asked for: the installed ones, or those of a folder.
+    """Return the requested vectors: the installed ones, or those of a folder.
 
     Raises:
-        UserError: they are not there, or cannot be read.
+        UserError: they are missing, or cannot be read.
     """
     if isinstance(asked, str):
         return SentenceVectors.of_folder(asked)
@@ -168,12 +168,12 @@ def named_vectors(asked: bool | str) -> SentenceVectors | None:
 
 
 def chosen_vectors(asked: bool | str, data: NluData | None = None) -> SentenceVectors | None:
-    """Return the vectors that were asked for, with those of the sentences of ``data`` computed.
+    """Return the requested vectors, with those of the sentences of ``data`` computed.
 
-    What goes to worker processes afterwards takes the computed ones along.
+    Pickled for worker processes afterwards, they include the computed ones.
 
     Raises:
-        UserError: they are switched on and not installed.
+        UserError: they are enabled and not installed.
     """
     vectors = named_vectors(asked)
     if vectors is not None and data is not None:
@@ -182,7 +182,7 @@ def chosen_vectors(asked: bool | str, data: NluData | None = None) -> SentenceVe
 
 
 def needs_vectors(members: MemberReader) -> bool | str:
-    """Whether a part of a model archive needs sentence vectors; the folder of those of a folder."""
+    """Whether a part of a model archive needs sentence vectors; for those of a folder, the folder."""
     for name in members.members:
         if name.startswith(members.prefix) and name.endswith(f"/{_MEMBER}.json"):
             head = json.loads(members.members[name])
@@ -192,19 +192,19 @@ def needs_vectors(members: MemberReader) -> bool | str:
 
 @lru_cache(maxsize=1)
 def _at(folder: Path) -> SentenceVectors:
-    """One for a process: head and base of a comparison share what was computed."""
+    """One per process: head and base of a comparison share what was computed."""
     return SentenceVectors.at(folder)
 
 
 @lru_cache(maxsize=1)
 def _of_folder(folder: Path) -> SentenceVectors:
-    """One for a process, as above; what cannot be read is said before anything is measured."""
+    """One per process, as above; an unreadable model is reported before anything is measured."""
     _model(folder)
     return replace(SentenceVectors.at(folder), name=_name_of(folder), own_folder=True)
 
 
 def _name_of(folder: Path) -> str:
-    """Return the folder's name; of a snapshot in the hub's cache, whose folder is a commit, the model's."""
+    """Return the folder's name; for a snapshot in the hub's cache, whose folder is a commit, the model's name."""
     repository = folder.parent.parent.name
     if folder.parent.name == "snapshots" and repository.startswith(_CACHED):
         return repository.removeprefix(_CACHED).replace("--", "/")
@@ -213,12 +213,12 @@ def _name_of(folder: Path) -> str:
 
 @lru_cache(maxsize=1)
 def _model(folder: Path) -> tuple[Any, BertEncoder]:
-    """Read tokenizer and encoder; once in a process."""
+    """Read tokenizer and encoder; once per process."""
     return read_sentence_model(folder, _remedy(folder))
 
 
 def _encoded(folder: Path, texts: Sequence[str]) -> NDArray[np.float32]:
-    """Encode texts in batches of as many tokens, so that none needs padding.
+    """Encode texts in batches with equally many tokens, so that none needs padding.
 
     Batches are spread over threads, each with one of BLAS: the same sums whatever the number of processors.
     """
@@ -229,7 +229,7 @@ def _encoded(folder: Path, texts: Sequence[str]) -> NDArray[np.float32]:
     by_length: dict[int, list[int]] = {}
     tokens: list[list[int]] = []
     for row, text in enumerate(texts):
-        sound = text.encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair cannot be tokenized
+        sound = text.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate cannot be tokenized
         tokens.append(tokenizer.encode(sound).ids)
         by_length.setdefault(len(tokens[-1]), []).append(row)
     batches = [rows[start : start + _BATCH] for rows in by_length.values() for start in range(0, len(rows), _BATCH)]

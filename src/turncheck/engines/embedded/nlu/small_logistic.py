@@ -1,7 +1,7 @@
 """Multinomial logistic regression for few sentences, solved over their Gram matrix.
 
-The problem is that of scikit-learn's ``LogisticRegression(class_weight="balanced")``, and so is the solution, up to the
-tolerance, in single precision. As with :mod:`.small_svm`, importing scikit-learn would take longer than solving it.
+The problem is that of scikit-learn's ``LogisticRegression(class_weight="balanced")``, and the solution is equal up to
+the tolerance, in single precision. As with :mod:`.small_svm`, importing scikit-learn would take longer than solving it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _STEPS: Final = 100
 _MEMORY: Final = 6
 _HALVINGS: Final = 30
 _TYPICAL_CURVATURE: Final = 0.01
-"""What the second derivative of a sentence's loss is on the way, times the number of labels: it only sets the pace."""
+"""An estimate of the second derivative of a sentence's loss, times the number of labels: it only affects the speed."""
 
 Floats = NDArray[np.float32]
 Objective = tuple[float, Floats]
@@ -35,10 +35,10 @@ def fit_small_logistic(
 
     ``products`` are those of each row with each, ``truth`` the rows' labels.
 
-    Each label must occur. Sentences weigh as much as their label is rare; what the weights' squares cost is
-    scikit-learn's ``C=1``; ``tolerance`` is the largest slope that is left, in the shortened directions.
+    Each label must occur. Sentences of rare labels weigh more; the penalty on the squared weights is
+    scikit-learn's ``C=1``; ``tolerance`` is the largest remaining slope, in the shortened directions.
 
-    The sentences are turned into their principal directions, of which there are no more than sentences, and each
+    The sentences are rotated to their principal directions, of which there are no more than sentences, and each
     direction is shortened until the loss is about as curved along it as along the others: a third of the steps.
     """
     count = len(truth)
@@ -49,7 +49,7 @@ def fit_small_logistic(
     paces = np.append(np.sqrt(1 + curvature * spread), np.sqrt(curvature * count))
     inputs = (np.column_stack([directions * np.sqrt(spread), np.ones(count)]) / paces).astype(np.float32)
     costs = (1 / paces**2)[:, None].astype(np.float32)
-    costs[-1] = 0  # the intercepts cost nothing
+    costs[-1] = 0  # the intercepts are not penalized
     of_sentence = (count / labels / np.bincount(truth, minlength=labels))[truth].astype(np.float32)
     each = np.arange(count)
 

@@ -1,6 +1,6 @@
-"""Rasa's spaCy components, where spaCy and the model that ``SpacyNLP`` names are installed as packages.
+"""Rasa's spaCy components, if spaCy and the model that ``SpacyNLP`` names are installed as packages.
 
-A model in a folder of the project is not loaded: what spaCy reads there is code as much as data.
+A model in a folder of the project is not loaded: what spaCy reads there may be code.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ def installed(component: Component) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SpacyModel:
-    """An installed model, by name; loaded once in a process."""
+    """An installed model, by name; loaded once per process."""
 
     name: str
     case_sensitive: bool
 
     def document(self, text: str) -> Any:
-        """Return spaCy's document of the text, in lower case unless the case matters (so does Rasa)."""
+        """Return spaCy's document of the text, in lower case unless the case matters (as in Rasa)."""
         return _document(self.name, text if self.case_sensitive else text.lower())
 
     def original(self, text: str) -> Any:
-        """Return spaCy's document of the text as it is: names are recognised by their case."""
+        """Return spaCy's document of the unchanged text: names are recognised by their case."""
         return _document(self.name, text)
 
 
@@ -115,7 +115,7 @@ class SpacyFeaturizer:
         return cls(model, parameters["pooling"])
 
     def process(self, batch: Batch) -> None:
-        """Add the dense block, and the vectors of the tokens where spaCy made these."""
+        """Add the dense block, and the vectors of the tokens if spaCy made these."""
         width = _language(self.model.name).vocab.vectors_length
         of_tokens = [self._vectors(text, width) for text in batch.texts]
         batch.sentence_features.append(np.stack([self._pooled(vectors) for vectors in of_tokens]))
@@ -173,7 +173,7 @@ class SpacyEntityExtractor:
 
 
 def _model(parameters: Mapping[str, Any]) -> SpacyModel:
-    """The plan puts the model that ``SpacyNLP`` names among the parameters of whoever reads it."""
+    """The plan puts the model that ``SpacyNLP`` names among the parameters of the steps that use it."""
     name = parameters["spacy_model"]["name"]
     if importlib.util.find_spec("spacy") is None or importlib.util.find_spec(name) is None:
         raise UserError(f"the spaCy model {name} is not installed here", remedy=f"Install spaCy and {name}.")

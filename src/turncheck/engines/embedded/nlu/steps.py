@@ -1,4 +1,4 @@
-"""The kinds of steps a plan is made of: how each is trained, and read back from a model."""
+"""The kinds of steps in a plan: how each is trained, and read back from a model."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def extractor_of(step: Step, component: Component) -> str | None:
 
 
 def train_step(step: Step, training: Training) -> Component | None:
-    """Train one step; ``None`` where there is nothing to learn.
+    """Train one step; ``None`` if there is nothing to learn.
 
     Raises:
         UserError: the data or the parameters do not allow it; the message has the component's location.

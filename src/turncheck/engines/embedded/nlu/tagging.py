@@ -24,7 +24,7 @@ ATTRIBUTES: Final[tuple[Attribute, ...]] = ("entity", "role", "group")
 
 
 def prefix_of(tag: str) -> str:
-    """``B-`` of ``B-city``; "" where there is none."""
+    """``B-`` of ``B-city``; "" if there is none."""
     return tag[:2] if tag[:2] in _PREFIXES else ""
 
 
@@ -41,7 +41,7 @@ def tags_of(
 
 
 def _bilou_tags(entities: Sequence[EntityAnnotation], tokens: Tokens, attribute: Attribute) -> tuple[str, ...]:
-    """An entity whose borders are not token borders gets no tags; of several on one token the last counts."""
+    """An entity whose borders are not token borders gets no tags; if several share a token the last counts."""
     tags = [OUTSIDE] * len(tokens.spans)
     starts = {start: index for index, (start, _) in enumerate(tokens.spans)}
     ends = {end: index for index, (_, end) in enumerate(tokens.spans)}
@@ -70,7 +70,7 @@ def _plain_tags(entities: Sequence[EntityAnnotation], tokens: Tokens, attribute:
 
 
 def repair_bilou(tags: Sequence[str], confidences: Sequence[float]) -> tuple[list[str], list[float]]:
-    """Make predicted BILOU tags consistent: what begins is closed, and has one name from its beginning to its end.
+    """Make predicted BILOU tags consistent: every entity is closed and has one name.
 
     The name is the one with the highest harmonic mean of average confidence and share of tokens (each rounded to two
     digits); a token whose name changes takes that score as confidence. So does Rasa.
@@ -95,7 +95,7 @@ def repair_bilou(tags: Sequence[str], confidences: Sequence[float]) -> tuple[lis
 
 
 def _end_of_run(tags: Sequence[str], first: int) -> int:
-    """The index where the entity that begins at ``first`` ends: at an ``L-``, or before what is not inside."""
+    """The index where the entity that begins at ``first`` ends: at an ``L-``, or before the first tag outside."""
     index = first + 1
     while index < len(tags) and prefix_of(tags[index]) == "I-":
         index += 1
@@ -144,8 +144,8 @@ def read_entities(
 ) -> list[TaggedEntity]:
     """Join tokens into entities.
 
-    Neighbours are one entity if the tags go on and at most one character is between them; with two or three between
-    only where ``split_by_comma`` is off for that entity. Another role or group begins a new one.
+    Adjacent tokens are one entity if the tags continue and at most one character is between them; with two or three
+    between, only if ``split_by_comma`` is off for that entity. Another role or group begins a new one.
     """
     found: list[TaggedEntity] = []
     before = OUTSIDE, OUTSIDE, OUTSIDE
@@ -185,7 +185,7 @@ def _splits(split_by_comma: bool | Mapping[str, bool], name: str) -> bool:
 
 
 def _joins(last_end: int, start: int, split: bool) -> bool:
-    # Rasa means to allow only full stops, commas and blanks between, but its check lets any characters pass.
+    # Rasa intends to only allow full stops, commas and blanks between, but its check accepts any characters.
     return start - last_end <= (1 if split else 3)
 
 

@@ -33,7 +33,7 @@ def make_tokenizer(step: Step, root: Path) -> Tokenizer:
     """Make the tokenizer of this step; ``root`` is the project's folder.
 
     Raises:
-        UserError: ``token_pattern`` is not a regular expression, or ``dictionary_path`` no folder of the project.
+        UserError: ``token_pattern`` is not a regular expression, or ``dictionary_path`` is not a folder of the project.
     """
     component, parameters = step.component, step.parameters
     pattern = _compile_token_pattern(component, parameters.get("token_pattern"))

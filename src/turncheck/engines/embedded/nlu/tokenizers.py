@@ -20,7 +20,7 @@ class Tokenizer(Protocol):
         """Split one text. There is at least one token; the empty text has one with borders (0, 0)."""
 
     def to_json(self) -> dict[str, Any]:
-        """What a model keeps of it; see :func:`load_tokenizer`."""
+        """Its JSON in a model; see :func:`load_tokenizer`."""
 
 
 def locate_words(words: list[str], text: str) -> Tokens:
@@ -29,7 +29,7 @@ def locate_words(words: list[str], text: str) -> Tokens:
 
 
 def split_further(tokens: Tokens, pattern: re.Pattern[str] | None) -> Tokens:
-    """Apply Rasa's ``token_pattern``: each token becomes what the pattern finds in it, or stays if that is nothing."""
+    """Apply Rasa's ``token_pattern``: each token becomes what the pattern finds in it, or stays if it finds nothing."""
     if pattern is None:
         return tokens
     spans: list[tuple[int, int]] = []
@@ -61,7 +61,7 @@ class WhitespaceTokenizer:
     _cache: dict[str, Tokens] = field(default_factory=dict, repr=False, compare=False)
 
     def tokenize(self, text: str) -> Tokens:
-        """Split one text; folds of one project meet the same texts again and again, so answers are kept."""
+        """Split one text; folds of one project have the same texts again and again, so answers are cached."""
         tokens = self._cache.get(text)
         if tokens is None:
             tokens = split_further(locate_words(whitespace_words(text), text), self.token_pattern)
@@ -74,7 +74,7 @@ class WhitespaceTokenizer:
         return {"kind": "whitespace", "token_pattern": self.token_pattern and self.token_pattern.pattern}
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        """Travel to a worker process without the answers kept here."""
+        """Pickle without the cached answers."""
         return WhitespaceTokenizer, (self.token_pattern,)
 
 
@@ -83,7 +83,7 @@ _CACHED_TEXTS: Final = 200_000
 
 @dataclass(frozen=True, slots=True)
 class JiebaTokenizer:
-    """Rasa's JiebaTokenizer: Chinese words by the ``jieba`` package, with own dictionaries (their files' text)."""
+    """Rasa's JiebaTokenizer: Chinese words by the package ``jieba``, with custom dictionaries (the files' text)."""
 
     dictionaries: tuple[str, ...]
     token_pattern: re.Pattern[str] | None
@@ -91,7 +91,7 @@ class JiebaTokenizer:
 
     @classmethod
     def of(cls, dictionaries: tuple[str, ...], token_pattern: re.Pattern[str] | None) -> JiebaTokenizer:
-        """Make the segmenter and teach it the words."""
+        """Create the segmenter and load the words."""
         import jieba
 
         jieba.setLogLevel("WARNING")
@@ -112,5 +112,5 @@ class JiebaTokenizer:
         return {"kind": "jieba", "token_pattern": pattern, "dictionaries": self.dictionaries}
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        """Travel to a worker process without the segmenter, which cannot."""
+        """Pickle without the segmenter, which cannot be pickled."""
         return JiebaTokenizer.of, (self.dictionaries, self.token_pattern)

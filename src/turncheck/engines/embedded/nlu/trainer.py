@@ -43,15 +43,15 @@ class EmbeddedNluTrainer:
     allow_custom_code: bool = False
     duckling: DucklingAccess = field(default_factory=DucklingAccess)
     vectors: SentenceVectors | None = None
-    """What the stand-ins learn from beside n-grams, where it is switched on."""
+    """What the stand-ins learn from besides n-grams, if enabled."""
     team_confidences: ConfidenceMap | None = None
-    """How sure the team's own model would be, where the two were compared."""
+    """How sure the team's own model would be, if the two were compared."""
     cache: Cache | None = field(default=None, repr=False, compare=False)
-    """Where steps that learn are kept; ``None``: they are trained each time."""
+    """The cache for steps that learn; ``None``: they are trained each time."""
     _prepared: dict[int, tuple[Config, Plan, Tokenizer]] = field(default_factory=dict, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[type[EmbeddedNluTrainer], tuple[object, ...]]:
-        """Travel to a worker process without what was prepared here."""
+        """Pickle without what was prepared here."""
         return EmbeddedNluTrainer, (
             *(self.seed, self.allow_custom_code, self.duckling, self.vectors),
             *(self.team_confidences, self.cache),
@@ -103,9 +103,9 @@ class EmbeddedNluTrainer:
         )
 
     def refit(self, engine: EmbeddedNluEngine, project: Project, kinds: Collection[str]) -> EmbeddedNluEngine:
-        """Return an engine whose steps of these kinds learn from another state of the project, the others as they are.
+        """Return an engine whose steps of these kinds learn from another state of the project, the others unchanged.
 
-        That is what :meth:`fit` would return where only these steps learn from what changed.
+        That is what :meth:`fit` would return if only these steps learn from what changed.
 
         Raises:
             UserError: as :meth:`fit`.
@@ -126,7 +126,7 @@ class EmbeddedNluTrainer:
         return replace(engine, components=tuple(components))
 
     def _prepare(self, config: Config, learnt: Project) -> tuple[Plan, Tokenizer]:
-        """Return steps and tokenizer, made once of each configuration."""
+        """Return steps and tokenizer, created once per configuration."""
         prepared = self._prepared.get(id(config))
         if prepared is None or prepared[0] is not config:
             plan = make_plan(
