@@ -1,4 +1,4 @@
-"""Test stories against an assistant's policies: the ``core`` evaluation."""
+"""Judges test stories with an assistant's policies: the ``core`` evaluation."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ MEMORIZING = {
     1: ("MemoizationPolicy", "AugmentedMemoizationPolicy"),
     2: ("RulePolicy", "MemoizationPolicy", "AugmentedMemoizationPolicy"),
 }
-"""The policies whose predictions count as in the training data, by Rasa's major version. Rasa 3 looks for a suffix that
-its policies' names no longer have, so its figure is always 0."""
+"""The policies whose predictions count as contained in the training data, by Rasa's major version. Rasa 3 looks for a
+suffix that its policies' names no longer have, so its figure is always 0."""
 ALIGNS_ENTITIES = 2
-"""The first major version of Rasa whose report of ``--e2e`` holds entities of the same message against each other."""
+"""The first major version of Rasa whose ``--e2e`` report compares the entities of one message with each other."""
 
 
 def evaluate_stories(
@@ -71,30 +71,30 @@ def evaluate_stories(
 
     Args:
         ensemble: the trained policies.
-        stories: the test stories as read; alternatives and checkpoints make several of one.
-        nlu: reads the texts of messages, with ``end_to_end``; without one, only ``/intent`` messages are understood.
-        tokenize: finds the words of annotated texts (see :func:`has_annotated_texts`) where they are not read.
-        end_to_end: judge intents and entities, too. Where there is an ``nlu``, the dialogue of a story that fails with
-            a misunderstood message is judged a second time, with the intents and entities as written. (One that passes
-            would pass again: after each message the dialogue goes on as the story says in any case.)
+        stories: the test stories as read; alternatives and checkpoints expand one into several.
+        nlu: parses the texts of messages, with ``end_to_end``; without it, only ``/intent`` messages are understood.
+        tokenize: finds the words of annotated texts (see :func:`has_annotated_texts`) if they are not parsed.
+        end_to_end: judge intents and entities, too. With an ``nlu``, the dialogue of a story that fails and has a
+            misunderstood message is judged a second time, with the intents and entities as written. (One that passes
+            would pass again: after each message the dialogue continues as the story says in any case.)
         training: the sentences that ``nlu`` was trained on, to find which of them attracted a misunderstood one.
-        max_stories: judge only this many, the first ones.
-        at_once: stories to judge at the same time, where the policies are those of a server. The result does not
+        max_stories: judge only this many stories, the first ones.
+        at_once: the number of stories to judge in parallel, if the policies run on a server. The result does not
             depend on it.
-        shows: says of which actions the user sees something; a story that reaches another one fails. ``None``:
-            predictions alone are judged, as ``rasa test core`` does.
-        known: what messages can be understood as; a story with one that never can is not noise, and fails. ``None``:
-            anything.
+        shows: whether the user sees anything of an action; a story that reaches an action without effect fails.
+            ``None``: only predictions are judged, as in ``rasa test core``.
+        known: what messages can be understood as; a story with a message that can never be understood as written is
+            not noise, and fails. ``None``: anything.
         progress: called after each story with how many of how many are judged.
-        timed: called at the end, for each story that was judged, with its index in the result and its seconds.
-        work: where the stories are judged, but for those of a server.
-        answers: a story is a unit; only the sentences of those that are asked are read.
+        timed: called at the end, for each judged story, with its index in the result and its seconds.
+        work: where the stories are judged, unless the policies run on a server.
+        answers: a story is a unit; only the sentences of stories that are asked here are parsed.
 
-    Stories that are the same for every policy are judged once and counted once, as in Rasa; the others are listed,
-    marked as duplicates.
+    Stories that are the same for every policy are judged and counted once, as in Rasa; the others are listed and marked
+    as duplicates.
 
     Raises:
-        CutShortError: the engine failed in the middle, or somebody interrupted it; ``finished`` holds the stories that
+        CutShortError: the engine failed during the run, or the run was interrupted; ``finished`` holds the stories that
             were judged.
         ElsewhereError: other stories are judged elsewhere.
     """
@@ -120,7 +120,7 @@ def evaluate_stories(
     if timed is not None:
         for index, one in enumerate(judged):
             timed(index, one.answer.seconds)
-    # Where nothing understands, nothing is misunderstood: the stories fail.
+    # Without NLU, no message is misunderstood: the stories fail.
     sentences = misunderstandings([one.run.misheard if nlu is not None else () for one in judged], training)
     if stopped is not None:
         finished = _core(judged, sentences, twice, rasa, *_left(len(everything), len(judged)))
@@ -131,7 +131,7 @@ def evaluate_stories(
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """A story, and what came of it."""
+    """A story and its result."""
 
     tracker: StoryTracker
     answer: StoryAnswer
@@ -148,7 +148,7 @@ def _left(total: int, judged: int, reason: str = "") -> list[str]:
 
 
 def has_annotated_texts(stories: Sequence[Story]) -> bool:
-    """Whether a message with a text has entities: those are compared with the policies' own, token by token."""
+    """Whether a message with a text has entities, which are compared with those of the policies, token by token."""
     return any(isinstance(step, UserStep) and step.text and step.entities for story in stories for step in story.steps)
 
 
@@ -159,7 +159,7 @@ def _core(
     rasa: int,
     *remarks: str,
 ) -> Core:
-    """Count what was judged, but for duplicates (by identity), and list all of it, as that version of Rasa does."""
+    """Count the judged stories except duplicates (by identity), and list all of them, as that version of Rasa does."""
     tally = _Tally({text: tokens for one in judged for text, tokens in one.answer.tokens.items()}, rasa)
     memorizing = MEMORIZING.get(rasa, ())
     results = []
@@ -193,7 +193,7 @@ def _result(judged: _Judged, misunderstood: tuple[Misunderstanding, ...], *, is_
 
 
 class _Tally:
-    """All expected and predicted labels: actions and, end to end, intents and entities."""
+    """Collects all expected and predicted labels: actions and, with ``end_to_end``, intents and entities."""
 
     def __init__(self, tokens: Mapping[str, Tokens], rasa: int) -> None:
         self.tokens = tokens
@@ -207,7 +207,7 @@ class _Tally:
     def add(self, run: StoryRun) -> None:
         self.pairs.update(run.actions)
         self.annotated.extend(run.before_actions)
-        # No intent is a label without a name, as in Rasa's reports; an entity without a partner is called "None".
+        # As in Rasa's reports, no intent is a label with an empty name, and an entity without a counterpart is "None".
         self.pairs.update((expected or "", predicted or "") for expected, predicted in run.intents)
         self.expected_entities += run.expected_entities
         self.predicted_entities += run.predicted_entities
@@ -216,7 +216,7 @@ class _Tally:
         self.warned += run.passed and run.warned
 
     def _pairs_of_entities(self) -> list[tuple[str, str]]:
-        """Pair entities: text by text, or one list beside the other as in Rasa 1 (a missed one shifts the rest)."""
+        """Pair entities: text by text, or by position in two lists as in Rasa 1 (a missed one shifts the rest)."""
         if self.rasa < ALIGNS_ENTITIES:
             both = zip_longest(_with_place(self.expected_entities), _with_place(self.predicted_entities))
             return [(_label(one), _label(other)) for one, other in both]
@@ -268,7 +268,7 @@ def _by_text(entities: Iterable[Entity]) -> dict[str, list[Entity]]:
 
 
 def _aligned(expected: Sequence[Entity], predicted: Sequence[Entity]) -> list[tuple[str, str]]:
-    """Pair the entities of one text by their borders, each written as an annotation; without a partner: ``None``."""
+    """Pair the entities of one text by their borders, each as an annotation; without a counterpart: ``None``."""
     wanted = sorted(_with_place(expected), key=lambda entity: entity["start"])
     found = sorted(_with_place(predicted), key=lambda entity: entity["start"])
     pairs: list[tuple[str, str]] = []
@@ -286,7 +286,7 @@ def _aligned(expected: Sequence[Entity], predicted: Sequence[Entity]) -> list[tu
 
 
 def _with_place(entities: Iterable[Entity]) -> list[Entity]:
-    """The entities that a message has: a story may name others beside an intent, without a place in any text."""
+    """The entities in a message's text: a story may name others with an intent, which have no position in a text."""
     return [entity for entity in entities if "start" in entity]
 
 

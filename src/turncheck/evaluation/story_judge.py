@@ -1,4 +1,4 @@
-"""Judges test stories one by one: what came of each, and how long it took."""
+"""Judges test stories one by one, with the result of each and how long it took."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StoryAnswer:
-    """What came of a story in how long, and whether its dialogue passes with intents and entities as written.
+    """The result and the time of a story, and whether its dialogue passes with intents and entities as written.
 
-    ``tokens``: the borders of the words of its annotated texts, as far as anybody says them.
+    ``tokens``: the borders of the words in its annotated texts, if they are known.
     """
 
     run: StoryRun
@@ -47,7 +47,7 @@ class StoryAnswer:
 
 @dataclass(frozen=True, slots=True)
 class StoryJudge:
-    """Judges stories; the fields are as ``evaluate_stories`` has them, its policies and engine trained."""
+    """Judges stories; the fields are the arguments of ``evaluate_stories``, with policies and engine trained."""
 
     policies: Policies
     nlu: NluEngine | None
@@ -58,7 +58,7 @@ class StoryJudge:
     at_once: int = 1
 
     def answers(self, asked: Sequence[StoryTracker], judged: Callable[[], object] = lambda: None) -> list[StoryAnswer]:
-        """Return what came of each story; ``judged`` is called after each.
+        """Return the answer to each story; ``judged`` is called after each.
 
         Raises:
             CutShortError: as ``evaluate_stories`` does; ``finished`` holds the answers so far, ``None`` for the others.
@@ -67,8 +67,8 @@ class StoryJudge:
             understood = _understood(asked, self.policies, self.nlu) if self.end_to_end else None
             tokens = _tokens(asked, understood, self.tokenize)
         except CutShortError as error:
-            raise CutShortError(error) from error  # some sentences were read, and no story was judged
-        # What was heard may differ where the stories do not, and several at a time do not wait for each other.
+            raise CutShortError(error) from error  # some sentences were parsed, but no story was judged
+        # Equal stories may be understood differently, and stories in parallel do not wait for each other.
         can_repeat = understood is None and self.at_once == 1
         times = Counter(one.fingerprint for one in asked) if can_repeat else Counter[tuple[str, ...]]()
         decided: dict[tuple[str, ...], list[Decision]] = {one: [] for one, number in times.items() if number > 1}
@@ -85,7 +85,7 @@ class StoryJudge:
 def judged_elsewhere(
     judge: StoryJudge, asked: Sequence[StoryTracker], work: Workplace, done: Count
 ) -> list[StoryAnswer]:
-    """Have stories judged in batches.
+    """Judge stories in batches on the workers.
 
     Raises:
         CutShortError: as ``evaluate_stories`` does; ``finished`` holds the answers so far, ``None`` for the others.
@@ -107,10 +107,10 @@ def judged_elsewhere(
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
-    """Judges a story by what the policies decide and, end to end, by how its messages are ``understood``.
+    """Judges a story by the decisions of the policies and, with ``end_to_end``, by how its messages are ``understood``.
 
-    ``decided``: what was decided in stories that are the same for every policy, by their fingerprints, as far as one
-    of them was judged. ``tokens``: of annotated texts. ``shows``, ``known``: see ``evaluate_stories``.
+    ``decided``: the decisions in stories that are the same for every policy, by fingerprint, if one of them was
+    judged. ``tokens``: those of annotated texts. ``shows``, ``known``: see ``evaluate_stories``.
     """
 
     policies: Policies
@@ -122,7 +122,7 @@ class _Judge:
     has_nlu: bool
 
     def answer(self, tracker: StoryTracker) -> StoryAnswer:
-        """Hold the story's dialogue; where it fails with a misunderstood message, once more as it is written."""
+        """Run the story's dialogue; if it fails with a misunderstood message, run it again as written."""
         begin = time.perf_counter()
         decisions = self.decided.get(tracker.fingerprint)
         policies = self.policies if decisions is None else _Remembering(self.policies, decisions)
@@ -141,7 +141,7 @@ class _Judge:
 
 
 class _Remembering:
-    """Policies that are asked once about stories that are the same to them: ``decisions`` are those of such a story."""
+    """Policies that are asked only once about stories that are the same to them, which share their ``decisions``."""
 
     def __init__(self, policies: Policies, decisions: list[Decision]) -> None:
         self.domain = policies.domain
@@ -150,7 +150,7 @@ class _Remembering:
         self._asked = 0
 
     def next(self, tracker: Tracker) -> Decision:
-        """Return what was decided at this point before, else ask."""
+        """Return the earlier decision at this point, or else ask."""
         self._asked += 1
         if self._asked > len(self._decisions):
             self._decisions.append(self._policies.next(tracker))
@@ -158,7 +158,7 @@ class _Remembering:
 
 
 class Count:
-    """Reports how many stories are done, in all threads together."""
+    """Reports how many stories are done in all threads together."""
 
     def __init__(self, total: int, progress: Callable[[int, int], None] | None) -> None:
         self._total = total
@@ -174,7 +174,7 @@ class Count:
 
 
 def _understood(trackers: Sequence[StoryTracker], ensemble: Policies, nlu: NluEngine | None) -> dict[str, Parse]:
-    """Read all texts in one go."""
+    """Parse all texts at once."""
     texts = dict.fromkeys(e.text for t in trackers for e in t.events if isinstance(e, UserUttered) and e.text)
     if nlu is not None:
         return dict(zip(texts, nlu.parse(list(texts)), strict=True))
@@ -189,7 +189,7 @@ def _understood(trackers: Sequence[StoryTracker], ensemble: Policies, nlu: NluEn
 def _tokens(
     trackers: Sequence[StoryTracker], understood: Mapping[str, Parse] | None, tokenize: Tokenize | None
 ) -> dict[str, Tokens]:
-    """Return the tokens of the annotated texts, as far as anybody says them."""
+    """Return the tokens of the annotated texts, if they are known."""
     texts = _annotated_texts(trackers)
     if understood is None:
         return {} if tokenize is None or not texts else dict(zip(texts, tokenize(texts), strict=True))
@@ -202,6 +202,6 @@ def _annotated_texts(trackers: Sequence[StoryTracker]) -> list[str]:
 
 
 def _can_be(message: UserUttered, known: Learnable) -> bool:
-    """Whether a message can be understood as the story gives it."""
+    """Whether a message can be understood as the story says."""
     intent = message.intent_name and message.intent_name.partition("/")[0]
     return known.holds(intent or None, (entity["entity"] for entity in message.entities))

@@ -1,4 +1,4 @@
-"""What of a message counts for a story: its intent, its response, its entities."""
+"""The parts of a message that matter to a story: its intent, its response, its entities."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Entity = dict[str, Any]
 
 
 def predicted_intent(parse: Parse, expected: str | None) -> str | None:
-    """Return the intent; where the story names a retrieval intent in full, or it is wrong, with its response."""
+    """Return the intent, with its response if the story names a retrieval intent in full or the intent is wrong."""
     intent = parse.intent.name
     if intent == expected or intent is None:
         return intent
@@ -33,7 +33,7 @@ def response_key(parse: Parse, intent: str) -> str | None:
 
 
 def selects_this(parse: Parse, response: str | None) -> bool:
-    """Whether nothing else is selected than the response that the story names."""
+    """Whether no response is selected other than the one that the story names."""
     chosen = None if response is None else response_key(parse, response.partition("/")[0])
     return chosen in {None, response}
 
@@ -49,7 +49,7 @@ def found(entity: Any) -> dict[str, Any]:
 
 
 def cleaned(text: str | None, entity: Mapping[str, Any]) -> Entity:
-    """Keep what is compared. The value of a found entity counts as text, since annotations are text."""
+    """Keep what is compared. The value of a found entity is compared as a string, since annotations are strings."""
     cleaned: Entity = {"text": text}
     cleaned |= {key: entity[key] for key in ("start", "end", "entity", "value") if key in entity}
     if "extractor" in entity and "value" in cleaned:

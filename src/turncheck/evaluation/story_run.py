@@ -1,7 +1,7 @@
 """One test story compared with the policies, action by action, as ``rasa test core`` does it.
 
-The dialogue always goes on with what the story says, whatever was predicted. Custom actions and forms are not run:
-their events are those of the story.
+The dialogue always continues as the story says, whatever was predicted. Custom actions and forms are not run: their
+events are those of the story.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ if TYPE_CHECKING:
     from turncheck.evaluation.story_messages import Entity
 
 ACTION_LIMIT: Final = 10
-"""Actions in a turn before Rasa's circuit breaker ends it."""
+"""The number of actions in a turn after which Rasa's circuit breaker ends it."""
 CIRCUIT_BREAKER: Final = "circuit breaker tripped"
 NOTHING_SHOWN: Final = "nothing, since it is not defined"
-"""What the user gets of an action that the policies know from stories and rules alone."""
+"""What the user sees of an action that the policies know only from stories and rules."""
 _NO_SLOTS: Final[dict[str, Any]] = {}
-"""One for all steps that are right: a new one each would take more room than the step."""
+"""Shared by all correct steps: a new one for each would take more memory than the step."""
 
 Shows = Callable[[str], bool]
-"""Whether the assistant can do an action, so that the user sees something of it."""
+"""Whether the assistant can run an action, so that the user sees an effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Misheard:
-    """A message that was understood differently than the story says; ``response``: what the story would have chosen."""
+    """A message that was understood differently than the story says; ``response``: the one that the story expects."""
 
     event: UserUttered
     parse: Parse
@@ -59,7 +59,7 @@ class Misheard:
 
 @dataclass(slots=True)
 class StoryRun:
-    """What came of one story. Entities are ``{text, start, end, entity, value}``, as far as known."""
+    """The result of one story. Entities are ``{text, start, end, entity, value}``, as far as known."""
 
     steps: list[StoryStep] = field(default_factory=list)
     written: list[WrittenStep] = field(default_factory=list)
@@ -68,14 +68,14 @@ class StoryRun:
     expected_entities: list[Entity] = field(default_factory=list)
     predicted_entities: list[Entity] = field(default_factory=list)
     before_actions: list[AnnotatedText] = field(default_factory=list)
-    """The annotated messages that a prediction followed."""
+    """The annotated messages right before a prediction."""
     misheard: list[Misheard] = field(default_factory=list)
     warned: bool = False
     severity: float = 0.0
 
     @property
     def passed(self) -> bool:
-        """Whether all actions and intents are right, and the same entities were found in all messages together."""
+        """Whether all actions and intents are right, and all messages together have the expected entities."""
         return all(expected == predicted for expected, predicted in (*self.actions, *self.intents)) and as_set(
             self.expected_entities
         ) == as_set(self.predicted_entities)
@@ -84,17 +84,17 @@ class StoryRun:
 def run_story(
     story: StoryTracker, ensemble: Policies, understood: Mapping[str, Parse] | None, shows: Shows | None = None
 ) -> StoryRun:
-    """Hold a test story against the policies.
+    """Compare a test story with the policies.
 
-    ``understood``: how the texts of the messages were understood, to judge that, too (end to end); ``None``: messages
-    are taken as the story gives them. A message without a text always is.
-    ``shows``: a right prediction of an action that shows nothing is wrong; ``None``: predictions alone are judged.
+    ``understood``: how the texts of the messages were understood, which is then judged, too (end to end); ``None``:
+    messages are understood as written in the story. So is any message without a text.
+    ``shows``: a correct prediction of an action that shows nothing is wrong; ``None``: only predictions are judged.
     """
     runner = _Runner(story, ensemble, understood or {}, shows)
     refilled = 0
     for number, event in enumerate(story.events):
         if refilled and isinstance(event, SlotSet):
-            refilled -= 1  # in Rasa 1 the entities that were found fill slots, not those that the story gives
+            refilled -= 1  # in Rasa 1 the entities that were found fill slots, not those written in the story
         elif number == 0 or not isinstance(event, (ActionExecuted, UserUttered)):
             runner.apply_given(event)
         elif isinstance(event, ActionExecuted):
@@ -110,10 +110,10 @@ def run_story(
 def passes_as_written(
     story: StoryTracker, ensemble: Policies, understood: Mapping[str, Parse], shows: Shows | None = None
 ) -> bool:
-    """Hold the story against the policies once more, each message with the intent and entities that the story gives.
+    """Compare the story with the policies again, with each message's intent and entities as written in the story.
 
     A retrieval action answers with the response that the story names, if anything in the pipeline selects responses
-    (``understood`` knows): choosing one is a part of understanding the message.
+    (as ``understood`` shows): choosing one is a part of understanding the message.
     """
     runner = _Runner(story, ensemble, {}, shows)
     for number, event in enumerate(story.events):
@@ -128,7 +128,7 @@ def passes_as_written(
 
 
 def _response_as_written(events: Sequence[Any], number: int) -> str | None:
-    """Return the response to the message with this number: by its own intent, or by the action that follows."""
+    """Return the response to the message with this number, according to its own intent or the action that follows."""
     message = events[number]
     if full := message.intent.get("full_retrieval_intent_name"):
         return str(full)
@@ -141,7 +141,7 @@ def _response_as_written(events: Sequence[Any], number: int) -> str | None:
 
 
 def _selects(understood: Mapping[str, Parse], event: UserUttered) -> bool:
-    """Whether a text was read, and a response selected for it; a message without a text has none, as in Rasa."""
+    """Whether a text was parsed and a response selected for it; a message without a text has none, as in Rasa."""
     parse = understood.get(event.text or "")
     return parse is not None and bool(parse.responses)
 
@@ -165,12 +165,12 @@ class _Runner:
         self.heard: Parse | None = None
         self.slots: Mapping[str, Any] = {}
         self.filled: dict[str, Any] = {}
-        """Those of ``slots`` with a value: made once for all wrong steps between two changes."""
+        """Those of ``slots`` with a value: created once for all wrong steps between two changes."""
 
     # --- what is only given -------------------------------------------------------------------------------------------
 
     def apply_given(self, event: Any) -> None:
-        """Take an event in as it is."""
+        """Apply an event unchanged."""
         self.tracker.append(event)
         match event:
             case UserUttered():
@@ -187,7 +187,7 @@ class _Runner:
     # --- messages -----------------------------------------------------------------------------------------------------
 
     def hear(self, event: UserUttered, response: str | None) -> None:
-        """Let the NLU read the message, and compare intent and entities, and what it selects for a response."""
+        """Parse the message with the NLU, and compare intent, entities and the selected response."""
         expected_intent = event.intent.get("full_retrieval_intent_name") or event.intent_name
         predicted_intent, found = self._understood(event, expected_intent)
         expected = [cleaned(event.text, entity) for entity in event.entities]
@@ -243,7 +243,7 @@ class _Runner:
             run.written.append(wrong_user_step(wrong, predicted_intent, predicted))
 
     def fill_from_found(self, event: UserUttered) -> int:
-        """Fill slots from the entities that were found; return how many the story's own would have filled."""
+        """Fill slots from the entities that were found; return how many the story's own entities would have filled."""
         _, found = self._understood(event, event.intent_name)
         for slot in self.domain.slots_for_entities(found):
             self.apply_given(replace(slot, location=event.location))
@@ -256,7 +256,7 @@ class _Runner:
         return predicted_intent(parse, expected), [found(entity) for entity in parse.entities]
 
     def _situation(self, *, right: bool) -> dict[str, Any]:
-        """Slots and active loop at this point, which a wrong step says."""
+        """Slots and active loop at this point, which are a part of a wrong step."""
         if right:
             return {}
         slots = self.tracker.slots
@@ -268,7 +268,7 @@ class _Runner:
     # --- actions ------------------------------------------------------------------------------------------------------
 
     def act(self, event: ActionExecuted) -> None:
-        """Predict the action, and compare; then go on with the story's."""
+        """Predict the action and compare it; then continue with the story's action."""
         expected = event.label
         heard = annotated_text(self.tracker)
         predicted, decision = self._predict(expected)
@@ -308,7 +308,7 @@ class _Runner:
             and predicted == self.tracker.active_loop_name
             and predicted in self.domain.domain.forms
         ):
-            # The story goes another way while a form is active: there the form would have refused to run.
+            # The story deviates while a form is active: the form would have rejected its execution there.
             self.tracker.append(ActionExecutionRejected(predicted))
             decision = self._decide()
             if decision is None:
@@ -317,14 +317,14 @@ class _Runner:
         return predicted, decision
 
     def _decide(self) -> Decision | None:
-        """Ask the policies; ``None`` if too many actions have run in this turn."""
+        """Ask the policies; ``None`` if too many actions were run in this turn."""
         tracker = self.tracker
         if tracker.latest_action_name not in {ACTION_LISTEN, ACTION_SESSION_START} and _acted(tracker) >= ACTION_LIMIT:
             return None
         return self.ensemble.next(tracker)
 
     def _name(self, predicted: str, expected: str) -> str:
-        """Return a retrieval action with the response it would choose, where the story names one."""
+        """Return a retrieval action with the response it would choose, if the story names one."""
         intent = predicted.removeprefix("utter_")
         if predicted in {expected, intent} or intent not in self.domain.retrieval_intents:
             return predicted
@@ -367,7 +367,7 @@ class _Runner:
 
 @lru_cache(maxsize=4096)
 def _alternatives(scores: tuple[tuple[str, float], ...]) -> tuple[Alternative, ...]:
-    """Return the same objects for the same scores: thousands of stories come to the same points."""
+    """Return the same objects for the same scores: thousands of stories reach the same points."""
     return tuple(Alternative(action=action, confidence=confidence) for action, confidence in scores)
 
 

@@ -1,4 +1,4 @@
-"""What the assistant did in the turns of end-to-end cases, as the report keeps it: bounded, the failed cases first."""
+"""What the assistant did in the turns of end-to-end cases, for the report: limited in size, failed cases first."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from turncheck.engines.conversation import Turn
 
 _LEFT_OUT: Final = frozenset({"user", "user_featurization"})
-"""Events of the message itself, which the report has elsewhere."""
+"""Events of the message itself, which are elsewhere in the report."""
 _MOST_OF_TURN: Final = 100
 _MOST_OF_ALL: Final = 20_000
 _LONGEST: Final = 1_000
 
 
 def trace_of(turn: Turn) -> TurnTrace | None:
-    """Return what happened in a turn and the state after it; ``None`` where the engine says nothing."""
+    """Return what happened in a turn and the state after it; ``None`` if the engine does not say."""
     shown = [event for event in turn.events if event["event"] not in _LEFT_OUT]
     slots = {name: _short(value) for name, value in turn.slots.items() if value is not None}
     if not shown and not slots:
@@ -36,9 +36,9 @@ def trace_of(turn: Turn) -> TurnTrace | None:
 
 
 def within_limits(results: Sequence[CaseResult], most: int = _MOST_OF_ALL) -> tuple[CaseResult, ...]:
-    """Return the results, traces left out where all together hold more than ``most`` events.
+    """Return the results; traces beyond ``most`` events in total are left out.
 
-    Those of cases that failed are kept first, then those of the others, each in the cases' order.
+    Traces of failed cases are kept first, then those of the others, both in the order of the cases.
     """
     room, kept = most, set[int]()
     for number in sorted(range(len(results)), key=lambda number: results[number].passed):
@@ -80,6 +80,6 @@ def _event(event: Mapping[str, Any]) -> TurnEvent:
 
 
 def _short(value: Any) -> Any:
-    """A value as it is, where it is not very long; else the beginning of its JSON."""
+    """A value unchanged unless it is very long; else the beginning of its JSON."""
     text = value if isinstance(value, str) else json_text(value)
     return value if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

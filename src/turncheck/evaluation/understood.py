@@ -1,4 +1,4 @@
-"""What the fallback does: right, wrong, not understood; how that depends on the threshold; how far to trust it."""
+"""The effect of the fallback: right, wrong, not understood; its dependence on the threshold; how far to trust it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ THRESHOLDS: Final = tuple(step / 50 for step in range(51))
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One sentence: was the intent before the fallback right, how sure was the engine, and would a fallback follow.
+    """One sentence: whether the intent before the fallback was right, its confidence, and whether a fallback follows.
 
-    ``margin`` is the distance to the second intent, ``None`` where there is no second.
+    ``margin`` is the distance to the second intent, ``None`` if there is none.
     """
 
     correct: bool
@@ -34,17 +34,17 @@ def score_understood(
     ambiguity_threshold: float | None,
     same_fallbacks: FallbackPoint | None = None,
 ) -> Understood:
-    """Count right, wrong and not understood, and draw the curve over the threshold.
+    """Count right, wrong and not understood, and compute the curve over the threshold.
 
     Args:
         judgements: every sentence with an expected intent.
         threshold: the fallback threshold of the pipeline, ``None`` without a fallback.
-        ambiguity_threshold: likewise; where there is one, the curve keeps it and varies the threshold alone.
+        ambiguity_threshold: likewise; if there is one, the curve keeps it and varies only the threshold.
         same_fallbacks: the figures with as many fallbacks as the team's own model had (:func:`with_fallbacks`).
 
     Returns:
         The curve leaves out thresholds at which nothing is answered, since precision is undefined there. ``suggested``
-        is the lowest threshold of the curve with the most *right minus wrong* answers: a wrong answer costs as much as
+        is the lowest threshold on the curve with the most *right minus wrong* answers: a wrong answer costs as much as
         a right one gains, and asking again costs nothing.
     """
     answered = [judgement for judgement in judgements if not judgement.fallback]
@@ -71,9 +71,9 @@ def score_understood(
 
 
 def with_fallbacks(judgements: Sequence[Judgement], share: float) -> FallbackPoint | None:
-    """Count with the least sure sentences fallen back on, as near to ``share`` of them as can be.
+    """Count with a fallback for the sentences with the lowest confidence, for a share as near to ``share`` as possible.
 
-    Sentences with equal confidences fall together. ``None`` without sentences.
+    Sentences with equal confidences are treated alike. ``None`` without sentences.
     """
     if not judgements:
         return None
@@ -92,7 +92,7 @@ def with_fallbacks(judgements: Sequence[Judgement], share: float) -> FallbackPoi
 
 
 def _point(judgements: Sequence[Judgement], threshold: float, ambiguity: float | None) -> ThresholdPoint | None:
-    """Rasa falls back *below* the threshold, and where the first two are nearer than the ambiguity threshold."""
+    """Rasa falls back *below* the threshold, and if the first two are nearer than the ambiguity threshold."""
     answered = [
         judgement.correct
         for judgement in judgements
@@ -112,7 +112,7 @@ def _gain(point: ThresholdPoint, sentences: int) -> int:
 
 
 def _answers(point: ThresholdPoint, sentences: int) -> tuple[int, int]:
-    """Return right and wrong answers at a point, in whole sentences, so that rounding decides no tie."""
+    """Return right and wrong answers at a point in whole sentences, so that rounding does not decide a tie."""
     answered = round(point.coverage * sentences)
     right = round(point.precision * answered)
     return right, answered - right

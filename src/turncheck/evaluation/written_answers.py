@@ -1,6 +1,6 @@
-"""Answers of an engine as JSON, and back: exactly what was given, and nothing but the types that are listed here.
+"""Converts an engine's answers to JSON and back exactly, and only the types that are listed here.
 
-A reader gets the very value that was written: floats to the last digit, tuples as tuples. Nothing is executed.
+The value that is read equals the one written: floats to the last digit, tuples as tuples. Nothing is executed.
 """
 
 from __future__ import annotations
@@ -56,16 +56,16 @@ _TYPES: Final[Mapping[str, type]] = {
     )
 }
 _SECTIONS: Final[Mapping[str, type]] = {one.__name__: one for one in (Robustness, Strength)}
-"""Whole sections of the report, which are answers in one piece: written as the report has them."""
+"""Complete sections of the report that are single answers: written as in the report."""
 _LIST, _TUPLE, _SET, _MAPPING = "[]", "()", "{}", "{:}"
 
 
 class UnwritableError(ValueError):
-    """A value cannot be written so that the same is read again."""
+    """A value cannot be written so that the same value is read again."""
 
 
 class UnreadableError(ValueError):
-    """What was written is not an answer, or is damaged."""
+    """What is read is not an answer, or is damaged."""
 
 
 def write_answer(answer: Any) -> str:
@@ -94,7 +94,7 @@ def read_answer(text: str | bytes) -> Any:
 
 
 def value_of(plain: Any) -> Any:
-    """Return the answer of its JSON, already parsed.
+    """Return the answer from its JSON, which is already parsed.
 
     Raises:
         UnreadableError: it is not one.
@@ -109,7 +109,7 @@ def _plain(value: Any) -> Any:
     kind = type(value)
     if value is None or kind in {bool, int, str, float}:
         return value
-    if isinstance(value, float):  # NumPy's are floats, too
+    if isinstance(value, float):  # so are NumPy's floats
         return float(value)
     if kind is list:
         return {_LIST: [_plain(one) for one in value]}

@@ -1,4 +1,4 @@
-"""The steps of a judged story as they are written back into Rasa's story files."""
+"""The steps of a judged story as they are written to Rasa's story files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def user_step(event: UserUttered) -> dict[str, Any]:
-    """Write a message as the story gives it."""
+    """Write a message as in the story."""
     step: dict[str, Any] = {}
     if event.intent_name and not event.use_text:
         step["intent"] = event.intent.get("full_retrieval_intent_name") or event.intent_name
@@ -31,7 +31,7 @@ def _written_entity(entity: Mapping[str, Any]) -> Any:
 
 
 def wrong_user_step(event: UserUttered, intent: str | None, predicted: Sequence[Mapping[str, Any]]) -> WrittenStep:
-    """Write a misunderstood message: of its entities those where something was found, with what was found."""
+    """Write a misunderstood message with only those entities where something was found, along with what was found."""
     step: dict[str, Any] = {}
     if event.intent_name and not event.use_text:
         step["intent"] = event.intent_name
@@ -51,7 +51,7 @@ def wrong_user_step(event: UserUttered, intent: str | None, predicted: Sequence[
     if event.text and event.use_text:
         step["user"] = annotated(event.text, event.entities)
     comment = None
-    # Rasa hangs the comment on the intent: a step by text alone gets none.
+    # Rasa attaches the comment to the intent: a step with only a text gets none.
     if "intent" in step and (not entities or intent != event.intent_name):
         comment = f"predicted: {intent}: {annotated(event.text or '', predicted)}".replace("\n", " ")
     return WrittenStep(step=step, comment=comment, entity_comments=comments)
@@ -59,5 +59,5 @@ def wrong_user_step(event: UserUttered, intent: str | None, predicted: Sequence[
 
 @lru_cache(maxsize=4096)
 def written_action(name: str | None, text: str | None, comment: str | None = None) -> WrittenStep:
-    """Write an action. Return the same object for the same action: thousands of stories say the same few."""
+    """Write an action. The same object is returned for the same action: thousands of stories use the same few."""
     return WrittenStep(step={"action": name} if name else {"bot": text}, comment=comment)

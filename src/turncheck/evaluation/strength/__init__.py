@@ -1,1 +1,1 @@
-"""How good the tests are: the project with one small fault at a time, and whether any test notices."""
+"""How good the tests are: the project with one small fault at a time, and whether any test notices it."""

@@ -1,4 +1,4 @@
-"""Whether a mutant behaves otherwise than the original at all, on the project's own sentences, stories and forms."""
+"""Whether a mutant behaves differently from the original at all, on the project's own sentences, stories and forms."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import Example
 
 _MOST_TALKS: Final = 1000
-"""This many conversations are compared, in a project with more of them."""
+"""At most this many conversations are compared."""
 
 
 @dataclass
 class Behaviour:
-    """How the original behaves, found out when it is asked for, once.
+    """How the original behaves, computed once on demand.
 
-    Understanding is compared on all training sentences; decisions at each step of the training stories and rules;
-    what is said in their course; conversations along them, and each message in each situation (:mod:`talks`).
+    Compared are the NLU on all training sentences; decisions at each step of the training stories and rules; the
+    responses in them; conversations along them, and each message in each situation (:mod:`talks`).
     """
 
     original: Trained
@@ -51,7 +51,7 @@ class Behaviour:
         return all(self._held(number) == _hold(mutated, self.talks[number]) for number in self._telling(mutant))
 
     def _telling(self, mutant: Mutant) -> list[int]:
-        """Return the numbers of the talks to compare, those that are about what was changed before the others."""
+        """Return the indexes of the talks to compare, with those about what was changed first."""
         order = sorted(range(len(self.talks)), key=lambda number: -len(self._reach[number] & mutant.touched))
         return order[:_MOST_TALKS]
 
@@ -67,7 +67,7 @@ class Behaviour:
         return all(_understood(one) == _understood(other) for one, other in pairs)
 
     def misread(self, mutated: Trained) -> Iterator[Example]:
-        """Yield the training sentences with an intent that the mutant alone does not understand as annotated."""
+        """Yield the training sentences with an intent that only the mutant does not understand as annotated."""
         if self.original.nlu is None:
             return
         examples = [one for one in self.original.project.nlu.examples if one.intent and not one.text.startswith("/")]
@@ -84,9 +84,9 @@ class Behaviour:
         return self.decisions == decisions_of(mutated, self.original.project)
 
     def _answers_alike(self, mutated: Trained) -> bool:
-        """Whether each training sentence, as sure as it is understood, is answered the same way.
+        """Whether each training sentence, with its confidence, is answered in the same way.
 
-        Only the fallback policies of Rasa 1 and 2 look at how sure that is.
+        Only the fallback policies of Rasa 1 and 2 look at the confidence.
         """
         if self.original.project.older is None or self.original.nlu is None:
             return True
@@ -94,7 +94,7 @@ class Behaviour:
 
     @cached_property
     def _sentences(self) -> dict[str, Parse]:
-        """The training sentences as they are understood."""
+        """The parses of the training sentences."""
         nlu = self.original.nlu
         texts = [one.text for one in self.original.project.nlu.examples if one.intent and not one.text.startswith("/")]
         return {parse.text: parse for parse in nlu.parse(list(dict.fromkeys(texts)))} if nlu is not None else {}
@@ -105,7 +105,7 @@ class Behaviour:
 
     @cached_property
     def decisions(self) -> list[list[tuple[str, str]]]:
-        """What the original does at each step of its stories and rules."""
+        """The original's actions at each step of its stories and rules."""
         return decisions_of(self.original, self.original.project)
 
     @cached_property
@@ -115,7 +115,7 @@ class Behaviour:
 
     @cached_property
     def said(self) -> frozenset[str]:
-        """The responses that come in stories and rules, as questions of forms, and of retrieval intents."""
+        """The responses that occur in stories and rules, as questions of forms, and for retrieval intents."""
         done = {action for story in self.decisions for action, _ in story}
         project = self.original.project
         for form in project.domain.forms.values():
@@ -149,7 +149,7 @@ def _understood(parse: Parse) -> tuple[Any, ...]:
 
 
 def _changed_responses(original: Project, mutated: Project) -> set[str]:
-    """Return the names of the responses that are not the same."""
+    """Return the names of the responses that differ."""
     before, now = original.domain.responses, mutated.domain.responses
     return {name for name, response in before.items() if _contents(response) != _contents(now.get(name))}
 
@@ -159,12 +159,12 @@ def _contents(response: Response | None) -> list[Any]:
 
 
 def _hold(trained: Trained, talk: Talk) -> Any:
-    """Return what a conversation leads to: messages, slots and the active form, turn by turn."""
+    """Return the outcome of a conversation: messages, slots and the active form, turn by turn."""
     return _held(trained, {message.text: message.parse for message in talk.messages}, talk)
 
 
 def _answers(trained: Trained, sentences: dict[str, Parse]) -> list[Any]:
-    """Return what each sentence leads to at the start of a conversation."""
+    """Return the outcome of each sentence at the start of a conversation."""
     return [_held(trained, sentences, Talk((Message(text, ""),))) for text in sentences]
 
 

@@ -1,4 +1,4 @@
-"""The tests that mutants are put to: those that pass on the original, and what each of them reaches."""
+"""The tests that are run on mutants: those that pass on the original, and what each of them reaches."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CASE_RUN: Final = CaseRun()
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """Which test notices a fault: its kind, its name, and where it is."""
+    """The test that notices a fault: its kind, its name, and where it is."""
 
     kind: Kind
     test: str
@@ -44,7 +44,7 @@ class Kill:
 
 @dataclass(frozen=True, slots=True)
 class StoryTest:
-    """Test stories that are judged together (checkpoints join them), what they reach, and which of them pass."""
+    """Test stories that are judged together (connected by checkpoints), what they reach, and which of them pass."""
 
     stories: tuple[Story, ...]
     reach: frozenset[str]
@@ -66,7 +66,7 @@ class CaseTest:
     reach: frozenset[str]
 
     def kill(self, trained: Trained, server: ActionServer) -> Kill | None:
-        """Return the case where it fails here. One that lacks an action proves nothing."""
+        """Return the case if it fails here. A case that lacks an action proves nothing."""
         engine = trained.engine(server)
         outcome = "failed" if engine is None else run_case(engine, self.case, CASE_RUN, 0).result.outcome
         return Kill("case", self.case.name, self.case.location) if outcome in {"failed", "error"} else None
@@ -74,9 +74,9 @@ class CaseTest:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What notices a fault: held-out sentences, stories and cases that pass on the original, and validation.
+    """What can notice a fault: held-out sentences, stories and cases that pass on the original, and validation.
 
-    ``unwalked``: where the rules and stories are that none of these walks along.
+    ``unwalked``: the places of rules and stories that no test walks along.
     """
 
     sentences: tuple[Example, ...]
@@ -124,7 +124,7 @@ def found_in(project: Project, tests: ProjectTests) -> frozenset[tuple[str, Loca
 
 
 def new_finding(bench: Bench, project: Project) -> Finding | None:
-    """Return the first error or warning that is not found in the original."""
+    """Return the first error or warning that the original does not have."""
     return next((one for one in _noticed(project, bench.tests) if _finding(one) not in bench.findings), None)
 
 
@@ -138,7 +138,7 @@ def _finding(finding: Finding) -> tuple[str, Location, str]:
 
 
 def sentence_kill(bench: Bench, trained: Trained, touched: frozenset[str]) -> Kill | None:
-    """Return the first held-out sentence that is right on the original and wrong here, of what was touched first."""
+    """Return the first held-out sentence that is right on the original and wrong here; touched labels come first."""
     if trained.nlu is None:
         return None
     heard = trained.nlu.parse([example.text for example in bench.sentences])
@@ -181,14 +181,14 @@ def outcomes_of_stories(trained: Trained, stories: Sequence[Story]) -> list[tupl
 
 
 def _joined(stories: Sequence[Story]) -> list[tuple[Story, ...]]:
-    """Each story by itself, but those that checkpoints may join: together."""
+    """Group the stories: each by itself, except those that checkpoints may connect."""
     joined = tuple(story for story in stories if any(isinstance(step, CheckpointStep) for step in story.steps))
     alone: list[tuple[Story, ...]] = [(story,) for story in stories if story not in joined]
     return [*alone, joined] if joined else alone
 
 
 def labels(reached: Reached) -> frozenset[str]:
-    """Return what is reached as mutants name what they touch."""
+    """Return what is reached, in the same notation as :attr:`Mutant.touched`."""
     named = {
         "entity": reached.entities,
         "action": reached.actions,

@@ -1,4 +1,4 @@
-"""Tests that nobody has written yet: each passes on the project as it is, and is tried on what no test notices."""
+"""Tests that nobody has written yet: each passes on the project as it is, and is tried on faults that go unnoticed."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import Example
 
 _PER_STORY: Final = 2
-"""This many tests are made along a rule or story."""
+"""At most this many tests are made along a rule or story."""
 _TRIED: Final = 6
-"""This many tests along rules and stories are tried on one mutant."""
+"""At most this many tests along rules and stories are tried on one mutant."""
 _SAID: Final = 2
-"""This many sentences that are understood otherwise are tried on one mutant."""
+"""At most this many sentences that are understood differently are tried on one mutant."""
 _NAME: Final = 60
 
 
@@ -48,7 +48,7 @@ class Candidate:
 
 @dataclass
 class Candidates:
-    """Makes tests for a project when they are asked for, each once. ``taken``: names that tests have already."""
+    """Makes tests for a project on demand, each only once. ``taken``: names that tests already have."""
 
     trained: Trained
     taken: frozenset[str] = frozenset()
@@ -56,7 +56,7 @@ class Candidates:
     _saying: dict[str, Candidate | None] = field(default_factory=dict)
 
     def for_mutant(self, mutant: Mutant, misread: Iterator[Example]) -> Iterator[Candidate]:
-        """Yield tests that may notice a mutant: along what it touches, and of sentences that it misreads."""
+        """Yield tests that may notice a mutant: along what it touches, and with sentences that it misunderstands."""
         yield from islice(self._touching(mutant), _TRIED)
         yield from islice(filter(None, map(self._of_sentence, misread)), _SAID)
 
@@ -84,7 +84,7 @@ class Candidates:
         ]
 
     def _with_questions(self, touched: frozenset[str]) -> frozenset[str]:
-        """Add what forms ask and fill: a story names the form alone, and a test walks through it to its end."""
+        """Add what forms ask and fill: a story names only the form, but a test walks through it to its end."""
         domain = self.trained.project.domain
         if domain is None:
             return touched
@@ -136,7 +136,7 @@ class Candidates:
         return _passing(shown, self.trained, self._touched[number])
 
     def _of_sentence(self, example: Example) -> Candidate | None:
-        """Return a case that says one sentence of the training data."""
+        """Return a case with one sentence of the training data."""
         text = example.text
         if text not in self._saying:
             steps = self._walks.recorded([text], {})
@@ -156,7 +156,7 @@ class Candidates:
 
 
 def _passing(shown: SuggestedTest, trained: Trained, touched: frozenset[str]) -> Candidate | None:
-    """Return a test that was written, read and passes, else ``None``."""
+    """Write the test, read it again and return it if it passes, else ``None``."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "test_suggested.yml"
         path.write_text((cases_text if shown.kind == "case" else stories_text)([shown]), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Which of many possible tests to write first: those that notice the most of what no test notices."""
+"""Which of many possible tests to write first: those that notice the most unnoticed faults."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def chosen_tests(trials: Sequence[Trial], unwalked: Collection[Location]) -> tuple[SuggestedTest, ...]:
-    """Return tests that together notice every survivor that one of them notices, the most telling first.
+    """Return tests that together notice every survivor that any of them notices, the most effective first.
 
-    One by one that is taken which notices the most of what is left. Then come tests along rules and stories that no
-    test walks (``unwalked``, by place), where they notice what validation alone does.
+    One by one, the test is chosen that notices the most remaining survivors. Then come tests along rules and stories
+    that no test walks (``unwalked``, by place), if they notice what only validation does.
     """
     tests: dict[str, SuggestedTest] = {}
     names: dict[str, str] = {}
@@ -29,7 +29,7 @@ def chosen_tests(trials: Sequence[Trial], unwalked: Collection[Location]) -> tup
     for number, trial in enumerate(trials):
         kind = survivors if trial.result.outcome == "survived" else warned
         for test in trial.noticed_by:
-            name = names.setdefault(_what_is_done(test), test.name)  # two that do the same are one
+            name = names.setdefault(_what_is_done(test), test.name)  # two tests that do the same count as one
             tests.setdefault(name, test)
             kind.setdefault(name, {})[number] = trial.result
 

@@ -48,7 +48,7 @@ def config_faults(project: Project) -> Iterator[Mutant]:
 
 
 def _beside(value: Any) -> tuple[float, ...]:
-    """Return a threshold half way to 1 and half of it; one that is not a number, or already at an end, has fewer."""
+    """Return the value half way to 1 and half the value; fewer if it is not a number, or already at an end."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         return ()
     return tuple(other for other in (round((1 + value) / 2, 4), round(value / 2, 4)) if other != value)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from turncheck.project.model import Domain, Form, Project, Response, Slot
 
 REPLACED: Final = "(another text)"
-"""What a response says instead of its own text."""
+"""The text that replaces a response's own."""
 
 
 def domain_faults(project: Project) -> Iterator[Mutant]:

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project
 
 Lines = Mapping[str, Collection[int]]
-"""Lines by file, as places name them."""
+"""Line numbers by file, as locations name it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A kind of fault. ``kind``: the part of a project that it is made in; ``reason``: why people make it."""
+    """A kind of fault. ``kind``: the part of a project in which it is made; ``reason``: why people make it."""
 
     name: str
     kind: str
@@ -25,15 +25,15 @@ class Operator:
     what: str
     reason: str
     steps: frozenset[str] | None = None
-    """The kinds of pipeline steps that learn from what was changed; ``None``: all of them."""
+    """The kinds of pipeline steps that are trained on what was changed; ``None``: all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
     """The project with one fault.
 
-    ``what`` says which; ``location`` is the line that is lost or altered, ``places`` are all of them. ``touched`` names
-    the intents, entities, actions, slots and forms that it concerns.
+    ``what`` describes the fault; ``location`` is the line that is removed or altered, ``places`` are all such lines.
+    ``touched`` names the intents, entities, actions, slots and forms that it concerns.
     """
 
     operator: Operator
@@ -49,7 +49,7 @@ class Mutant:
         return self.operator.name, str(self.location), self.what
 
     def trained(self, original: Trained) -> Trained:
-        """Train what the operator names; all else is the original's.
+        """Train the parts that the operator names; everything else is the original's.
 
         Raises:
             UserError: the mutant cannot be trained.

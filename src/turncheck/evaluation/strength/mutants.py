@@ -1,4 +1,4 @@
-"""All mutants of a project, in an order that only its files and the seed decide."""
+"""All mutants of a project, in an order that depends only on its files and the seed."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def mutants_of(project: Project, seed: int, changed: Lines | None = None) -> list[Mutant]:
-    """Return all mutants, shuffled by the seed: the first of them are a fair sample of all.
+    """Return all mutants, shuffled by the seed: the first ones are a fair sample of all.
 
-    With ``changed``, lines by file: those of these lines alone.
+    With ``changed``, line numbers by file: only the mutants of these lines.
 
-    Where each comes depends on itself and the seed alone, so that a change elsewhere in the project leaves the others
-    in their order.
+    The position of a mutant depends only on itself and the seed, so that a change elsewhere in the project does not
+    affect the order of the others.
     """
     found = {mutant.key: mutant for mutant in _all(project, seed, changed) if changed is None or is_in(mutant, changed)}
     return sorted(found.values(), key=lambda mutant: (_chance(mutant, seed), mutant.key))
@@ -38,11 +38,11 @@ def _all(project: Project, seed: int, changed: Lines | None) -> Iterator[Mutant]
 
 
 def _chance(mutant: Mutant, seed: int) -> str:
-    # Without the line: what was only moved stays where it was.
+    # Without the line number: what was only moved keeps its position.
     words = f"{seed}/{mutant.operator.name}/{mutant.location.path}/{mutant.what}"
     return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()
 
 
 def is_in(mutant: Mutant, changed: Lines) -> bool:
-    """Whether a mutant is about one of these lines, by file."""
+    """Whether a mutant concerns one of these lines, by file."""
     return any(is_changed(place, changed) for place in mutant.places or (mutant.location,))

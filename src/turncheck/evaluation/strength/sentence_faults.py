@@ -1,4 +1,4 @@
-"""Faults in the training data of language understanding."""
+"""Faults in the NLU training data."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import EntityAnnotation, Example, NluData, Synonym
 
 _KEPT: Final = 2
-"""This many sentences an intent keeps."""
+"""An intent keeps this many sentences."""
 _ANNOTATIONS: Final = 2
-"""Of the annotations of an entity (with its role and group) this many are removed, one at a time."""
+"""This many annotations of an entity (with its role and group) are removed, one at a time."""
 
 
 def sentence_faults(project: Project, seed: int, changed: Lines | None = None) -> Iterator[Mutant]:
     """Yield the project with a fault in its sentences, synonyms, lookup tables or regular expressions.
 
-    ``changed``: the lines that matter; the annotations that are removed one at a time are then of these.
+    ``changed``: the lines that matter; only annotations on them are then removed one at a time.
     """
     yield from _of_intents(project)
     yield from _of_annotations(project, seed, changed)
@@ -35,7 +35,7 @@ def sentence_faults(project: Project, seed: int, changed: Lines | None = None) -
             continue
         words = f"'{synonym.synonym}' no longer stands for '{synonym.value}'"
         kept = tuple(one for one in nlu.synonyms if one is not synonym)
-        # An annotation that gives the value implies the synonym: both are lost, else nothing is.
+        # An annotation with the value implies the synonym: both must be removed for any effect.
         plain = _annotations(nlu.examples, partial(_as_said, synonym))
         values = {name for name, value in _values(nlu.examples) if value == synonym.value}
         yield Mutant(
@@ -62,7 +62,7 @@ def _of_intents(project: Project) -> Iterator[Mutant]:
     by_intent: dict[str, list[Example]] = {}
     for example in project.nlu.examples:
         if example.intent:
-            # Each response of a retrieval intent by itself: "faq/hours" and "faq/price".
+            # Each response of a retrieval intent separately: "faq/hours" and "faq/price".
             by_intent.setdefault(example.intent, []).append(example)
     for intent, examples in by_intent.items():
         places = tuple(example.location for example in examples)
@@ -125,7 +125,7 @@ def _renamed_role(project: Project, entity: str, role: str, found: list[tuple[in
 
 
 def _as_said(lost: Synonym, text: str, one: EntityAnnotation) -> EntityAnnotation:
-    """Return the annotation without the value that a synonym stands for."""
+    """Return the annotation without the value that the synonym maps to."""
     said = text[one.start : one.end]
     return replace(one, value=said) if one.value == lost.value and said.lower() == lost.synonym.lower() else one
 
@@ -137,7 +137,7 @@ def _unless(entity: str, _: str, one: EntityAnnotation) -> EntityAnnotation | No
 def _annotations(
     examples: Iterable[Example], change: Callable[[str, EntityAnnotation], EntityAnnotation | None]
 ) -> tuple[Example, ...]:
-    """Return the examples with their annotations changed; ``None``: removed."""
+    """Return the examples with their annotations changed, or removed for ``None``."""
     changed = []
     for example in examples:
         new = tuple(one for old in example.entities if (one := change(example.text, old)) is not None)

@@ -37,7 +37,7 @@ def story_faults(project: Project) -> Iterator[Mutant]:
             if isinstance(step, CheckpointStep | EventStep):
                 continue
             rest = (*story.steps[:number], *story.steps[number + 1 :])
-            # A story without any action teaches nothing, and Rasa takes none.
+            # A story without any action has nothing to learn from, and Rasa does not accept it.
             new = replace(story, steps=rest) if said != [number] else None
             yield mutant("drop-step", f"{name} without {_called(step)}", step.location, new)
         for number in said:
@@ -58,7 +58,7 @@ def story_faults(project: Project) -> Iterator[Mutant]:
 
 
 def touched_by(story: Story) -> frozenset[str]:
-    """Return the names of what a story is about, and its own."""
+    """Return the names of what a story uses, and its own name."""
     names = {f"{story.kind} {story.name}"}
     for step in _opened(story.steps):
         match step:
@@ -112,7 +112,7 @@ def _condition(condition: SlotWasSetStep | ActiveLoopStep) -> str:
 
 
 def _with(project: Project, story: Story, new: Story | None) -> Project:
-    """Return the project with another story in this one's place, or none."""
+    """Return the project with another story in place of this one, or without it."""
     stories, rules = (
         tuple(kept for one in group if (kept := new if one is story else one) is not None)
         for group in (project.stories, project.rules)

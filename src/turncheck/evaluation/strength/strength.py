@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from turncheck.work.workplace import Workplace
 
 _WORTH_WORKERS = 8
-"""Fewer mutants are done before a second process has started."""
+"""Fewer mutants than this are done before a second process has started."""
 
 
 @dataclass(frozen=True, slots=True)
 class StrengthRun:
     """How mutants are tried. ``budget`` in seconds and ``most`` mutants: 0 means no limit; ``changed``: lines by file.
 
-    ``suggest``: tests are looked for that would notice what no test notices.
+    ``suggest``: look for tests that would notice unnoticed faults.
     """
 
     seed: int = 42
@@ -52,7 +52,7 @@ class StrengthRun:
 
 @dataclass(eq=False)
 class _Trials:
-    """All that a worker needs: each creates the mutants itself, which takes less time than sending them."""
+    """All that a worker needs: each worker creates the mutants itself, which takes less time than sending them."""
 
     project: Project
     bench: Bench
@@ -80,12 +80,12 @@ def evaluate_strength(
     """Try the mutants of a project.
 
     Args:
-        project: as read.
+        project: the project as read.
         workshop: trains it and its mutants.
-        tests: the project's own; those that fail already are left out.
-        run: which mutants, and how long.
-        server: runs custom actions of end-to-end cases; ``None``: nobody does.
-        work: where they are tried. The result does not depend on it, but that more are tried within the budget.
+        tests: the project's own tests; those that already fail are left out.
+        run: which mutants to try, and for how long.
+        server: runs the custom actions of end-to-end cases; ``None``: they are not run.
+        work: where they are tried. The result does not depend on it, except that more are tried within the budget.
         progress: called after each mutant with how many of how many are done.
 
     Raises:
@@ -104,7 +104,7 @@ def evaluate_strength(
     trials = _Trials(project, bench, Behaviour(original), run.seed, run.changed, candidates)
 
     def in_time() -> Iterator[int]:
-        """Hand out mutants until the time is over; one is tried in any case."""
+        """Yield mutants until the time is up; at least one is tried in any case."""
         for place, number in enumerate(chosen):
             if place and run.budget and time.monotonic() - begin > run.budget:
                 return
@@ -130,7 +130,7 @@ def _try_number(trials: _Trials, number: int) -> Trial:
 def _try_one(trials: _Trials, mutant: Mutant) -> Trial:
     from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
-    # With more threads a sum is added up in another order, and its last digit may depend on the machine.
+    # More threads add up a sum in a different order, so that its last digit may depend on the machine.
     with threadpool_limits(limits=1):
         return try_mutant(mutant, trials.bench, trials.behaviour, trials.candidates)
 
@@ -155,9 +155,9 @@ def _section(results: Sequence[MutantResult], not_tried: int, run: StrengthRun, 
 
 
 def score_of(results: Iterable[MutantResult], *, by_tests: bool = False) -> float | None:
-    """Return killed / (all - equivalent); ``None`` where there is nothing to kill.
+    """Return killed / (all - equivalent); ``None`` if there is nothing to kill.
 
-    ``by_tests``: what validation alone noticed counts as survived.
+    ``by_tests``: mutants that only validation noticed count as survived.
     """
     judged = [one for one in results if one.outcome != "equivalent"]
     killed = sum(one.outcome == "killed" and not (by_tests and one.by == "validation") for one in judged)

@@ -1,4 +1,4 @@
-"""What earlier suggestions were written to files that nobody has reviewed yet: they are not written a second time."""
+"""Earlier suggestions in files that nobody has reviewed yet: they are not written a second time."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ TASKS: Final = "tests/held_out_suggested_{}.template"
 TRAINING: Final = "tests/training_suggested_{}.template"
 
 Key = tuple[str, ...]
-"""What identifies a suggestion, whatever a reviewer corrects in it."""
+"""What identifies a suggestion, even after a reviewer's corrections."""
 
 
 def key_of_test(test: SuggestedTest) -> Key:
-    """Return what is said in a test, and the slots that it begins with; not what is expected."""
+    """Return the user messages of a test and the slots that it begins with, but not what is expected."""
     return _conversation(test.kind, test.steps, test.fixture)
 
 
@@ -42,7 +42,7 @@ def key_of_training(group: TrainingSentences) -> Key:
 
 
 def suggested_before(root: Path) -> dict[Key, Path]:
-    """Return what is in a project's files of suggestions, and in which; of a file that cannot be read nothing."""
+    """Return the suggestions in a project's files, each with its file; a file that cannot be read is ignored."""
     return {
         key: path
         for name, keys in ((CASES, _cases), (STORIES, _stories), (TASKS, _tasks), (TRAINING, _trainings))
@@ -52,7 +52,7 @@ def suggested_before(root: Path) -> dict[Key, Path]:
 
 
 def free_file(root: Path, name: str) -> Path:
-    """Return the first file of a name with a number that is not there yet."""
+    """Return the first of the numbered files with this name that does not exist yet."""
     return root / name.format(len(list(_there(root, name))) + 1)
 
 

@@ -1,4 +1,4 @@
-"""Suggested tests and tasks as files in the project's formats, marked as to be reviewed."""
+"""Suggested tests and tasks as files in the project's formats, marked for review."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REVIEW: Final = "To be reviewed: these tests expect what the assistant does now.
 
 
 def cases_text(suggested: Sequence[SuggestedTest]) -> str:
-    """Return suggested cases as a file of end-to-end cases, each with what it would notice."""
+    """Return suggested cases as a file of end-to-end cases, each with the faults that it would notice."""
     lines = [f"# {REVIEW}"]
     fixtures = [{one.name: [{name: value} for name, value in one.fixture.items()]} for one in suggested if one.fixture]
     if fixtures:
@@ -32,7 +32,7 @@ def cases_text(suggested: Sequence[SuggestedTest]) -> str:
 
 
 def stories_text(suggested: Sequence[SuggestedTest]) -> str:
-    """Return suggested test stories as a file, each with what it would notice."""
+    """Return suggested test stories as a file, each with the faults that it would notice."""
     lines = [f"# {REVIEW}", 'version: "3.1"', "stories:"]
     for one in suggested:
         lines += [*_noticed(one), *_indented({"story": one.name, "steps": list(one.steps)})]
@@ -40,7 +40,7 @@ def stories_text(suggested: Sequence[SuggestedTest]) -> str:
 
 
 def tasks_text(tasks: Sequence[SentenceTask]) -> str:
-    """Return the sentences that are missing as a file to be filled in."""
+    """Return the missing sentences as a file to be filled in."""
     lines = [
         "# No test sentence has these intents. Write what users really say, not sentences of the training data; then",
         "# rename the file to test_nlu.yml. Beside each are sentences of intents that it is easily confused with.",

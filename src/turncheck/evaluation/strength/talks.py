@@ -1,5 +1,4 @@
-"""The conversations that distinguish a mutant from the original: what users may say, and in which situations they say
-it."""
+"""The conversations that may distinguish a mutant from the original: what users may say, and in which situations."""
 
 from __future__ import annotations
 
@@ -20,12 +19,12 @@ if TYPE_CHECKING:
     from turncheck.report.model import EngineInfo
 
 _NOBODY: Final = "annotation"
-"""The extractor of entities that nobody looked for."""
+"""The extractor name of entities that come from annotations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """An entity of a message, with the value that it is understood to have."""
+    """An entity of a message, with its value as understood."""
 
     entity: str
     value: Any
@@ -35,7 +34,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What a user says and how it is understood, whatever language understanding would make of it."""
+    """What a user says and its annotated meaning, independent of how the NLU would understand it."""
 
     text: str
     intent: str
@@ -43,12 +42,12 @@ class Message:
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """What it has in common with other messages: the intent, and which entities there are."""
+        """What it has in common with other messages: the intent and the set of entities."""
         return self.intent, *((one.entity, one.role, one.group) for one in self.entities)
 
     @property
     def parse(self) -> Parse:
-        """The message as it is understood."""
+        """The message as a parse."""
         intent = PredictedIntent(self.intent.partition("/")[0], 1.0)
         entities = (
             PredictedEntity(0, len(self.text), one.entity, one.value, _NOBODY, one.role, one.group)
@@ -62,14 +61,14 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """A conversation: the events before it, and what the user says."""
+    """A conversation: the events before it, and the user's messages."""
 
     messages: tuple[Message, ...]
     before: tuple[Event, ...] = ()
 
     @property
     def reach(self) -> frozenset[str]:
-        """What it is about, named as in :attr:`Mutant.touched`."""
+        """The names that it concerns, in the notation of :attr:`Mutant.touched`."""
         names = {f"intent {one.intent.partition('/')[0]}" for one in self.messages}
         names |= {f"entity {entity.entity}" for one in self.messages for entity in one.entities}
         names |= {f"slot {event.value}" for event in self.before if _is_question(event)}
@@ -79,14 +78,14 @@ class Talk:
 
 @dataclass(frozen=True, slots=True)
 class Annotated:
-    """Understands the messages of talks as they are annotated."""
+    """Understands the messages of talks as annotated."""
 
     info: EngineInfo
     extractors: tuple[str, ...] = ()
     known: dict[str, Parse] = field(default_factory=dict)
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
-        """Return what each of these is understood as."""
+        """Return the parse of each of these."""
         return [self.known[text] for text in texts]
 
 
@@ -95,10 +94,10 @@ def _is_question(event: Event) -> TypeGuard[SlotSet]:
 
 
 def talks_of(project: Project) -> list[Talk]:
-    """Return the conversations along a project's rules and stories, and those of every message in every situation.
+    """Return the conversations along a project's rules and stories, and one for every message in every situation.
 
-    Situations are the start, the conditions of each rule and of each response, and each question of each form: at its
-    beginning, and as the last one that is open.
+    Situations are the start, the conditions of each rule and of each response, and each question of each form, both
+    with no other slot filled and with all others filled.
     """
     return list(dict.fromkeys(_talks(project)))
 
@@ -120,7 +119,7 @@ def _talks(project: Project) -> Iterator[Talk]:
                     if any(isinstance(step, ActionStep) and step.action == response.name for step in story.steps):
                         yield from _in_setting(project, story, along[id(story)] or of_kind, setting)
     for story in parts:
-        # A rule that answers no message: it ends a form, whose last answer leads to it.
+        # A rule without a message: it applies at the end of a form, whose last answer leads to it.
         if not along[id(story)]:
             yield from _in_setting(project, story, of_kind, ())
     for form in project.domain.forms.values():
@@ -133,7 +132,7 @@ def _talks(project: Project) -> Iterator[Talk]:
 def _in_setting(
     project: Project, story: Story, messages: Sequence[Message], setting: tuple[Event, ...]
 ) -> Iterator[Talk]:
-    """Yield a story's messages with some slots set; where a form has to be active, at the last of its questions."""
+    """Yield a story's messages with some slots set; if a form has to be active, at the last of its questions."""
     loops = [one.name for one in story.condition if isinstance(one, ActiveLoopStep) and one.name]
     slots = tuple(SlotSet(one.slot, one.value) for one in story.condition if isinstance(one, SlotWasSetStep))
     form = project.domain.forms.get(loops[0]) if loops else None
@@ -146,13 +145,13 @@ def _in_setting(
 
 
 def _settings(conditions: Sequence[Mapping[str, Any]]) -> list[tuple[Event, ...]]:
-    """Return the slots that make the conditions of a response true, all at once."""
+    """Return the slots that make the conditions of a response true, all at the same time."""
     slots = [one for one in conditions if isinstance(one.get("name"), str)]
     return [tuple(SlotSet(one["name"], one.get("value")) for one in slots)] if slots else []
 
 
 def _conditions(story: Story) -> tuple[Event, ...]:
-    """Return what has to be true before a rule applies; a form that has to be active was begun."""
+    """Return the events that make a rule applicable; a form that has to be active is activated."""
     events: list[Event] = []
     for one in story.condition:
         if isinstance(one, SlotWasSetStep):
@@ -169,7 +168,7 @@ def _listening(events: tuple[Event, ...]) -> tuple[Event, ...]:
 def _asking(
     project: Project, form: str, slot: str, setting: tuple[Event, ...] = (), *, filled: bool = False
 ) -> tuple[Event, ...]:
-    """Return what leads to a form's question; ``filled``: all others are answered."""
+    """Return the events that lead to a form's question; ``filled``: all others are answered."""
     others = project.domain.forms[form].required_slots if filled else ()
     known = {event.name for event in setting if isinstance(event, SlotSet)}
     answers = tuple(
@@ -191,7 +190,7 @@ def _plausible(slot: Slot | None) -> Any:
 
 
 def _single(project: Project) -> Iterator[Message]:
-    """Yield every message of rules and stories, one of every intent, and those of sentences with entities."""
+    """Yield every message in rules and stories, one for every intent, and those of sentences with entities."""
     for story in (*project.stories, *project.rules):
         for step in story.steps:
             yield from filter(None, (_message(one) for one in _users(step)))
@@ -217,13 +216,13 @@ def _users(step: Step) -> list[UserStep]:
 
 
 def messages_of(story: Story) -> tuple[Message, ...]:
-    """Return what the user says in a story; of alternatives the first."""
+    """Return the user's messages in a story; the first of alternatives."""
     firsts = (users[0] for step in story.steps if (users := _users(step)))
     return tuple(message for step in firsts if (message := _message(step)) is not None)
 
 
 def _message(step: UserStep) -> Message | None:
-    """Return a step's message; ``None`` for one that has only a text."""
+    """Return a step's message; ``None`` if it has only a text."""
     if not step.intent:
         return None
     entities = tuple(

@@ -1,4 +1,4 @@
-"""Sentences that somebody has to write: those of intents that no test sentence has."""
+"""Sentences that somebody has to write: those for intents without test sentences."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _FAULTS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class SentenceTask:
-    """An intent that no test sentence has.
+    """An intent without test sentences.
 
-    ``near``: the sentences of other intents that are nearest to its own, with their intents. ``faults``: what of its
-    sentences no test notices.
+    ``near``: the sentences of other intents that are nearest to its own, with their intents. ``faults``: the faults in
+    its sentences that no test notices.
     """
 
     intent: str

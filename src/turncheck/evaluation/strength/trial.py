@@ -1,4 +1,4 @@
-"""One mutant put to the tests: the first that notices ends it."""
+"""Runs the tests on one mutant, up to the first that notices it."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What became of a mutant. ``noticed_by``: tests that nobody has written yet, and that would notice it."""
+    """The outcome of a mutant. ``noticed_by``: tests that nobody has written yet and that would notice it."""
 
     result: MutantResult
     noticed_by: tuple[SuggestedTest, ...] = ()
 
 
 def try_mutant(mutant: Mutant, bench: Bench, behaviour: Behaviour, candidates: Candidates | None = None) -> Trial:
-    """Put a mutant to the tests.
+    """Run the tests on a mutant.
 
-    Those that reach what was changed come before the others; what none of them notices may be no fault at all (the
-    mutant behaves like the original), and else validation may still notice it. ``candidates`` are tried on what no test
+    Tests that reach what was changed come first. A mutant that no test notices may behave like the original, so that it
+    is not a fault at all; otherwise validation may still notice it. ``candidates`` are tried on mutants that no test
     notices.
     """
-    # The stand-ins would train on a pipeline that Rasa refuses.
+    # The stand-ins would train a pipeline that Rasa refuses.
     refusals = refused(mutant.project.config) if mutant.operator.kind == "config" else ()
     for component, _ in refusals:
         return Trial(_result(mutant, Kill("validation", "component-order", component.location)))
@@ -63,7 +63,7 @@ def killing_test(mutant: Mutant, trained: Trained, bench: Bench) -> Kill | None:
     trains = mutant.operator.trains
     if trains == "nlu" and (kill := sentence_kill(bench, trained, mutant.touched)) is not None:
         return kill
-    # A response's text is nothing that a story could see.
+    # Stories do not see the text of a response.
     stories = bench.stories if mutant.operator.kind != "responses" else ()
     tests: list[StoryTest | CaseTest] = [*stories, *bench.cases]
     tests.sort(key=lambda test: -len(test.reach & mutant.touched))

@@ -1,4 +1,4 @@
-"""Conversations along a project's rules and stories: what users would say there, and what the assistant answers now."""
+"""Conversations along a project's rules and stories: what users would say, and what the assistant answers now."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import Example
 
 _MOST_ANSWERS: Final = 12
-"""This many questions of a form are answered."""
+"""At most this many questions of a form are answered."""
 
 Signature = tuple[str, tuple[tuple[str, str], ...]]
 """An intent, and the entities of a message with their values."""
 Steps = tuple[dict[str, Any], ...]
-"""The steps of an end-to-end case, or of a test story, as they are written."""
+"""The steps of an end-to-end case or a test story, as written in a file."""
 
 
 @dataclass
 class Sentences:
-    """The sentences of the training data that are understood as annotated, by what they mean."""
+    """The training sentences that are understood as annotated, by their meaning."""
 
     trained: Trained
 
     @cached_property
     def known(self) -> list[Example]:
-        """All of them, neither single words nor long sentences first."""
+        """All of them, the shortest first, but single words last."""
         if self.trained.nlu is None:
             return []
         examples = [one for one in self.trained.project.nlu.examples if one.intent and _is_plain(one.text)]
@@ -66,7 +66,7 @@ class Sentences:
         return found
 
     def of(self, step: UserStep, turn: int) -> Example | None:
-        """Return a sentence for a message; one whose values the story leaves open may have any."""
+        """Return a sentence for a message; entities without a value in the story may have any value."""
         if step.intent is None:
             return None
         values = tuple(sorted((one.entity, str(one.value or "")) for one in step.entities))
@@ -78,14 +78,14 @@ class Sentences:
         of_intent = {heard: examples for (intent, heard), examples in self.by_meaning.items() if intent == step.intent}
         others = [examples[0] for heard, examples in of_intent.items() if sorted(name for name, _ in heard) == names]
         if not others and not names:
-            # A rule that names no entities applies to a message with some as well.
+            # A rule that does not name entities also applies to a message with entities.
             others = [examples[0] for examples in of_intent.values()]
         return others[turn % len(others)] if others else None
 
     def filling(self, slot: str, wanted: Any, turn: int) -> str | None:
-        """Return what a user would say to a form's question.
+        """Return a user's answer to a form's question.
 
-        ``wanted``: the value to give, ``None`` for any; ``turn``: which of the mappings of the slot.
+        ``wanted``: the value to answer with, ``None`` for any; ``turn``: which of the slot's mappings to use.
         """
         definition = self.trained.project.domain.slots.get(slot)
         mappings = definition.mappings if definition else ()
@@ -120,7 +120,7 @@ def _is_plain(text: str) -> bool:
 
 @dataclass
 class Walks:
-    """Walks along rules and stories, in sentences of the training data."""
+    """Walks along rules and stories with sentences from the training data."""
 
     trained: Trained
     sentences: Sentences = field(init=False)
@@ -131,8 +131,8 @@ class Walks:
     def as_case(self, story: Story, turn: int) -> tuple[Steps, dict[str, Any]] | None:
         """Return the steps of a case and the slots that it begins with.
 
-        What the assistant says is what it says now. ``None`` for what needs an action server, what chance decides, and
-        what no sentence says. ``turn``: which of the sentences.
+        The expected answers are the assistant's current ones. ``None`` if it needs an action server, depends on chance,
+        or has a message for which there is no sentence. ``turn``: which of the sentences to use.
         """
         before = before_story(story, self.trained.project)
         if before is None:
@@ -141,14 +141,14 @@ class Walks:
         slots = _set_by(story)
         if examples is None:
             return None
-        # Without a message of its own it ends a form, which is filled in before.
+        # Without a message of its own it applies at the end of a form, which is filled in before.
         fills = bool(before) and not list(users_of(story))
         said = [one.text for one in examples]
         steps = self.recorded(said, {} if fills else slots, slots if fills else None, turn)
         return None if steps is None else (steps, {} if fills else slots)
 
     def as_story(self, story: Story, turn: int) -> Steps | None:
-        """Return the steps of a test story: what a rule or story says, in sentences. ``None`` where it cannot be."""
+        """Return a rule or story as the steps of a test story, with sentences. ``None`` if that is not possible."""
         before = before_story(story, self.trained.project)
         if before is None or not list(users_of(story)):
             return None
@@ -163,10 +163,10 @@ class Walks:
     def recorded(
         self, texts: Sequence[str], slots: Mapping[str, Any], filled_in: Mapping[str, Any] | None = None, way: int = 0
     ) -> Steps | None:
-        """Hold the conversation, and return the steps of a case that expects what is said; ``None``: it is not a test.
+        """Hold the conversation, and return the steps of a case that expects its answers; ``None``: it is not a test.
 
-        ``filled_in``: the form that is active in the end is answered to its end, with these values for these slots;
-        ``way``: in which of the ways that fill each.
+        ``filled_in``: the form that is active at the end is completed, with these values for these slots; ``way``:
+        which of the mappings fills each slot.
         """
         engine = self.trained.engine(NoActionServer())
         if engine is None or not texts:
@@ -199,7 +199,7 @@ class Walks:
         return turn.active_loop is None
 
     def _say(self, conversation: Conversation, text: str, before: Turn, steps: list[dict[str, Any]]) -> Turn | None:
-        """Add the turn after another one; ``None`` if it is none that can be expected again."""
+        """Add the turn after another one; ``None`` if the turn cannot be expected to happen again."""
         turn = conversation.say(text)
         if turn.stopped or any(action.outcome != "ran" for action in turn.custom_actions):
             return None
@@ -238,7 +238,7 @@ class Walks:
 
 
 def _set_by(story: Story) -> dict[str, Any]:
-    """Return the slots that a rule's condition names, with their values."""
+    """Return the slots in a rule's condition, with their values."""
     return {
         one.slot: one.value
         for one in story.condition
@@ -247,7 +247,7 @@ def _set_by(story: Story) -> dict[str, Any]:
 
 
 def users_of(story: Story) -> Iterator[UserStep]:
-    """Yield the messages of a story; of alternatives the first."""
+    """Yield the messages of a story; the first of alternatives."""
     for step in story.steps:
         first: Step = step.alternatives[0][0] if isinstance(step, OrStep) and step.alternatives else step
         if isinstance(first, UserStep):
@@ -255,7 +255,7 @@ def users_of(story: Story) -> Iterator[UserStep]:
 
 
 def before_story(story: Story, project: Project) -> tuple[Story, ...] | None:
-    """Return what has to happen before: what activates the form of a condition. ``None``: nobody knows."""
+    """Return what has to happen before: what activates the form in a condition. ``None``: not known."""
     loops = [one.name for one in story.condition if isinstance(one, ActiveLoopStep) and one.name]
     if not loops:
         return ()
@@ -268,7 +268,7 @@ def before_story(story: Story, project: Project) -> tuple[Story, ...] | None:
 
 
 def _answers(turn: Turn, trained: Trained) -> Iterator[dict[str, str]]:
-    """Yield what is said as text, or by the response's name where it has several variations."""
+    """Yield the answers by their text, or by the name of the response if it has several variations."""
     responses = trained.project.domain.responses
     for event in turn.events:
         if event.get("event") != "bot":
