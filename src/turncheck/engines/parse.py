@@ -1,4 +1,4 @@
-"""A sentence as an engine understood it, and what understands."""
+"""The result of understanding a sentence, and what produces it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class PredictedEntity:
 
 @dataclass(frozen=True, slots=True)
 class SelectedResponse:
-    """What one response selector chose: the full intent response key, and its ranking of such keys."""
+    """The choice of one response selector: the full intent response key, and its ranking of such keys."""
 
     selector: str
     intent_response_key: str | None
@@ -56,13 +56,13 @@ class Parse:
     entities: tuple[PredictedEntity, ...] = ()
     responses: Mapping[str, SelectedResponse] = field(default_factory=dict)
     tokens: tuple[tuple[int, int], ...] | None = None
-    """``(start, end)`` of each token, where the engine says so: entities are then scored by these."""
+    """``(start, end)`` of each token, if the engine returns them: entities are then scored by these."""
     traits: tuple[PredictedIntent, ...] = ()
-    """What the sentence has beside its intent, where an assistant knows such traits."""
+    """The sentence's traits, if the assistant has any."""
 
 
 class NluEngine(Protocol):
-    """An engine, as far as it understands sentences."""
+    """The part of an engine that understands sentences."""
 
     @property
     def info(self) -> EngineInfo:
@@ -78,23 +78,23 @@ class NluEngine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InFront:
-    """In front of an engine that understands sentences, about which it says what that one says."""
+    """A wrapper around an engine that understands sentences; it describes itself as that engine."""
 
     engine: NluEngine
 
     @property
     def info(self) -> EngineInfo:
-        """Of the engine behind it."""
+        """That of the wrapped engine."""
         return self.engine.info
 
     @property
     def extractors(self) -> tuple[str, ...]:
-        """Of the engine behind it."""
+        """Those of the wrapped engine."""
         return self.engine.extractors
 
 
 class NluTrainer(Protocol):
-    """Trains engines: evaluations take this, since folds and curves fit many."""
+    """Trains engines: evaluations take this, since folds and learning curves fit many."""
 
     def fit(self, project: Project) -> NluEngine:
         """Train on the project's NLU data. Deterministic for the same project and seed."""

@@ -1,4 +1,4 @@
-"""What an engine answered to a batch suite."""
+"""An engine's answers to a batch suite."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 class UtteranceAnswer:
     """How one utterance of a batch suite was understood.
 
-    ``matched``: the winning intents, several where the engine found them ambiguous; ``traits``: those found beside
-    them. ``entities``: values by name, as the engine gives them (several of one name: a list). ``order``: in which the
-    entities were extracted, ``None`` where the engine does not say. ``scores``: of intents, by their names. ``tags``:
+    ``matched``: the winning intents, several if the engine found them ambiguous; ``traits``: those found besides
+    them. ``entities``: values by name, as the engine returns them (several with one name: a list). ``order``: in which
+    the entities were extracted, ``None`` if the engine does not say. ``scores``: of intents, by their names. ``tags``:
     what the platform calls a failure. ``error``: why there is no answer. ``unknown_entities``: why these cannot be
-    found here, by name: they are not evaluated. ``result`` and ``fits``: where the engine has judged the case itself,
-    its class, and of each expected entity whether its value is as expected; ``remark``: what it says of it.
+    found here, by name: they are not evaluated. ``result`` and ``fits``: if the engine has judged the case itself,
+    its class, and of each expected entity whether its value is as expected; ``remark``: what it says about it.
     """
 
     matched: tuple[str, ...] = ()
@@ -38,10 +38,10 @@ class UtteranceAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SuiteAnswers:
-    """The answers to a suite, one per case in its order. ``cancelled``: the engine's run was, from outside.
+    """The answers to a suite, one per case in its order. ``cancelled``: the engine's run was cancelled from outside.
 
     ``version``: the version of the assistant that answered: ``in-development`` or ``published``. ``setting``: what the
-    engine says of that assistant.
+    engine says about that assistant.
     """
 
     answers: tuple[UtteranceAnswer, ...]

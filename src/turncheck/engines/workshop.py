@@ -1,4 +1,4 @@
-"""Training a project and variants of it, where an engine can: for tests that are tried on mutants."""
+"""Training a project and variants of it, for engines that can: to run tests on mutants."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project
 
 Trains = Literal["nlu", "policies", "nothing"]
-"""What of an assistant has to be trained again for a variant."""
+"""The parts of an assistant that must be trained again for a variant."""
 
 
 class Trained(Protocol):
@@ -26,21 +26,21 @@ class Trained(Protocol):
 
     @property
     def nlu(self) -> NluEngine | None:
-        """Language understanding; ``None`` where the project has no sentences."""
+        """Language understanding; ``None`` if the project has no sentences."""
 
     @property
     def ensemble(self) -> Policies | None:
-        """What decides; ``None`` where the project has neither stories nor rules."""
+        """What decides; ``None`` if the project has neither stories nor rules."""
 
     def engine(self, server: ActionServer) -> ConversationEngine | None:
-        """Return the assistant to talk to, where there are policies."""
+        """Return the assistant to talk to, if there are policies."""
 
     def variant(self, project: Project, trains: Trains, steps: Collection[str] | None = None) -> Trained:
-        """Train a variant of the project; what is not trained again is the original's.
+        """Train a variant of the project; everything else is the original's.
 
         Args:
             project: the variant.
-            trains: what of it is trained again.
+            trains: the parts to train again.
             steps: the kinds of pipeline steps that learn from what differs; ``None``: all of them.
 
         Raises:
@@ -48,14 +48,14 @@ class Trained(Protocol):
         """
 
     def conversation(self, understood: NluEngine, history: Sequence[Event]) -> Conversation | None:
-        """Return a conversation that goes on after ``history``, its messages understood by ``understood``.
+        """Return a conversation that continues after ``history``, with messages understood by ``understood``.
 
-        No custom action is run; there is none where there are no policies.
+        Custom actions are not run; ``None`` if there are no policies.
         """
 
 
 class Workshop(Protocol):
-    """Trains projects, to be tried in variants."""
+    """Trains projects and variants of them."""
 
     def trained(self, project: Project) -> Trained:
         """Train a whole project.

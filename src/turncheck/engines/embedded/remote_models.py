@@ -1,4 +1,4 @@
-"""Models that are kept elsewhere: in a folder, behind http(s), or in S3 (``--remote-storage``)."""
+"""Models stored elsewhere: in a folder, behind http(s), or in S3 (``--remote-storage``)."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 MAX_MODEL_BYTES: Final = 2 << 30
 SECONDS: Final = 1800.0
-"""For all of a model, however slowly it comes."""
+"""For the whole download of a model."""
 _KINDS: Final = "Name a folder, an address (https://…), s3://bucket/prefix, or aws."
 _REMEDY: Final = "Is the address of --remote-storage right, and is the server running?"
 BUCKET_VARIABLE: Final = "BUCKET_NAME"
-"""As Rasa has it; credentials, region and endpoint are those that boto3 reads (``AWS_…``)."""
+"""As in Rasa; credentials, region and endpoint are those that boto3 reads (``AWS_…``)."""
 
 
 def fetch_model(storage: str, name: str | None, environment: Mapping[str, str], into: Path) -> Path:
-    """Return the model ``name`` of the storage as a file, fetched into the folder ``into`` where it is elsewhere.
+    """Return the model ``name`` of the storage as a file, fetched into the folder ``into`` if it is elsewhere.
 
-    ``storage``: a folder (whose newest model counts without a name), ``http://…`` or ``https://…`` (the name is put
-    behind it), ``s3://bucket/prefix``, or ``aws`` (the bucket of ``BUCKET_NAME``, as Rasa's).
+    ``storage``: a folder (whose newest model counts without a name), ``http://…`` or ``https://…`` (the name is
+    appended), ``s3://bucket/prefix``, or ``aws`` (the bucket of ``BUCKET_NAME``, as Rasa's).
 
     Raises:
         UserError: there is no such storage or model, or it cannot be fetched.
     """
     try:
         scheme = urlsplit(storage).scheme
-    except ValueError:  # a bracket that is never closed
+    except ValueError:  # an unclosed bracket
         raise UserError(f"'{without_login(storage)}' is not an address of a model storage", remedy=_KINDS) from None
     if scheme not in {"http", "https", "s3"} and storage != "aws":
         folder = Path(storage)
@@ -58,7 +58,7 @@ def fetch_model(storage: str, name: str | None, environment: Mapping[str, str], 
 
 
 def _fetch_http(address: str, target: Path, network: Network) -> None:
-    import requests  # only where something is fetched
+    import requests  # only if something is fetched
     from urllib3.exceptions import HTTPError
 
     from turncheck.web.exchange import AnswerTooLargeError, Call, RedirectRefusedError, anywhere, copy_body, exchange
@@ -90,7 +90,7 @@ def _refusal(shown: str, status: int) -> UserError:
 
 
 def _why(error: Exception) -> str:
-    import requests  # only where something was fetched
+    import requests  # only if something was fetched
 
     from turncheck.web.timed import was_refused
 

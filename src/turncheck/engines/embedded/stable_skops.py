@@ -1,7 +1,7 @@
-"""skops files that are the same for the same content.
+"""skops files that are equal for equal content.
 
-skops names what it stores by addresses in memory (``140331792347376.npy``) and dates it by the clock. Here the names
-are counted in the order of the file and the date is fixed; skops reads the result as it reads its own.
+skops names its members by memory addresses (``140331792347376.npy``) and dates them by the clock. Here the names
+are numbered in the order of the file and the date is fixed; skops reads the result as usual.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SCHEMA: Final = "schema.json"
 _IDENTITY: Final = re.compile(r'"__id__": (\d+)')
 _NUMBER: Final = re.compile(r"\d+")
 _FIXED_DATE: Final = (1980, 1, 1, 0, 0, 0)
-"""The earliest a ZIP file can name."""
+"""The earliest date in a ZIP file."""
 
 
 def dump(value: Any) -> bytes:

@@ -46,7 +46,7 @@ def domain_to_json(domain: Domain) -> Json:
 
 
 def domain_from_json(shape: Mapping[str, Any]) -> Domain:
-    """Read what :func:`domain_to_json` wrote. Responses have lost their places in the files, the rest has them."""
+    """Read what :func:`domain_to_json` wrote. Responses lose their places in the files, the rest keeps them."""
     return Domain(
         intents=_named(shape["intents"], _intent),
         entities=_named(shape["entities"], _entity),
@@ -71,7 +71,7 @@ def components_from_json(shape: Sequence[Mapping[str, Any]]) -> tuple[Component,
 
 
 def _listed(things: Mapping[str, Any]) -> list[Json]:
-    # Where single values are nobody asks of a model.
+    # The places of single values are not needed in a model.
     return [{key: value for key, value in asdict(thing).items() if key != "places"} for thing in things.values()]
 
 

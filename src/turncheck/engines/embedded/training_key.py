@@ -1,10 +1,10 @@
-"""The digest of all that a training depends on: made of the very values that are trained on, so that no edit escapes.
+"""The digest of everything that a training depends on: made of the actual values, so that it includes every edit.
 
-Whoever trains by a key is given the same values that the key was made of, and no others (:mod:`.inputs`). What reads
-files or asks servers of its own has no key, and is trained again each time.
+Training with a key gets exactly the values that the key was made of, and no others (:mod:`.inputs`). What reads
+files or calls servers by itself has no key, and is trained again each time.
 
-Where something is in its file decides nothing but which of two things is meant: of a place the key has the file, and
-which of the places that it came by it is, so that a comment above it changes nothing.
+The place of something in its file only matters for telling things apart: for a place, the key has the file and
+the order of first occurrence, so that a comment above it does not change the key.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ _SELF_CONTAINED: Final = frozenset(
         "ResponseSelector",
     }
 )
-"""Components that learn from the project's data and their parameters alone."""
+"""Components that learn only from the project's data and their parameters."""
 _NOWHERE: Final = Path()
 
 
 class NoDigestError(TypeError):
-    """A value is of a type whose content nobody can be sure to know."""
+    """A value has a type whose content is not fully known."""
 
 
 def training_key(kind: str, inputs: Project, **more: Any) -> str | None:
-    """Return the key of a training, ``None`` where it depends on more than can be seen here.
+    """Return the key of a training, ``None`` if it depends on more than is known here.
 
     Args:
         kind: what is trained.
-        inputs: what it is given, without its files (see :mod:`turncheck.engines.embedded.inputs`).
+        inputs: its inputs, without the project's files (see :mod:`turncheck.engines.embedded.inputs`).
         more: further values that it depends on (seed, folds).
     """
     if kind != "policies" and not _is_self_contained(inputs):
         return None
-    # Where the folder is decides nothing, since no component reads files.
+    # The folder does not matter, since no component reads files.
     try:
         return digest_of((kind, replace(inputs, root=_NOWHERE), more, surroundings()), places={})
     except (NoDigestError, RecursionError):
@@ -61,12 +61,12 @@ def _is_self_contained(project: Project) -> bool:
 
 
 def digest_of(value: Any, places: dict[Location, int] | None = None) -> str:
-    """Return a digest of a value: another one where anything in it that is compared is another.
+    """Return a digest of a value, which differs if anything compared in it differs.
 
-    ``places``: where this is given, lines and columns are not compared; only which places are the same one.
+    ``places``: if given, lines and columns are not compared, only which places are the same.
 
     Raises:
-        NoDigestError: it holds something else than plain values and data classes.
+        NoDigestError: it contains something other than plain values and data classes.
     """
     digest = hashlib.sha256()
     _feed(digest, value, places)
@@ -92,7 +92,7 @@ def _feed(digest: hashlib._Hash, value: Any, places: dict[Location, int] | None)
         parts = sorted(digest_of(one) for one in value)
         digest.update(f"set {len(parts)};{''.join(parts)}".encode())
     elif isinstance(value, Mapping):
-        digest.update(f"mapping {len(value)};".encode())  # order counts: what comes first may win
+        digest.update(f"mapping {len(value)};".encode())  # order counts: the first may win
         for key, item in value.items():
             _feed(digest, key, places)
             _feed(digest, item, places)
@@ -106,7 +106,7 @@ def _feed(digest: hashlib._Hash, value: Any, places: dict[Location, int] | None)
 
 
 def _numbers(digest: hashlib._Hash, value: Any) -> None:
-    """An array of numbers, or a sparse matrix of rows; nobody imports NumPy to know that it is none of them."""
+    """An array of numbers, or a sparse matrix of rows; NumPy is not imported just to know that it is neither."""
     name = type(value).__name__
     if name == "csr_matrix":
         _feed(digest, (name, value.shape, value.data, value.indices, value.indptr), None)

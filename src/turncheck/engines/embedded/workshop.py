@@ -1,4 +1,4 @@
-"""Training a project once, and of each variant only what it differs in."""
+"""Trains a project once, and for each variant only what differs."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _NO_STUBS: Final[dict[str, Any]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Understanding(InFront):
-    """An NLU engine that remembers what it has understood: tests say the same sentences over and over."""
+    """An NLU engine that caches its results: tests repeat the same sentences over and over."""
 
     known: dict[str, Parse] = field(default_factory=dict)
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
-        """Understand each text, those that are new in one go."""
+        """Understand each text, new ones in one batch."""
         if new := [text for text in dict.fromkeys(texts) if text not in self.known]:
             self.known.update(zip(new, self.engine.parse(new), strict=True))
         return [self.known[text] for text in texts]
@@ -69,14 +69,14 @@ class TrainedProject:
     workshop: EmbeddedWorkshop
 
     def engine(self, server: ActionServer) -> EmbeddedEngine | None:
-        """Return the assistant to talk to, where there are policies."""
+        """Return the assistant to talk to, if there are policies."""
         if self.ensemble is None:
             return None
         assistant = Assistant(self.ensemble.domain, self.ensemble, self.nlu, server, self.workshop.seed)
         return EmbeddedEngine(EngineInfo(name="embedded", version=""), assistant, self.nlu)
 
     def conversation(self, understood: NluEngine, history: Sequence[Event]) -> EmbeddedConversation | None:
-        """Return a conversation that goes on after what has happened, custom actions left out."""
+        """Return a conversation that continues after the history, without custom actions."""
         if self.ensemble is None:
             return None
         server = NoActionServer()
@@ -84,7 +84,7 @@ class TrainedProject:
         return EmbeddedConversation(assistant, history=history, stubs=_NO_STUBS)
 
     def variant(self, project: Project, trains: Trains, steps: Collection[str] | None = None) -> TrainedProject:
-        """Train what is to be trained again; all else is the original's.
+        """Train what must be trained again; everything else is the original's.
 
         Raises:
             UserError: it cannot be trained.

@@ -1,4 +1,4 @@
-"""What the platform's answers are made of: objects, strings and figures, or a refusal that says what is wrong."""
+"""The parts of the platform's answers: objects, strings and figures, or an error that says what is wrong."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 Json = Any
 _MOST: Final = 10**9
-"""No figure of a run is larger."""
+"""The largest figure of a run."""
 _LONGEST: Final = 3000
-"""Characters of a name or a link."""
+"""The most characters of a name or a link."""
 _LONE_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -23,7 +23,7 @@ class UnreadableError(ValueError):
 
 
 def read_json(body: bytes) -> Json:
-    """Return what an answer holds, every string of it one that can be written.
+    """Return an answer's content, with only strings that can be written.
 
     Raises:
         UnreadableError: it is not JSON.
@@ -88,7 +88,7 @@ def read_count(counts: Mapping[str, Json], key: str) -> int:
 
 
 def read_share(value: Json) -> str:
-    """Return a share as the platform writes it, ``""`` where it is not one."""
+    """Return a share as the platform writes it, ``""`` if it is not one."""
     if isinstance(value, str) and re.fullmatch(r"\d{1,3}(\.\d{1,6})?", value.strip(), re.ASCII):
         return value.strip()
     number = read_number(value)

@@ -1,6 +1,6 @@
-"""The platform's answers → typed values. Shapes as its documentation and public tests of it have them.
+"""The platform's answers → typed values. Shapes as in its documentation and in public tests.
 
-What lacks something that is needed, or has another type, is refused; further keys may be there.
+Answers that lack something, or have another type, are refused; additional keys are allowed.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ BUILT_IN: Final = {
     "AllMlUtterances": "Developer defined utterances",
     "Last100sentences": "Successful user utterances",
 }
-"""The platform's own suites: what its list calls them, and the name by which they are run."""
+"""The platform's own suites: their names in its list, and the names to run them by."""
 NOT_AN_INTENT: Final = frozenset({"", "none", "default fallback intent"})
-"""What the platform's intents are called, as names are compared, where there is none."""
+"""The platform's names (folded for comparison) for "no intent"."""
 _IN_LISTS: Final = ("name", "trait", "traitName")
 
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """What Find Intent answers. ``intents``: the winning ones, several where they are ambiguous.
+    """The answer of Find Intent. ``intents``: the winning ones, several if they are ambiguous.
 
-    ``confidences``: of intents, between 0 and 1, where the machine-learning engine found them. ``scores``: of intents,
-    in whichever units the engine that found them has, so that they cannot be compared with each other.
+    ``confidences``: of intents, between 0 and 1, if the machine-learning engine found them. ``scores``: of intents,
+    in the units of the engine that found them, so that they cannot be compared with each other.
     """
 
     intents: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Understood:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What the platform counted in a run, and its shares as it writes them (two decimals)."""
+    """The platform's counts of a run, and its shares as it writes them (two decimals)."""
 
     tp: int = 0
     tn: int = 0
@@ -78,7 +78,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run as the list has it; without ``figures`` it has not ended."""
+    """A run in the list; without ``figures`` it has not ended."""
 
     id: str
     version: str
@@ -87,7 +87,7 @@ class StoredRun:
 
 @dataclass(frozen=True, slots=True)
 class StoredSuite:
-    """A suite on the platform. ``name`` is what it is run by."""
+    """A suite on the platform. ``name`` is the name to run it by."""
 
     id: str
     name: str
@@ -106,9 +106,9 @@ class SuitePage:
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """The state of a run: the platform's word, how far it is, and in the end what came of it.
+    """The state of a run: the platform's status, the progress, and finally the result.
 
-    ``message``: what it says of a failure. ``report``: where the CSV is, a signed link that is never shown.
+    ``message``: its explanation of a failure. ``report``: a signed link to the CSV, which is never shown.
     """
 
     status: str
@@ -131,13 +131,13 @@ class RunState:
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether somebody cancelled it: there is no CSV then."""
+        """Whether somebody cancelled it: then there is no CSV."""
         return self.status.lower() in {"cancelled", "canceled"}
 
 
 @dataclass(frozen=True, slots=True)
 class ExportState:
-    """The state of the export of an assistant. ``link``: where the zip is, signed, never shown."""
+    """The state of the export of an assistant. ``link``: a signed link to the zip, which is never shown."""
 
     id: str
     status: str
@@ -148,7 +148,7 @@ def read_understood(answer: Json) -> Understood:
     """Read the answer of Find Intent.
 
     Raises:
-        UnreadableError: it is another answer.
+        UnreadableError: it is not such an answer.
     """
     response = read_object(answer, "the answer").get("response")
     if not isinstance(response, dict):
@@ -175,7 +175,7 @@ def read_understood(answer: Json) -> Understood:
 
 
 def _traits(traits: Json) -> tuple[str, ...]:
-    """Return the keys of the object, and the names in lists; nothing public shows one that is not empty."""
+    """Return the keys of the object, and the names in lists; no public example has one that is not empty."""
     names: list[Json] = list(traits) if isinstance(traits, dict) else []
     lists = traits.values() if isinstance(traits, dict) else [traits]
     entries = (entry for listed in lists if isinstance(listed, list) for entry in listed)
@@ -188,7 +188,7 @@ def _named(entry: Mapping[str, Json]) -> Json:
 
 
 def _entities(entities: Json) -> dict[str, Any]:
-    """Return values by name; several of one name as a list."""
+    """Return values by name; several with one name as a list."""
     found: dict[str, list[Any]] = {}
     for entity in read_objects(entities, "`entities`"):
         value = entity.get("value")
@@ -210,7 +210,7 @@ def read_suites(answer: Json) -> SuitePage:
     """Read a page of the list of suites.
 
     Raises:
-        UnreadableError: it is another answer.
+        UnreadableError: it is not such an answer.
     """
     page = read_object(answer, "the answer")
     if "count" not in page and "moreAvailable" not in page:
@@ -243,7 +243,7 @@ def read_file_id(answer: Json) -> str:
     """Read the answer of an upload.
 
     Raises:
-        UnreadableError: it is another answer.
+        UnreadableError: it is not such an answer.
     """
     return read_string(read_object(answer, "the answer"), "fileId")
 
@@ -252,16 +252,16 @@ def read_imported(answer: Json) -> str:
     """Read the answer of an import: the suite's id.
 
     Raises:
-        UnreadableError: it is another answer.
+        UnreadableError: it is not such an answer.
     """
     return read_string(read_object(answer, "the answer"), "_id")
 
 
 def read_accepted(answer: Json) -> str:
-    """Read the answer of a run that was begun: its id.
+    """Read the answer to the start of a run: its id.
 
     Raises:
-        UnreadableError: it is another answer.
+        UnreadableError: it is not such an answer.
     """
     return read_string(read_object(answer, "the answer"), "requestId")
 
@@ -270,7 +270,7 @@ def read_state(given: Json) -> RunState:
     """Read the state of a run.
 
     Raises:
-        UnreadableError: it is another answer, or the run is completed and has no figures.
+        UnreadableError: it is not such an answer, or the run is completed and has no figures.
     """
     answer = read_object(given, "the answer")
     status = read_string(answer, "status")
@@ -312,19 +312,19 @@ def _figures(result: Mapping[str, Json]) -> Figures:
 
 
 def read_link(answer: Json) -> str:
-    """Read where the export of a suite is.
+    """Read the address of a suite's export.
 
     Raises:
-        UnreadableError: it is another answer.
+        UnreadableError: it is not such an answer.
     """
     return read_string(read_object(answer, "the answer"), "downloadUrl")
 
 
 def read_message(answer: Json) -> str:
-    """Read what is said when something was deleted.
+    """Read the answer to a deletion.
 
     Raises:
-        UnreadableError: it is another answer.
+        UnreadableError: it is not such an answer.
     """
     message = read_object(answer, "the answer").get("message")
     return message if isinstance(message, str) else ""
@@ -334,7 +334,7 @@ def read_export(given: Json) -> ExportState:
     """Read the state of the export.
 
     Raises:
-        UnreadableError: it is another answer.
+        UnreadableError: it is not such an answer.
     """
     answer = read_object(given, "the answer")
     link, key = answer.get("downloadURL"), answer.get("_id")

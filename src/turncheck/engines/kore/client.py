@@ -1,4 +1,4 @@
-"""Calls the platform's public API: bounded in time and size, in its rate limits, tried again where that may help.
+"""Calls the platform's public API: bounded in time and size, within its rate limits, repeated if that may help.
 
 Addresses and answers: the platform's documentation of its batch testing and Find Intent APIs.
 """
@@ -43,25 +43,25 @@ PAUSE: Final = 1.0
 """Seconds before the second attempt; doubled for each further one."""
 LONGEST_PAUSE: Final = 60.0
 LONGEST_WAIT: Final = 3700.0
-"""Seconds that one call is held back by the platform's rate limit, all in all: the longest limit is one of an hour."""
+"""The most seconds in total that the rate limit delays one call: the longest limit is hourly."""
 MAX_ANSWER: Final = 16 << 20
 MAX_DOWNLOAD: Final = 256 << 20
 SHOWN: Final = 500
-"""Characters of an answer that a message about it shows."""
+"""The most characters of an answer that a message shows."""
 _RATE_LIMIT: Final = "rate limit"
 _LINK: Final = re.compile(r"""https?:[\\/]+[^\s"'<>]*""", re.IGNORECASE)
 _LINK_BEGINS: Final = re.compile(r"(ur[il]\W{0,3}:)|https?:|:[\\/]{2}", re.IGNORECASE)
-"""Where an answer that is not what it should be gives a link, or names one: nobody knows where it ends."""
+"""The start of a link, or of its key, in an unexpected answer: where it ends is not known."""
 _OUTDATED: Final = "invalid jwt token"
-"""What the platform says of a token that has ended."""
+"""The platform's words for an expired token."""
 
 
 class KoreError(EngineError):
-    """The platform cannot be reached, or lets nobody in: nothing more can be asked."""
+    """The platform cannot be reached, or denies access: nothing more can be asked."""
 
 
 class KoreRunError(KoreError):
-    """What the platform was to do did not come to its end, or the result cannot be had; other things may be asked."""
+    """The platform did not finish a task, or the result is not available; other calls may still work."""
 
 
 class KoreCancelledError(KoreRunError):
@@ -69,7 +69,7 @@ class KoreCancelledError(KoreRunError):
 
 
 class KoreRefusedError(EngineError):
-    """The platform refuses this one call; ``status``: as it answers it."""
+    """The platform refuses this one call; ``status``: that of its answer."""
 
     def __init__(self, what: str, *, status: int, remedy: str | None = None) -> None:
         super().__init__(what, remedy=remedy)
@@ -82,9 +82,9 @@ class KoreFaultError(PassingError):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where the platform is, which assistant is meant, and what opens it.
+    """The platform's address, the assistant, and the credentials.
 
-    ``language``: of the assistant's languages the one that is asked; ``None``: its default. ``network``: how the
+    ``language``: the one of the assistant's languages to test; ``None``: its default. ``network``: how the
     platform is reached.
     """
 
@@ -98,10 +98,10 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A call. ``what``: what is asked, in words that end "… cannot be reached when it was asked to".
+    """A call. ``what``: the request in words, after "… cannot be reached when it was asked to".
 
-    ``is_repeatable``: whether it may be sent again where nobody knows if it arrived. ``pace``: the name of the limit
-    that it counts for, where it has one of its own. ``seconds``: in which an answer has to be there.
+    ``is_repeatable``: whether it may be sent again if it is not known to have arrived. ``pace``: the name of the limit
+    that it counts for, if it has its own. ``seconds``: the time limit for an answer.
     """
 
     method: str
@@ -124,7 +124,7 @@ class Question:
 
 
 class _LimitError(Exception):
-    """The platform's rate limit is reached; ``retry_after``: seconds, where it says so."""
+    """The platform's rate limit is reached; ``retry_after``: seconds, if it says so."""
 
     def __init__(self, retry_after: float | None) -> None:
         super().__init__()
@@ -132,13 +132,13 @@ class _LimitError(Exception):
 
 
 class _OutdatedError(Exception):
-    """The token is not valid any more."""
+    """The token is no longer valid."""
 
 
 class _MayPassError(Exception):
-    """There is no answer, or a broken one: there may be one the next time.
+    """There is no answer, or a broken one: the next attempt may succeed.
 
-    ``failure``: what it is if not. ``may_have_arrived``: whether the call may have done its work all the same.
+    ``failure``: the error if not. ``may_have_arrived``: whether the call may have been executed nevertheless.
     """
 
     def __init__(self, failure: EngineError, *, may_have_arrived: bool = True) -> None:
@@ -148,9 +148,9 @@ class _MayPassError(Exception):
 
 
 class KoreClient:
-    """The platform's API for one assistant, asked one thing at a time.
+    """The platform's API for one assistant, with one call at a time.
 
-    ``name``: the host's address, as messages have it. ``say`` is called with what a waiting person should know.
+    ``name``: the host's address, as in messages. ``say`` is called with what a waiting user should know.
     """
 
     def __init__(
@@ -172,16 +172,16 @@ class KoreClient:
         self._session: requests.Session | None = None
 
     def pace(self, name: str = "") -> Pace:
-        """Return the limit that calls count for; without a name that of all which have none of their own."""
+        """Return the limit that calls count for; without a name, that of all calls without their own limit."""
         return pace_of((self._base, self.access.client_id), name, self.clock, self._share)
 
     def ask(self, question: Question, read: Callable[[Any], Read]) -> Read:
-        """Ask, wait where the platform's rate limit says so, and try again where that may help.
+        """Ask, wait as the platform's rate limit requires, and try again if that may help.
 
         Raises:
             KoreError: nothing more can be asked.
             KoreRefusedError: this one call is refused.
-            KoreFaultError: there is no answer to this one call, or none that can be read.
+            KoreFaultError: there is no answer to this one call, or no readable one.
         """
         attempts, waited, is_renewed = 0, 0.0, False
         while True:
@@ -203,10 +203,10 @@ class KoreClient:
                 self.clock.sleep(PAUSE * 2 ** (attempts - 1))
 
     def download(self, link: str, what: str) -> bytes:
-        """Return what is at a signed link. It gets no token, and is never shown.
+        """Return what is at a signed link. The request has no token, and the link is never shown.
 
         Raises:
-            KoreRunError: it cannot be had.
+            KoreRunError: it is not available.
         """
         if not is_http(link):
             raise KoreRunError(f"the platform's link to {what} is not an http address")
@@ -308,7 +308,7 @@ class KoreClient:
         return _MayPassError(error, may_have_arrived=False) if self._was_there else error
 
     def _refused(self, question: Question, status: int, reason: str, leads_to: str) -> Exception:
-        """Return what an answer without success means."""
+        """Return the error for an unsuccessful answer."""
         what = f"the platform at {self.name} answers {status} when it was asked to {question.what}"
         if status == 401 and _OUTDATED in reason.lower():
             return _OutdatedError()
@@ -334,7 +334,7 @@ class KoreClient:
     # --- waiting and words --------------------------------------------------------------------------------------------
 
     def _wait(self, retry_after: float | None, waited: float, question: Question) -> float:
-        """Wait as long as the platform says, else longer each time; return how long this call has waited now."""
+        """Wait as long as the platform says, else longer each time; return how long this call has waited so far."""
         pause = min(max(PAUSE, waited), LONGEST_PAUSE) if retry_after is None else retry_after
         if waited + pause > LONGEST_WAIT:
             raise KoreError(
@@ -358,7 +358,7 @@ class KoreClient:
 
     @staticmethod
     def _reason(answer: Any, body: bytes) -> str:
-        """Return what the platform says of an error, else the beginning of its answer, up to a link in it."""
+        """Return what the platform says about an error, else the beginning of its answer, up to a link in it."""
         if words := message_of(answer):
             return shown(words)
         text = body[: 4 * SHOWN].decode("utf-8", "replace")
@@ -367,14 +367,14 @@ class KoreClient:
 
 
 def shown(text: str, limit: int = SHOWN) -> str:
-    """Return the beginning of what the platform wrote on one line, without secrets and without its signed links."""
+    """Return the beginning of what the platform wrote, on one line, without secrets and signed links."""
     line = " ".join(redact_all(_LINK.sub("(a link)", text)).split())
     printable = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)
     return printable if len(printable) <= limit else f"{printable[:limit]}…"
 
 
 def message_of(answer: Any) -> str:
-    """Return the words of an error: ``errors[].msg``, else ``message``; ``""`` where there are none."""
+    """Return the message of an error: ``errors[].msg``, else ``message``; ``""`` if there is none."""
     if not isinstance(answer, dict):
         return ""
     errors = answer.get("errors")
@@ -385,9 +385,9 @@ def message_of(answer: Any) -> str:
 
 
 def _is_limited(status: int, answer: Any, reason: str) -> bool:
-    """Whether the rate limit is reached: by the status, or by the words of an error with whichever status.
+    """Whether the rate limit is reached: by the status, or by the message of an error with any status.
 
-    What an answer repeats of the call (an utterance, a suite's name) may hold the same words, and is not looked at.
+    What an answer repeats from the call (an utterance, a suite's name) may contain the same words, and is ignored.
     """
     words = message_of(answer) if answer is not None or status < 300 else reason
     return status == 429 or _RATE_LIMIT in words.lower()

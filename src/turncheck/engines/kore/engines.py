@@ -1,4 +1,4 @@
-"""A Kore.ai assistant as the engine of a run: it understands; it is neither trained nor talked to from here."""
+"""A Kore.ai assistant as the engine of a run: it understands; it is not trained here, nor run in conversations."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ NAME: Final = "kore"
 SECRET_VARIABLE: Final = "TURNCHECK_KORE_CLIENT_SECRET"  # noqa: S105 - the variable's name
 _OR: Final = f"or the variable {SECRET_VARIABLE}"
 MOST_FAULTS: Final = 10
-"""After this many utterances in a row without an answer nothing more is asked."""
+"""After this many consecutive utterances without an answer no more are sent."""
 _NO_DIALOGUE: Final = "the engine 'kore' understands sentences: dialogue is tested on the platform itself"
 
 
@@ -77,16 +77,16 @@ class KoreEngines(Engines):
         )
 
     def make_ready(self, parts: Sequence[Part], screen: Screen, ensure: Callable[[], None]) -> None:  # noqa: ARG002
-        """There is nothing to train: it is ready where it is."""
+        """There is nothing to prepare: it is already running."""
         self.show_progress(screen)
 
     def show_progress(self, screen: Screen) -> None:
-        """Show what takes long on this screen."""
+        """Show slow steps on this screen."""
         self.screen = screen
         self.platform.client.say = screen.progress
 
     def info(self, *, measured: EngineInfo | None = None, conversations: bool = True) -> EngineInfo:  # noqa: ARG002
-        """Return which version of which assistant answers."""
+        """Return the assistant and the version that answers."""
         return EngineInfo(name=NAME, version=self.platform.version, model=self.platform.bot_name or None)
 
     @cached_property
@@ -97,10 +97,10 @@ class KoreEngines(Engines):
         return KoreNlu(self.platform, self.info(), known, self.screen)
 
     def answer_suite(self, suite: Suite, screen: Screen) -> SuiteAnswers:
-        """Answer a suite, an utterance at a time or as a whole on the platform.
+        """Answer a suite, utterance by utterance or as a whole on the platform.
 
         Raises:
-            CutShortError: the platform can answer no more, or somebody interrupted it.
+            CutShortError: the platform can no longer answer, or somebody interrupted it.
         """
         self.show_progress(screen)
         return self._on_platform(suite) if self.way == "batch" else self._by_find_intent(suite)
@@ -133,7 +133,7 @@ class KoreEngines(Engines):
     # --- as a whole, on the platform ----------------------------------------------------------------------------------
 
     def _on_platform(self, suite: Suite) -> SuiteAnswers:
-        """Have the platform run the suite. What fails about this one suite leaves its cases without an answer."""
+        """Have the platform run the suite. A failure of this one suite leaves its cases without an answer."""
         try:
             return self._run_there(suite)
         except (KoreRunError, KoreRefusedError, KoreFaultError) as error:
@@ -162,7 +162,7 @@ class KoreEngines(Engines):
         return SuiteAnswers(answers, platform.version, setting=self._setting(report))
 
     def _setting(self, report: RunReport | None = None) -> BatchSetting:
-        """What is known of the assistant that answers: by the report of the platform's run, else by what was asked."""
+        """What is known about the assistant that answers: from the report of the platform's run, else from settings."""
         said = BatchSetting() if report is None else report.setting
         access = self.platform.client.access
         return BatchSetting(
@@ -173,7 +173,7 @@ class KoreEngines(Engines):
         )
 
     def _compare(self, figures: Figures, answers: tuple[UtteranceAnswer, ...]) -> None:
-        """Say so where the platform counts otherwise than its own CSV."""
+        """Add a remark if the platform's counts differ from its own CSV."""
         counted = {name: sum(answer.result == name for answer in answers) for name in ("tp", "tn", "fp", "fn")}
         given = {"tp": figures.tp, "tn": figures.tn, "fp": figures.fp, "fn": figures.fn}
         if counted != given:
@@ -184,10 +184,10 @@ class KoreEngines(Engines):
 
 
 def _ensure_still_there(answers: Sequence[UtteranceAnswer]) -> None:
-    """Ask nothing more of a platform that answers nothing.
+    """Stop asking a platform that does not answer.
 
     Raises:
-        EngineError: it has not for some time.
+        EngineError: it has not answered for some time.
     """
     last = [answer.error for answer in answers[-MOST_FAULTS:]]
     if len(last) == MOST_FAULTS and all(last):
@@ -195,7 +195,7 @@ def _ensure_still_there(answers: Sequence[UtteranceAnswer]) -> None:
 
 
 def as_uploaded(name: str, content: bytes) -> tuple[bytes, str]:
-    """Return a suite's file as the platform wants it, and its delimiter; the platform's default where it is not CSV.
+    """Return a suite's file as the platform requires it, and its delimiter; the platform's default if it is not CSV.
 
     It is UTF-8 without a byte order mark, and without the line by which spreadsheets name the delimiter.
     """
@@ -221,7 +221,7 @@ def opened(
     """Yield the engine that the settings describe; see :func:`turncheck.engines.choice.chosen_engines`.
 
     Raises:
-        UserError: what opens the platform is missing, or is not what it should be.
+        UserError: the credentials are missing or invalid.
     """
     name = settings.kore_bot_name or (project.kore.name if project.kore is not None else "")
     platform = platform_of(settings, environment, name)
@@ -231,10 +231,10 @@ def opened(
 
 
 def ensure_named(bot_name: str) -> None:
-    """Refuse to ask for single utterances where nobody knows what the assistant is called.
+    """Refuse to ask for single utterances if the assistant's name is not known.
 
     Raises:
-        UserError: says what to give.
+        UserError: says what to specify.
     """
     if not bot_name:
         raise UserError(
@@ -247,7 +247,7 @@ def platform_of(settings: Settings, environment: Mapping[str, str], bot_name: st
     """Return the platform that the settings describe.
 
     Raises:
-        UserError: what opens it is missing, or is not what it should be.
+        UserError: the credentials are missing or invalid.
     """
     secret = settings.kore_client_secret or secret_of(environment, SECRET_VARIABLE)
     bot, client_id = settings.kore_bot_id, settings.kore_client_id

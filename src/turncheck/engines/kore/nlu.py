@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from turncheck.report.model import EngineInfo
 
 _SURE: Final = 1.0
-"""How sure the platform is of a winning intent that its machine-learning engine did not find: it decided."""
+"""The confidence of a winning intent that the machine-learning engine did not find: the platform decided."""
 
 
 @dataclass(frozen=True, slots=True)
 class KoreNlu:
-    """Sentences understood one after the other. ``known``: the project's names of intents, as they are compared.
+    """Sentences understood one after the other. ``known``: the project's intent names, folded for comparison.
 
-    Find Intent gives the values of entities, not where they are in a sentence: entities are judged by batch suites.
+    Find Intent returns the values of entities, but not their places in a sentence: batch suites judge entities.
     """
 
     platform: Platform
@@ -51,7 +51,7 @@ class KoreNlu:
         return ask_all(one, texts, 1)
 
     def _parse_of(self, text: str, found: Understood) -> Parse:
-        """Several winning intents are an ambiguity: the platform asks back, so that no intent is matched."""
+        """Several winning intents are an ambiguity: the platform asks back, so no intent is matched."""
         if len(found.intents) != 1:
             return Parse(text, PredictedIntent(None, 0.0))
         (name,) = found.intents

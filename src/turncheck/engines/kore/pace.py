@@ -1,4 +1,4 @@
-"""The platform's rate limits, kept by a clock: this many calls within any minute, and within any hour."""
+"""The platform's rate limits, kept by a clock: a number of calls within any minute, and within any hour."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 WINDOWS: Final = ((60, 60.0), (1800, 3600.0))
-"""Calls, and the seconds in which there may be no more of them."""
+"""The most calls, and the number of seconds that they count for."""
 _A_CALL: Final = 1.0
-"""Seconds that an estimate has for one call."""
+"""Estimated seconds for one call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """What time it is, in seconds from anywhere, and how one waits."""
+    """The time, in seconds since any moment, and a way to wait."""
 
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
@@ -28,11 +28,11 @@ class Clock:
 
 @dataclass(slots=True)
 class Pace:
-    """Spaces calls so that no window has more of them than it may."""
+    """Spaces calls so that no window has more of them than allowed."""
 
     clock: Clock = field(default_factory=Clock)
     share: int = 1
-    """How many runs share the limits: each keeps to that part of them."""
+    """How many runs share the limits: each uses at most its share."""
     _lock: Lock = field(default_factory=Lock)
     _calls: deque[float] = field(default_factory=lambda: deque(maxlen=max(calls for calls, _ in WINDOWS)))
 
@@ -50,7 +50,7 @@ class Pace:
             self.clock.sleep(moment - now)
 
     def seconds_for(self, calls: int) -> float:
-        """Estimate how long that many further calls take, one after the other."""
+        """Estimate how long this many further calls take, one after the other."""
         made, begin = deque(self._calls, self._calls.maxlen), self.clock.now()
         now = begin
         for _ in range(calls):
@@ -62,9 +62,9 @@ class Pace:
 
 @cache
 def pace_of(app: tuple[str, str], name: str, clock: Clock, share: int) -> Pace:  # noqa: ARG001 - whose it is
-    """Return the one pace of all in this process who call for an app, several assistants of a run among them.
+    """Return the pace shared by everything in this process that calls for an app, such as several assistants of a run.
 
-    ``app``: its platform and its client id. ``name``: the limit that is meant, where calls of a kind have their own.
+    ``app``: its platform and its client id. ``name``: the limit's name, for kinds of calls with their own.
     """
     return Pace(clock, share)
 
@@ -72,7 +72,7 @@ def pace_of(app: tuple[str, str], name: str, clock: Clock, share: int) -> Pace: 
 def _next(made: Sequence[float], now: float, share: int) -> float:
     """Return when the next call may be made, after those that were ``made``, in a ``share``-th of the limits.
 
-    Where more share a limit than it has calls, each makes one call in this many times its seconds.
+    If more runs share a limit than it has calls, each makes one call in a multiple of its seconds.
     """
     limits = [(max(1, most // share), seconds * max(1.0, share / most)) for most, seconds in WINDOWS]
     return max([now, *(made[-most] + seconds for most, seconds in limits if len(made) >= most)])

@@ -1,4 +1,4 @@
-"""What the platform is asked: a method a call of its public API, and what waits until something there has ended."""
+"""The platform's public API: one method per call, and methods that wait until something there has ended."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
     from turncheck.engines.kore.answers import ExportState, Figures, RunState, StoredSuite, Understood
 
 VERSIONS: Final = {"in-development": "inDevelopment", "published": "published"}
-"""The versions of an assistant: as settings have them, and as the platform's batch API has them."""
+"""The versions of an assistant: in settings, and in the platform's batch API."""
 _FIND_SECONDS: Final = 30.0
 """For one utterance: the platform answers in a fraction of a second."""
 _PAGE: Final = 50
 _MOST_PAGES: Final = 1000
 _LEAST_PAUSE, _MOST_PAUSE = 1.0, 10.0
-"""Seconds between two questions of a state: the longer it takes, the less often."""
+"""Seconds between two queries of a state: the longer it takes, the less often."""
 _EXPORTED: Final[dict[str, list[str]]] = {
     "settings": ["botSettings"],
     "tasks": ["botTask", "knowledgeGraph", "smallTalk"],
     "nlpData": ["utterances", "patterns", "traits", "rules", "concepts", "synonyms", "nlpSettings"],
 }
-"""What an export is to hold. Without the NLP data it looks like that of an assistant which has none."""
+"""What an export must contain. Without the NLP data it would look like that of an assistant without any."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompletedRun:
-    """A run that came to its end. ``report``: where its CSV is; ``is_partial``: something could not be evaluated."""
+    """A completed run. ``report``: the link to its CSV; ``is_partial``: something could not be evaluated."""
 
     suite: str
     id: str
@@ -55,7 +55,7 @@ class CompletedRun:
 class Platform:
     """One assistant on the platform. ``version``: ``in-development`` or ``published``.
 
-    ``bot_name``: what Find Intent calls the assistant. ``timeout``: seconds that a run, or an export, may take.
+    ``bot_name``: the assistant's name in Find Intent. ``timeout``: seconds that a run, or an export, may take.
     """
 
     client: KoreClient
@@ -65,7 +65,7 @@ class Platform:
     bot: str = field(init=False)
 
     def __post_init__(self) -> None:
-        """Work out the path of the assistant."""
+        """Compute the path of the assistant."""
         object.__setattr__(self, "bot", f"/api/public/bot/{_in_path(self.client.access.bot_id, 'bot id')}")
 
     # --- one utterance ------------------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ class Platform:
         return found
 
     def store(self, name: str, description: str, file_name: str, content: bytes, delimiter: str = ",") -> None:
-        """Upload a suite's file; a suite of this name that is there is replaced.
+        """Upload a suite's file; an existing suite of this name is replaced.
 
         Raises:
             KoreError, KoreRefusedError, KoreFaultError: as ``KoreClient.ask``.
@@ -124,7 +124,7 @@ class Platform:
         self.client.ask(question, answers.read_imported)
 
     def run(self, suite: str) -> str:
-        """Begin a run of a suite, and return its id."""
+        """Start a run of a suite, and return its id."""
         body = {"version": VERSIONS[self.version]}
         path, what = f"{self._suite(suite)}/run", f"run the suite '{suite}'"
         return self.client.ask(Question("POST", path, what, body, is_repeatable=False), answers.read_accepted)
@@ -136,19 +136,19 @@ class Platform:
         return self.client.ask(Question("GET", path, what, pace=f"status {run}"), answers.read_state)
 
     def completed(self, suite: str, run: str, say: Callable[[str], None]) -> CompletedRun:
-        """Wait until a run has ended, and return what came of it.
+        """Wait until a run has ended, and return its result.
 
         Raises:
-            KoreRunError: it did not come to its end, or takes longer than it may.
+            KoreRunError: it was not completed, or takes too long.
         """
         return self.completed_by(self.ended(suite, run, say), suite, run)
 
     @staticmethod
     def completed_by(state: RunState, suite: str, run: str) -> CompletedRun:
-        """Return what came of a run that has ended so.
+        """Return the result of a run that ended with this state.
 
         Raises:
-            KoreRunError: it did not come to its end.
+            KoreRunError: it was not completed.
         """
         if not state.is_completed or state.figures is None:
             why = f"the platform's run '{run}' of the suite '{suite}' ended as '{shown(state.status, 100)}'"
@@ -157,10 +157,10 @@ class Platform:
         return CompletedRun(suite, run, state.figures, state.report, state.is_partial)
 
     def ended(self, suite: str, run: str, say: Callable[[str], None]) -> RunState:
-        """Wait until a run has ended, and return how; ``say`` is called with the progress.
+        """Wait until a run has ended, and return its state; ``say`` is called with the progress.
 
         Raises:
-            KoreRunError: it takes longer than it may.
+            KoreRunError: it takes too long.
         """
         answer: object = None
         pause = self._pauses(f"the run '{run}' of the suite '{suite}'")
@@ -175,7 +175,7 @@ class Platform:
         """Return the CSV of a run.
 
         Raises:
-            KoreRunError: it cannot be had.
+            KoreRunError: it is not available.
         """
         what = f"the CSV of the run '{run.id}'"
         if run.report is None:
@@ -190,7 +190,7 @@ class Platform:
     def delete(self, suite: str, run: str | None = None) -> str:
         """Delete a suite, or one run of it, and return what the platform says.
 
-        Older versions of the platform know no ``DELETE``: they are asked by a ``POST`` that says so.
+        Older versions of the platform do not support ``DELETE``: they get a ``POST`` that says so.
         """
         path = self._suite(suite) + ("" if run is None else f"/{_in_path(run, 'run')}")
         what = f"delete the suite '{suite}'" if run is None else f"delete the run '{run}' of the suite '{suite}'"
@@ -209,7 +209,7 @@ class Platform:
         """Have the assistant exported, and return the zip.
 
         Raises:
-            KoreRunError: it fails, or takes longer than it may.
+            KoreRunError: it fails, or takes too long.
         """
         body = {
             "exportType": "published" if self.version == "published" else "latest",
@@ -233,10 +233,10 @@ class Platform:
     # --- pieces -------------------------------------------------------------------------------------------------------
 
     def _pauses(self, what: str) -> Iterator[None]:
-        """Wait a little at every step, the longer the more of them.
+        """Wait a little at every step, each time longer.
 
         Raises:
-            KoreRunError: when the time is over.
+            KoreRunError: when the time is up.
         """
         clock = self.client.clock
         begin = clock.now()
@@ -256,13 +256,13 @@ class Platform:
 
 
 def _is_unfinished(state: ExportState, begun: ExportState) -> bool:
-    """Whether this is the export that was begun, and under way; one that was asked for before may have ended."""
+    """Whether this is the export that was started, still running; one that was requested earlier may have ended."""
     is_another = bool(begun.id and state.id and state.id != begun.id)
     return is_another or state.status.lower() in {"pending", "inprogress", "running", "accepted"}
 
 
 def _in_path(name: str, what: str) -> str:
-    """Return a name as a part of an address."""
+    """Return a name as part of an address."""
     if not name.strip() or name in {".", ".."}:
         raise UserError(f"'{name}' cannot be the name of a {what}")
     return quote(name, safe="")

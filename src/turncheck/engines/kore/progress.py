@@ -1,4 +1,4 @@
-"""Progress of many calls: how long they may take, then how far they are."""
+"""Progress of many calls: how long they may take, then how many are done."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EVERY: Final = 15.0
 
 @dataclass(slots=True)
 class Progress:
-    """Says before ``total`` calls how long they may take, and while they are made how far it is."""
+    """Reports before ``total`` calls how long they may take, and during them how many are done."""
 
     total: int
     client: KoreClient
@@ -36,7 +36,7 @@ class Progress:
         self._shown_at = self.client.clock.now()
 
     def step(self) -> None:
-        """One more is done."""
+        """Count one more."""
         self._done += 1
         now = self.client.clock.now()
         if self._done < self.total and now - self._shown_at >= EVERY:

@@ -1,4 +1,4 @@
-"""The CSV of a run on the platform → answers to a suite's cases, with the platform's own judgement of each."""
+"""The CSV of a run on the platform → answers to a suite's cases, with the platform's own verdict on each."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_report(content: bytes) -> RunReport:
 
 
 def answers_to(cases: Sequence[SuiteCase], reported: Iterable[ReportedCase]) -> tuple[UtteranceAnswer, ...]:
-    """Return the answers to a suite's cases: by utterance and expectation, else by utterance alone, in their order."""
+    """Return the answers to a suite's cases: by utterance and expectation, else only by utterance, in order."""
     by_text: dict[str, list[ReportedCase]] = {}
     for row in reported:
         by_text.setdefault(_text(row.text), []).append(row)

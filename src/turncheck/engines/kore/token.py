@@ -1,4 +1,4 @@
-"""The token that opens the platform: a JWT, signed here (HS256, RFC 7515 and 7518), short-lived, never shown."""
+"""The platform's access token: a JWT, signed here (HS256, RFC 7515 and 7518), short-lived, never shown."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 LIFETIME: Final = 600.0
 """Seconds that a token is valid."""
 _SPARE: Final = 60.0
-"""Seconds before its end from which a token is replaced: the server's clock may be fast."""
+"""A token is replaced this many seconds before it expires: the server's clock may be fast."""
 _SUBJECT: Final = "turncheck"
 
 
 class Tokens:
-    """The tokens of one run: each has an identity of its own (``jti``); a new one is made before the last one ends."""
+    """The tokens of one run: each has its own identity (``jti``); a new one is created before the last one expires."""
 
     def __init__(self, client_id: str, secret: Secret, now: Callable[[], float] = time.time) -> None:
         self._client_id = client_id
@@ -41,7 +41,7 @@ class Tokens:
         return self._token
 
     def renew(self) -> None:
-        """Make a new one, whatever the last one is worth."""
+        """Create a new one, even if the last one is still valid."""
         self._end = self._now() + LIFETIME
         claims = {"appId": self._client_id, "sub": _SUBJECT, "jti": uuid.uuid4().hex, "exp": int(self._end)}
         self._token = signed(claims, self._secret)

@@ -1,8 +1,8 @@
-"""What a Rasa server answers, from bytes to typed values: the one place where its JSON is looked at.
+"""What a Rasa server answers, from bytes to typed values: the only place where its JSON is read.
 
 The shapes are those of Rasa 3.6.21 (https://rasa.com/docs/rasa/http-api; answers recorded in ``tests/oracle/http``).
-Only what is needed is asked for, and more may be there: a server of Rasa Pro, or with components of the team's own,
-says more. What is there must have its type: a login page, an empty object, a string for a number are not answers.
+Only what is needed is required, and more is allowed: a server of Rasa Pro, or with the team's own components,
+returns more. What is required must have its type: a login page, an empty object, a string for a number are not answers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Shape = TypeVar("Shape")
 
 
 class UnreadableError(ValueError):
-    """An answer has another shape than expected; the text says in what."""
+    """An answer has an unexpected shape; the message says where."""
 
 
 # --- what is looked at ------------------------------------------------------------------------------------------------
@@ -35,7 +35,7 @@ class Served(msgspec.Struct, frozen=True):
 
     @property
     def identity(self) -> str | None:
-        """The model by its file's name and its id: several servers may have it in different folders."""
+        """The model by its file name and id: several servers may have it in different folders."""
         if not self.model_file or not self.model_id:
             return self.model_file
         return f"{PurePath(self.model_file).name}, {self.model_id}"
@@ -55,7 +55,7 @@ class _Score(msgspec.Struct, frozen=True):
 
 
 class TrackerState(msgspec.Struct, frozen=True):
-    """A conversation: its slots, the loop that is active, and its events as the server has them."""
+    """A conversation: its slots, the loop that is active, and its events as on the server."""
 
     sender_id: str
     slots: dict[str, Any]
@@ -64,7 +64,7 @@ class TrackerState(msgspec.Struct, frozen=True):
 
     @property
     def active_loop_name(self) -> str | None:
-        """The loop that is active, if one is."""
+        """The active loop, if any."""
         return self.active_loop.name if self.active_loop else None
 
 
@@ -103,7 +103,7 @@ class _Selected(msgspec.Struct, frozen=True):
 
 
 class _Understood(msgspec.Struct, frozen=True):
-    """``intent`` and ``entities`` are in every answer of Rasa's, even where nothing was understood."""
+    """``intent`` and ``entities`` are in every answer of Rasa's, even if nothing was understood."""
 
     intent: _Intent
     entities: list[_Entity]
@@ -177,7 +177,7 @@ _EVENTS: Final[Mapping[str, type[msgspec.Struct]]] = {
     "active_loop": _LoopEvent,
     **dict.fromkeys(("flow_started", "flow_completed", "flow_cancelled"), _FlowEvent),
 }
-"""The events that cases are judged by. Of others only the kind is looked at."""
+"""The events that cases are judged by. Of others only the kind is read."""
 
 
 # --- how it is read ---------------------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ def read_served(body: bytes) -> Served:
 
 
 def read_parse(body: bytes, text: str) -> Parse:
-    """Read ``/model/parse`` about a text."""
+    """Read ``/model/parse`` for a text."""
     found = _json(body)
     answer = _shaped(found, _Understood)
     for number, entity in enumerate(answer.entities):
@@ -210,14 +210,14 @@ def read_parse(body: bytes, text: str) -> Parse:
         responses={
             name: _selected(name, _shaped(chosen, _Selected, f".response_selector.{name}"))
             for name, chosen in (answer.response_selector or {}).items()
-            if isinstance(chosen, dict) and "response" in chosen  # beside the selectors is the list of intents
+            if isinstance(chosen, dict) and "response" in chosen  # next to the selectors there is the list of intents
         },
         tokens=None if answer.text_tokens is None else tuple(answer.text_tokens),
     )
 
 
 def read_prediction(body: bytes) -> Prediction | None:
-    """Read ``/model/predict``: ``null`` where the model knows no dialogue."""
+    """Read ``/model/predict``: ``null`` if the model has no dialogue part."""
     found = _json(body)
     if found is None:
         return None
@@ -228,7 +228,7 @@ def read_prediction(body: bytes) -> Prediction | None:
 
 
 def read_tracker(body: bytes, sender: str, *, events: Literal["ALL", "NONE"]) -> TrackerState:
-    """Read ``/conversations/…/tracker``, whose ``events`` are all there or left out, as they were asked for."""
+    """Read ``/conversations/…/tracker``, whose ``events`` are complete or omitted, as requested."""
     tracker = _shaped(_json(body), TrackerState)
     if tracker.sender_id != sender:
         raise UnreadableError("the conversation of somebody else - at `$.sender_id`")
@@ -249,13 +249,13 @@ def read_messages(body: bytes) -> list[Json]:
 
 
 def read_nothing(body: bytes) -> None:
-    """Read an answer that has nothing in it."""
+    """Read an empty answer."""
     if body:
         raise UnreadableError("more than nothing")
 
 
 def _json(body: bytes) -> Any:
-    """Decode strictly: no NaN, no number beyond a float, no half of a surrogate pair, no depth without end."""
+    """Decode strictly: no NaN, no number beyond a float, no lone surrogates, no unlimited depth."""
     if not body.strip():
         raise UnreadableError("an empty answer")
     try:

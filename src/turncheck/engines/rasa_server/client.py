@@ -1,6 +1,6 @@
-"""Calls a Rasa server over its REST API: bounded in time and number, retried where that is safe, failures in words.
+"""Calls a Rasa server over its REST API: bounded in time and number, retried if that is safe, with failures in words.
 
-Endpoints, shapes and answers as Rasa 3.6.21 gives them (``rasa run --enable-api``; https://rasa.com/docs/rasa/http-api).
+Endpoints, shapes and answers are those of Rasa 3.6.21 (``rasa run --enable-api``; https://rasa.com/docs/rasa/http-api).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Read = TypeVar("Read")
 TIMEOUT: Final = 60.0
 """Seconds for one answer."""
 CONNECT_TIMEOUT: Final = 5.0
-"""Seconds until a server that was never reached has to be there, and to speak TLS where its address says so."""
+"""Seconds until a server that was never reached must be there, and must speak TLS if its address says so."""
 _PROBE_SECONDS: Final = 3.0
 ATTEMPTS: Final = 3
 PAUSE: Final = 0.5
@@ -47,28 +47,28 @@ CONCURRENCY: Final = 4
 """Calls under way at once: one server process answers one after the other anyway."""
 MAX_ANSWER: Final = 64 * 1024 * 1024
 SHOWN: Final = 200
-"""Characters of an answer that a message about it shows."""
+"""The most characters of an answer that a message shows."""
 _PASSING: Final = {429, 502, 503, 504}
-"""Statuses that may be over the next moment."""
+"""Statuses that may be temporary."""
 
 
 class ServerError(EngineError):
     """The server cannot be reached, refuses, or fails: nothing more can be measured with it.
 
-    ``attempts``: how often something is asked that ends this way, where it may be asked again.
+    ``attempts``: how often a call that ends this way is made, if it may be repeated.
     """
 
     attempts = 1
 
 
 class CutError(ServerError, PassingError):
-    """The connection was cut, or the server failed: it may be over the next moment."""
+    """The connection was cut, or the server failed: this may be temporary."""
 
     attempts = ATTEMPTS
 
 
 class FaultError(CutError):
-    """The server met a fault of its own."""
+    """The server had an internal error."""
 
     attempts = 2
 
@@ -81,7 +81,7 @@ class SlowAnswerError(ServerError):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where the server is and what opens it: a ``token`` (``?token=``) or a ``jwt`` (``Authorization: Bearer``).
+    """The server's address and its credentials: a ``token`` (``?token=``) or a ``jwt`` (``Authorization: Bearer``).
 
     ``network``: how it is reached.
     """
@@ -104,7 +104,7 @@ class _Response:
 class RasaClient:
     """A server's REST API. May be used by several threads; no more than ``at_once`` calls are under way together.
 
-    ``name``: its address without name and password, as messages have it. ``ended`` says, of a server that is a process
+    ``name``: its address without name and password, as in messages. ``ended`` returns, for a server that is a process
     of ours, why it has ended.
     """
 
@@ -142,7 +142,7 @@ class RasaClient:
         return self.call("POST", "/model/parse", expected, lambda body: answers.read_parse(body, text), {"text": text})
 
     def predict(self, events: Sequence[Mapping[str, Any]]) -> Prediction | None:
-        """Predict the next action after these events; ``None`` where the model knows no dialogue."""
+        """Predict the next action after these events; ``None`` if the model has no dialogue part."""
         path, expected = "/model/predict", "the scores of actions"
         return self.call("POST", path, expected, answers.read_prediction, list(events), events="NONE")
 
@@ -198,10 +198,10 @@ class RasaClient:
         repeatable: bool = True,
         until: Deadline | None = None,
     ) -> Read:
-        """Ask, and again where that is safe and may help; ``expected`` is, in words, what ``read`` makes of the answer.
+        """Ask, and again if that is safe and may help; ``expected`` is, in words, what ``read`` expects of the answer.
 
         Raises:
-            ServerError: there is no answer, or one that cannot be read.
+            ServerError: there is no answer, or an unreadable one.
         """
         params = {"include_events": events} if events else {}
         attempt = 0
@@ -235,7 +235,7 @@ class RasaClient:
     def _answer(
         self, method: str, path: str, json: Any, params: Mapping[str, str], until: Deadline | None
     ) -> _Response:
-        """Ask once. All of it, the body too, takes no longer than there is time."""
+        """Ask once. All of it, including the body, ends before the deadline."""
         token = {"token": self.access.token} if self.access.token else {}
         limit = self.access.timeout if until is None else until.left()
         if limit <= 0:
@@ -258,7 +258,7 @@ class RasaClient:
         return _Response(response.status_code, response.reason or "", leads_to, body)
 
     def _has_ended(self) -> UserError | None:
-        """Return why the server has ended, where it is a process of ours; it may take a moment until that is known."""
+        """Return why the server has ended, if it is a process of ours; it may take a moment until that is known."""
         if self._ended is None:
             return None
         for _ in range(5):
@@ -323,7 +323,7 @@ class RasaClient:
                 return kind(f"the Rasa server at {self.name} answers {shown} with {status}: {reason}")
 
     def _unreachable(self, error: Exception, path: str) -> ServerError:
-        """Say why there is no connection. Of one that there was the words are the same, whatever call it hits."""
+        """Say why there is no connection. For a server that was there, the message is the same whichever call fails."""
         if isinstance(error, requests.exceptions.SSLError):
             return self._untrusted(error, path)
         if self._was_there:
@@ -349,7 +349,7 @@ class RasaClient:
         )
 
     def _speaks_plain_http(self) -> bool:
-        """Ask for nothing, and show nothing: whoever listens has not proved who they are."""
+        """Do not send or show anything: the listener has not proved its identity."""
         address = urlsplit(self._base)
         host = address.hostname or ""
         place = f"http://{f'[{host}]' if ':' in host else host}:{address.port or 443}/"
@@ -358,7 +358,7 @@ class RasaClient:
                 status = one.head(place, timeout=_PROBE_SECONDS, allow_redirects=False).status_code
         except (requests.RequestException, OSError):
             return False
-        return status != HTTPStatus.BAD_REQUEST  # what speaks TLS may say so in plain HTTP
+        return status != HTTPStatus.BAD_REQUEST  # a TLS server may say so in plain HTTP
 
     def _untrusted(self, error: Exception, path: str) -> ServerError:
         if "CERTIFICATE_VERIFY_FAILED" not in str(error):
@@ -377,7 +377,7 @@ class RasaClient:
         )
 
     def _reason(self, response: _Response) -> str:
-        """Return what an error of Rasa's says, else the name of the status."""
+        """Return the message of a Rasa error, else the name of the status."""
         try:
             said = loads(response.body)
         except (ValueError, RecursionError):
@@ -386,7 +386,7 @@ class RasaClient:
         return self._shown(str(message or response.reason), 300) or "no reason given"
 
     def _shown(self, text: str, limit: int) -> str:
-        """Return the beginning of what somebody else wrote on one line, without what opens the server."""
+        """Return the beginning of foreign text, on one line, without the server's credentials."""
         for secret in filter(None, (self.access.token, self.access.jwt)):
             text = text.replace(secret, "***")
         line = " ".join(text.split())
@@ -395,7 +395,7 @@ class RasaClient:
 
 
 def _shown(path: str) -> str:
-    """Return a path as messages have it: a conversation's name differs from run to run."""
+    """Return a path as in messages: a conversation's name differs from run to run."""
     return re.sub("(?<=/conversations/)[^/]+", "…", path)
 
 

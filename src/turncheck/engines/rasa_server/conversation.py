@@ -1,4 +1,4 @@
-"""Conversations with a Rasa server: messages by its REST channel, what happened from its tracker."""
+"""Conversations with a Rasa server: messages by its REST channel, events from its tracker."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import EngineInfo
 
 _DROPPED: Final = {"timestamp", "message_id", "model_id", "assistant_id"}
-"""What differs from one run to the next, in an event and in its metadata and parse result."""
+"""What differs from run to run, in an event and in its metadata and parse result."""
 _START: Final = ("action", "action_session_start")
 _METADATA_SLOT: Final = "session_started_metadata"
 STUBS_NEED_OURS: Final = "a running Rasa server calls its own action server: custom actions cannot be stubbed there"
@@ -30,9 +30,9 @@ STUBS_NEED_OURS: Final = "a running Rasa server calls its own action server: cus
 class RasaConversations:
     """May be used by several threads. Conversations share nothing but connections, and have names of their own.
 
-    ``has_flows``: the project is one of Rasa Pro's, with flows. ``stub_server`` is what a Rasa that was started here
-    calls for its actions. ``actions`` are the domain's: of those that validate, a server's own calls leave no event.
-    ``run`` distinguishes those of this run from all others.
+    ``has_flows``: it is a project for Rasa Pro, with flows. ``stub_server`` is what a Rasa that was started here
+    calls for its actions. ``actions`` are the domain's: the server's own calls of validating ones leave no event.
+    ``run`` distinguishes this run's conversations from all others.
     """
 
     client: RasaClient
@@ -52,7 +52,7 @@ class RasaConversations:
         turn_timeout: float | None = None,
         attempt: int = 0,  # noqa: ARG002 - each conversation is one of its own anyway
     ) -> RasaConversation:
-        """Begin a conversation. One whose actions are to be stubbed, and cannot be, is never held: it lacks them."""
+        """Begin a conversation. One whose actions must be stubbed, but cannot be, is never run: it would lack them."""
         sender = f"turncheck-{self.run}-{next(self._numbers)}"
         if stubs is not None and self.stub_server is not None:
             self.stub_server.stub(sender, stubs)
@@ -90,8 +90,8 @@ class RasaConversation:
             return Turn(None, (), {}, None, (), custom_actions=(lacking,))
         until = self._deadline()
         try:
-            # A first look at a conversation has the server start its session and keeps nothing of it. Handed back,
-            # those events are kept: the session is started once, as it would be by a first message, and where it may
+            # Reading a new conversation has the server start its session without keeping it. When sent back,
+            # those events are kept: the session is started once, as by a first message, and when it may
             # speak.
             start = _session_start(self._client.tracker(self._sender, until=until).events or ())
             filled = {**({_METADATA_SLOT: dict(metadata)} if metadata else {}), **self._fixtures}
@@ -106,7 +106,7 @@ class RasaConversation:
         """Send a message and return the turn. The first one opens the conversation where :meth:`open` did not.
 
         Raises:
-            PassingError: the turn was cut off; nobody knows how far it came.
+            PassingError: the turn was cut off; it is not known how far it got.
             EngineError: the server refuses, or has no REST channel.
         """
         if not self._opened:
@@ -130,7 +130,7 @@ class RasaConversation:
         return Turn(text, (), {}, None, (), stopped=over, timed_out=True)
 
     def _turn(self, text: str | None, said: tuple[Mapping[str, Any], ...] | None, until: Deadline | None) -> Turn:
-        """Read what is new in the conversation; what is said unasked is in its events alone."""
+        """Read what is new in the conversation; what is said unasked is only in its events."""
         tracker = self._client.tracker(self._sender, until=until)
         events = tracker.events or []
         count = _count_of_seen(self._seen, events)
@@ -153,10 +153,10 @@ class RasaConversation:
 
 
 def _session_start(found: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the events of a session's start so that the server takes them for one: ``session_started`` comes second.
+    """Return the events of a session start so that the server accepts them as one: ``session_started`` comes second.
 
-    Messages of a custom ``action_session_start`` come before it; what else does is undone by it. Without a start there
-    is nothing to return.
+    Messages of a custom ``action_session_start`` come before it; it undoes anything else before it. Without a start
+    there is nothing to return.
     """
     names = [(event.get("event"), event.get("name")) for event in found]
     kinds = [kind for kind, _ in names]
@@ -169,7 +169,7 @@ def _session_start(found: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]
 
 
 def _validations(events: Sequence[Mapping[str, Any]], actions: Collection[str]) -> tuple[str, ...]:
-    """Return those of the actions that Rasa runs without an event: a form validates, and so does each message.
+    """Return the actions that Rasa runs without an event: a form validates, and so does each message.
 
     Rasa's ``FormAction`` calls ``validate_<form>`` whenever it runs, its ``ActionExtractSlots`` calls
     ``action_validate_slot_mappings`` after each message.
@@ -206,7 +206,7 @@ def _without_ids(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _said(events: tuple[dict[str, Any], ...]) -> tuple[Mapping[str, Any], ...]:
-    """Return the messages as the REST channel would give them."""
+    """Return the messages as the REST channel would."""
     return tuple(
         {key: value for key, value in {"text": event.get("text"), **(event.get("data") or {})}.items() if value}
         for event in events

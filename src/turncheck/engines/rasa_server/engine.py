@@ -1,4 +1,4 @@
-"""A Rasa server as an engine: it understands, decides and answers; ours only asks and reads."""
+"""A Rasa server as an engine: it understands, decides and answers; this only asks and reads."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RasaNlu:
     extractors: tuple[str, ...] = ()
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
-        """Understand each text; some at a time, the answers in the texts' order.
+        """Understand each text; several at a time, with the answers in the texts' order.
 
         Raises:
             CutShortError: the server failed; ``finished`` holds the answers so far.
@@ -59,7 +59,7 @@ class RasaNlu:
 def sendable(event: Event) -> dict[str, Any]:
     """Return an event as the server's check of its input accepts it.
 
-    That one refuses an intent whose name is ``null`` and an entity without a value, though Rasa's own stories have both
+    It refuses an intent whose name is ``null`` and an entity without a value, although Rasa's own stories have both
     (``user:`` without ``intent:``, ``city: null``). An intent without a name and a value of ``null`` mean the same.
     """
     shape = event.to_json()
@@ -72,13 +72,13 @@ def sendable(event: Event) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class RasaPolicies:
-    """The next action by ``/model/predict``, from the events so far; what stands in for an ensemble of policies."""
+    """The next action by ``/model/predict``, from the events so far; in place of an ensemble of policies."""
 
     client: RasaClient
     domain: DialogueDomain
 
     def next(self, tracker: Tracker) -> Decision:
-        """Ask the server; nothing is kept there between two calls.
+        """Ask the server; it does not keep anything between two calls.
 
         Raises:
             ServerError: it cannot predict.
@@ -90,7 +90,7 @@ class RasaPolicies:
                 remedy="Train it with stories or rules, or leave the evaluation 'core' out.",
             )
         ranked = sorted(((entry.action, entry.score or 0.0) for entry in answer.scores), key=lambda pair: -pair[1])
-        action, score = ranked[0]  # of equals the first in the domain, as Rasa chooses
+        action, score = ranked[0]  # of equal ones the first in the domain, as in Rasa
         return Decision(
             action=action,
             policy=answer.policy or None,

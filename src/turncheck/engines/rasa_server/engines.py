@@ -1,4 +1,4 @@
-"""The team's real assistant as the engine of a run: a server that runs already, or one that is trained and started."""
+"""The team's real assistant as the engine of a run: a running server, or one that is trained and started."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ CANNOT_BE_TRAINED: Final = (
     "this engine cannot be trained here: without test sentences there is nothing to measure it by"
 )
 _KEPT_ENDPOINTS: Final = ("action_endpoint", "nlg")
-"""What conversations need. Where they are stored or sent on is left out: a test leaves no traces there."""
+"""What conversations need. Tracker stores and event brokers are left out: a test leaves no traces there."""
 
 
 @dataclass(eq=False)
 class RasaEngines(Engines):
-    """A Rasa server as the engine of one project. Connected, trained and started when it is first needed."""
+    """A Rasa server as the engine of one project. It is connected, trained and started when it is first needed."""
 
     project: Project
     server: RasaClient | RasaProcess
@@ -67,7 +67,7 @@ class RasaEngines(Engines):
 
     @property
     def capabilities(self) -> Capabilities:
-        """A server that runs already is taken as it is; flows are not judged by stories."""
+        """A server that is already running is used unchanged; flows are not judged by stories."""
         no_dialogue = None
         if self.project.calm is not None:
             no_dialogue = f"{self.project.calm}: flows are not judged by test stories"
@@ -103,7 +103,7 @@ class RasaEngines(Engines):
         return RasaPolicies(self._client(), self.domain)
 
     def assistant(self, server: ActionServer) -> RasaConversations:
-        """Return the assistant. Rasa itself calls the action server, through ours where it was started here."""
+        """Return the assistant. Rasa itself calls the action server, through ours if it was started here."""
         if self.stub_server is not None:
             self.stub_server.look(was_there=isinstance(server, HttpActionServer) and server.was_there)
         return RasaConversations(
@@ -116,7 +116,7 @@ class RasaEngines(Engines):
 
     @property
     def understands(self) -> bool:
-        """A server always does."""
+        """A server always understands."""
         return True
 
     def info(self, *, measured: EngineInfo | None = None, conversations: bool = True) -> EngineInfo:  # noqa: ARG002
@@ -124,17 +124,17 @@ class RasaEngines(Engines):
         return self._info or measured or EngineInfo(name=NAME, version=UNKNOWN_VERSION, notes=self.notes)
 
     def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> frozenset[str]:  # noqa: ARG002 - as others
-        """Stories and cases are read by the project's domain, where it has one."""
+        """Stories and cases are read by the project's domain, if it has one."""
         has_domain = not any(finding.code == "domain-not-found" for finding in self.project.findings)
         return frozenset({"domain"} if evaluation not in {"nlu", "batch"} and has_domain else ())
 
     def show_progress(self, screen: Screen) -> None:
-        """Say on this screen which servers have gone."""
+        """Report on this screen which servers are gone."""
         if isinstance(self.server, RasaPool | RasaProcess):
             self.server.alarm = screen.alarm
 
     def before_folds(self, folds: int, *, whole: bool = False) -> str:
-        """Each fold is a training of real Rasa: say how long that may take."""
+        """Each fold trains real Rasa: say how long that may take."""
         if whole:  # it is trained first, since its time is known then
             self._client()
         seconds = self.server.training_seconds if isinstance(self.server, RasaProcess) else None
@@ -145,17 +145,17 @@ class RasaEngines(Engines):
         return f"{many}: up to about {duration(folds * seconds)}, since the whole model took {duration(seconds)}."
 
     def ensure_same_model(self, finished: object) -> None:
-        """Make sure that what was measured until now was measured with one model.
+        """Make sure that everything so far was measured with the same model.
 
         Raises:
-            CutShortError: a server that runs without us has another model than in the beginning, or refuses to say
+            CutShortError: a server that was not started here has changed its model, or refuses to say
                 which; or somebody interrupted it.
         """
         if self._served is None or not isinstance(self.server, RasaClient):
             return
         try:
             now = self.server.served()
-        except CutError:  # it is gone, and has answered all that it was asked
+        except CutError:  # it is gone, but has answered everything
             return
         except (EngineError, KeyboardInterrupt) as error:
             raise CutShortError(error, finished) from error
@@ -183,7 +183,7 @@ class RasaEngines(Engines):
 
 @dataclass(frozen=True, slots=True)
 class RasaNluTrainer:
-    """Trains real Rasa on shares of the data. One server has one model: an engine is done with before the next fit."""
+    """Trains real Rasa on shares of the data. One server has one model: the next fit ends the last engine's use."""
 
     process: RasaProcess
     extractors: tuple[str, ...]
@@ -210,7 +210,7 @@ def opened(
     """Yield the engine that the settings describe; see :func:`turncheck.engines.choice.chosen_engines`.
 
     Raises:
-        UserError: neither an address nor a command, or both, or what does not go with it.
+        UserError: there is neither an address nor a command, or both, or a setting does not fit.
     """
     at_once = settings.workers or CONCURRENCY
     if (settings.rasa_url is None) == (settings.rasa_command is None):
@@ -248,7 +248,7 @@ def opened(
 
 @contextmanager
 def _model(settings: Settings, models: Models | None, environment: Mapping[str, str]) -> Iterator[str | None]:
-    """Yield the model that a Rasa of ours is to serve, fetched where it is kept elsewhere."""
+    """Yield the model that a Rasa started here serves, fetched if it is stored elsewhere."""
     if models is None or models.storage is None:
         yield settings.model
         return
@@ -259,7 +259,7 @@ def _model(settings: Settings, models: Models | None, environment: Mapping[str, 
 def _stub_server(
     endpoint: Mapping[str, object], project: Project, environment: Mapping[str, str], hosts: tuple[str, ...] | None
 ) -> StubServer:
-    """Return what is before the action server of this endpoint; all but the address stays as Rasa has it."""
+    """Return what is in front of this endpoint's action server; everything but the address stays Rasa's."""
     named = project.endpoints.get("action_endpoint")
     place = named.location if named else None
     own = {key: expand(str(endpoint[key]), environment, place) for key in ("url", "cafile") if endpoint.get(key)}
@@ -273,7 +273,7 @@ def _stub_server(
 
 
 def _accesses(settings: Settings, environment: Mapping[str, str]) -> list[Access]:
-    """Return where the servers are that the settings name, each once."""
+    """Return the addresses of the servers that the settings name, each once."""
     return [_access(url, settings, environment) for url in dict.fromkeys((settings.rasa_url or "").split())]
 
 
@@ -325,7 +325,7 @@ def _files(
 def _endpoints(
     settings: Settings, project: Project, environment: Mapping[str, str], hosts: tuple[str, ...] | None
 ) -> tuple[dict[str, Mapping[str, object]], tuple[str, ...]]:
-    """Return the endpoints Rasa gets, and what to say about those it does not get."""
+    """Return the endpoints that Rasa gets, and remarks on those that it does not get."""
     kept: dict[str, Mapping[str, object]] = {}
     notes = []
     for name in _KEPT_ENDPOINTS:

@@ -1,4 +1,4 @@
-"""Several Rasa servers with one model, asked as if they were one."""
+"""Several Rasa servers with one model, used as if they were one."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _CONVERSATIONS: Final = "/conversations/"
 
 
 class RasaPool(RasaClient):
-    """Servers that each call goes to the least busy of; a conversation stays with the one that it began with.
+    """Sends each call to the least busy server; a conversation stays with the one where it began.
 
-    A server that dies loses nothing: what it was asked is asked of another, and conversations that it was in are cut,
+    If a server dies, nothing is lost: its calls are repeated with another, and its conversations are cut,
     so that their cases are started again. ``alarm`` is called with the reason.
     """
 
@@ -34,24 +34,24 @@ class RasaPool(RasaClient):
         self.alarm: Callable[[str], None] = lambda _: None
         self._clients = list(clients)
         self._busy = dict.fromkeys(range(len(clients)), 0)
-        """Calls under way, by the number of each server that is there."""
+        """Calls under way, by the index of each remaining server."""
         self._place_of: dict[str, int] = {}
-        """The number of the server that a conversation is held with."""
+        """The index of the server that a conversation is with."""
         self._lock = threading.Lock()
 
     def version(self) -> str:
-        """Return the version of Rasa that all of them have.
+        """Return the servers' common version of Rasa.
 
         Raises:
-            EngineError: they have several.
+            EngineError: they have different ones.
         """
         return self._of_all("Rasa", [(client, client.version()) for _, client in self._there()])
 
     def served(self) -> Served:
-        """Return the model that all of them have loaded; a server that has gone meanwhile does not count.
+        """Return the model that all of them have loaded; a server that is gone meanwhile does not count.
 
         Raises:
-            EngineError: they have several.
+            EngineError: they have different ones.
         """
         found = []
         for _, client in self._there():
@@ -66,7 +66,7 @@ class RasaPool(RasaClient):
         return found[0][1]
 
     def load(self, model: str) -> None:
-        """Have all of them load another model; one that has gone meanwhile does not count.
+        """Have all of them load another model; one that is gone meanwhile does not count.
 
         Raises:
             CutError: none is left.
@@ -90,10 +90,10 @@ class RasaPool(RasaClient):
         repeatable: bool = True,
         until: Deadline | None = None,
     ) -> Read:
-        """Ask one of the servers, and another where it has gone.
+        """Ask one of the servers, and another if it is gone.
 
         Raises:
-            ServerError: there is no answer, or one that cannot be read.
+            ServerError: there is no answer, or an unreadable one.
         """
         sender = _sender(path, json)
         while True:
@@ -131,7 +131,7 @@ class RasaPool(RasaClient):
                 self._busy[place] -= 1
 
     def _lose(self, place: int) -> bool:
-        """Ask a server no more; the last one is kept, so that it is said what became of it."""
+        """Stop using a server; the last one is kept, so that its fate is reported."""
         with self._lock:
             if len(self._busy) == 1:
                 return False
@@ -158,7 +158,7 @@ class RasaPool(RasaClient):
 
 
 def _sender(path: str, json: Any) -> str | None:
-    """Return whose conversation a call is about, ``None`` where it is about none."""
+    """Return the conversation that a call is about, ``None`` if it is not about one."""
     if path.startswith(_CONVERSATIONS):
         return unquote(path.removeprefix(_CONVERSATIONS).partition("/")[0])
     return json.get("sender") if path.startswith("/webhooks/") else None

@@ -1,4 +1,4 @@
-"""Real Rasa run by us: trained on the project, served on a free loopback port, stopped again."""
+"""Real Rasa, run by turncheck: trained on the project, served on a free loopback port, stopped again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project
 
 START_SECONDS: Final = 900.0
-"""Importing TensorFlow and loading a large model takes its time on a small machine."""
+"""Importing TensorFlow and loading a large model takes long on a small machine."""
 _POLL_SECONDS: Final = 0.5
 _PROBE_SECONDS: Final = 5.0
 _TRAINING: Final = "Rasa's training"
@@ -36,7 +36,7 @@ _SERVER: Final = "the Rasa server"
 
 @dataclass(frozen=True, slots=True)
 class RasaFiles:
-    """What Rasa is trained and run with. ``endpoints`` is the content of the file it gets."""
+    """The settings that Rasa is trained and run with. ``endpoints`` is the content of the file it gets."""
 
     project: Project
     root: Path
@@ -48,10 +48,10 @@ class RasaFiles:
 
 
 class RasaProcess:
-    """A Rasa of the team's own: ``command`` is how it is called, ``environment`` all the variables that it gets.
+    """The team's own Rasa: ``command`` is how it is called, ``environment`` all the variables that it gets.
 
-    Models are trained into ``folder``; the server is stopped where ``stack`` is closed. Of several ``servers`` each has
-    a port of its own, and all have one model.
+    Models are trained into ``folder``; the server is stopped when ``stack`` is closed. Each of several ``servers`` has
+    its own port, and all have the same model.
     """
 
     def __init__(
@@ -67,10 +67,10 @@ class RasaProcess:
     ) -> None:
         self.training_seconds: float | None = None
         self.alarm: Callable[[str], None] = lambda _: None
-        """Called with the reason if one of several servers has gone."""
+        """Called with the reason if one of several servers is gone."""
         self._words = split_command("Rasa", command)
         self.files = files
-        # What Rasa keeps between trainings belongs in no project, and these trainings are not reported.
+        # Rasa's cache does not belong in the project, and these trainings are not reported (telemetry).
         self._environment = {
             "RASA_TELEMETRY_ENABLED": "false",
             "RASA_CACHE_DIRECTORY": str(folder / "cache"),
@@ -87,7 +87,7 @@ class RasaProcess:
 
     @property
     def trains(self) -> bool:
-        """Whether the model is trained here, rather than given."""
+        """Whether the model is trained here, rather than provided."""
         return self.files.model is None
 
     def serve(self) -> RasaClient:
@@ -101,7 +101,7 @@ class RasaProcess:
         return self._with_model(self._main)
 
     def serve_trained_on(self, project: Project) -> RasaClient:
-        """Return the server with a model that was trained on these sentences alone; the one before is put away.
+        """Return the server with a model that was trained only on these sentences; the previous one is discarded.
 
         Raises:
             EngineError: it cannot be trained or started.
@@ -109,7 +109,7 @@ class RasaProcess:
         return self._with_model(self._train_nlu(project, f"part-{next(self._parts)}"))
 
     def _train_nlu(self, project: Project, name: str) -> Path:
-        # Responses of retrieval intents may be beside the sentences rather than in the domain.
+        # Responses of retrieval intents may be in the NLU data rather than in the domain.
         responses = [response for key, response in project.domain.responses.items() if "/" in key]
         folder = self._folder / "data"
         folder.mkdir(exist_ok=True)
@@ -120,7 +120,7 @@ class RasaProcess:
 
     @property
     def _settings(self) -> list[str]:
-        """Configuration and domain; language understanding does without a domain."""
+        """Configuration and domain; language understanding does not need a domain."""
         domain = ["--domain", str(self.files.domain)] if self.files.domain.exists() else []
         return ["--config", str(self.files.config), *domain]
 
@@ -156,7 +156,7 @@ class RasaProcess:
 
     def _start(self, model: Path) -> RasaClient:
         credentials, endpoints = self._folder / "credentials.yml", self._folder / "endpoints.yml"
-        # The project's own channels are left out: some of them would register the assistant with messaging services.
+        # The project's own channels are left out: some would register the assistant with messaging services.
         credentials.write_text("rest:\n", encoding="utf-8")
         endpoints.write_text(yaml.safe_dump(dict(self.files.endpoints or {})), encoding="utf-8")
         words = [*self._words, "run", "--enable-api", "--interface", "127.0.0.1", "--model", str(model)]
@@ -182,7 +182,7 @@ class RasaProcess:
 def rasa_process(
     command: str, files: RasaFiles, environment: Mapping[str, str], *, at_once: int, servers: int = 1
 ) -> Iterator[RasaProcess]:
-    """Yield a Rasa that is trained and started when it is needed, and stopped at the end whatever happens.
+    """Yield a Rasa that is trained and started on demand, and always stopped at the end.
 
     Raises:
         UserError: the command cannot be read.
@@ -214,7 +214,7 @@ def _wait(client: RasaClient, child: Child) -> None:
 
 @contextmanager
 def _as_engine_error() -> Iterator[None]:
-    """Without Rasa nothing is measured: what hinders it ends the measuring."""
+    """Nothing can be measured without Rasa: its failures end the measurement."""
     try:
         yield
     except EngineError:
@@ -224,7 +224,7 @@ def _as_engine_error() -> Iterator[None]:
 
 
 def _free_ports(number: int) -> list[int]:
-    """Return ports that nobody listens at, each another one."""
+    """Return distinct free ports."""
     with ExitStack() as stack:
         probes = [stack.enter_context(socket.socket()) for _ in range(number)]
         for probe in probes:

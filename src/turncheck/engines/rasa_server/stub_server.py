@@ -1,8 +1,8 @@
-"""Stands between a Rasa that is started here and its action server, so that tests can stub custom actions.
+"""A proxy between a Rasa that is started here and its action server, so that tests can stub custom actions.
 
-Rasa has one action server for all conversations. This one answers for those whose actions are stubbed, and hands every
-other call on, as it came: query and headers, which may hold a login, are Rasa's own. The answer goes back as it
-came, too; what became of the action is noted as the embedded engine notes it.
+Rasa has one action server for all conversations. This one answers for those whose actions are stubbed, and forwards
+every other call unchanged: query and headers, which may contain credentials, are Rasa's own. The answer goes back
+unchanged, too; the outcome of the action is recorded as in the embedded engine.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 _JSON: Final = "application/json"
 _OF_THE_CONNECTION: Final = {"host", "connection", "content-length", "transfer-encoding", "accept-encoding"}
-"""Headers that are not handed on."""
+"""Headers that are not forwarded."""
 
 
 class StubServer:
-    """Knows which conversation's actions are stubbed, and what became of all actions.
+    """Knows which conversation's actions are stubbed, and the outcomes of all actions.
 
-    ``behind`` is the action server, ``responses`` are the domain's, where that is known. Several threads may ask.
+    ``behind`` is the action server, ``responses`` are the domain's, if known. It is thread-safe.
     """
 
     def __init__(self, behind: HttpActionServer | None = None, responses: Collection[str] | None = None) -> None:
@@ -45,17 +45,17 @@ class StubServer:
         self._noted: dict[str, list[CustomAction]] = {}
 
     def look(self, *, was_there: bool) -> None:
-        """See whether the action server is there, before conversations begin; ``was_there``: somebody has seen it."""
+        """Check whether the action server is there, before conversations begin; ``was_there``: it has been reached."""
         if self.behind is not None:
             self.behind.was_there = self.behind.was_there or was_there
             self.behind.look()
 
     def stub(self, sender: str, stubs: Mapping[str, Mapping[str, Any]]) -> None:
-        """Have these stand for the custom actions of a conversation."""
+        """Use these stubs for the custom actions of a conversation."""
         self._stubs[sender] = stubs
 
     def take_notes(self, sender: str) -> tuple[CustomAction, ...]:
-        """Return what became of the conversation's actions since the last time."""
+        """Return the outcomes of the conversation's actions since the last call."""
         return tuple(self._noted.pop(sender, ()))
 
     def answer(self, body: bytes, query: str, headers: Mapping[str, str]) -> Reply:
@@ -87,7 +87,7 @@ class StubServer:
 
 
 def _judged(name: str, reply: Reply, responses: Collection[str] | None) -> CustomAction:
-    """Return what became of an action that was answered so."""
+    """Return the outcome of an action with this answer."""
     try:
         answer = read_answer(read_reply(name, reply))
     except ActionRejectedError as error:
@@ -105,7 +105,7 @@ def _failed(status: int, reason: str) -> Reply:
 
 @contextmanager
 def serving_stubs(server: StubServer) -> Iterator[StubServer]:
-    """Serve on a free loopback port, which ``url`` then names."""
+    """Serve on a free loopback port, which is then in ``url``."""
     handler = type("Handler", (_Handler,), {"stubs": server})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as listening:
         listening.daemon_threads = True
@@ -134,4 +134,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(reply.body)
 
     def log_message(self, *_: object) -> None:
-        """Nobody reads it."""
+        """It would not be read."""

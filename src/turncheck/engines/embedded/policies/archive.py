@@ -57,7 +57,7 @@ def write_ensemble(writer: MemberWriter, ensemble: Ensemble, config: Config) -> 
 
 
 def read_ensemble(reader: MemberReader, domain: DialogueDomain | None = None) -> Ensemble:
-    """Read what :func:`write_ensemble` wrote; ``domain`` is the one to act in, where it is not the one that is kept.
+    """Read what :func:`write_ensemble` wrote; ``domain`` is the one to act in, if it is not the stored one.
 
     Raises:
         UserError: a member is missing.
@@ -106,7 +106,7 @@ def _policy(component: Component, shape: Mapping[str, Any], domain: DialogueDoma
         case older.TWO_STAGE:
             return older.TwoStageFallbackPolicy.of(name, component.parameters)
         case _:
-            # Only who configures one of these pays for NumPy.
+            # NumPy is only imported if one of these is configured.
             from turncheck.engines.embedded.policies.stand_ins import (
                 TED,
                 StandInSettings,

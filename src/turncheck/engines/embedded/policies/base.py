@@ -18,7 +18,7 @@ class Policy(Protocol):
         """The name of its Rasa class."""
 
     def predict(self, tracker: Tracker, rule_only: RuleOnly) -> Prediction:
-        """Say what comes next."""
+        """Predict what comes next."""
 
     def to_json(self) -> dict[str, Any]:
         """Return what was learnt, as JSON values, for the model archive."""

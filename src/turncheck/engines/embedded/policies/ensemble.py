@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ALTERNATIVES: Final = 3
 FOLLOWUP: Final = "followup_action"
-"""Stands for a policy where an event has named the next action."""
+"""The policy's name if an event has named the next action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ class Ensemble:
 
     @property
     def rule_only(self) -> RuleOnly:
-        """What only rules know; nothing without RulePolicy."""
+        """What only rules know; empty without RulePolicy."""
         for policy in self.policies:
             if isinstance(policy, RulePolicy):
                 return policy.book.rule_only
         return RuleOnly()
 
     def next(self, tracker: Tracker) -> Decision:
-        """Take the follow-up action where there is one that the domain knows, else ask the policies."""
+        """Take the follow-up action if there is one that the domain knows, else ask the policies."""
         if self.domain.is_older:
             self._resume_form(tracker)
         followup = tracker.followup_action
@@ -56,7 +56,7 @@ class Ensemble:
         return self.decide(tracker)
 
     def _resume_form(self, tracker: Tracker) -> None:
-        """Undo that a form refused to run where no story leaves it at such a message, as Rasa 1 does."""
+        """Undo a form's rejection if no story leaves it at such a message, as Rasa 1 does."""
         refused = tracker.active_loop_name
         if refused is None or _rejected_action(tracker) != refused:
             return
@@ -64,7 +64,7 @@ class Ensemble:
             tracker.append(ActiveLoop(refused))
 
     def decide(self, tracker: Tracker) -> Decision:
-        """Ask all policies; an action that has just refused to run is out of the question for all of them."""
+        """Ask all policies; an action that has just been rejected is excluded for all of them."""
         rule_only = self.rule_only
         predictions = [policy.predict(tracker, rule_only) for policy in self.policies]
         rejected = _rejected_action(tracker)
@@ -102,7 +102,7 @@ class Ensemble:
 def pick(predictions: Sequence[Prediction]) -> Prediction:
     """Return the prediction that counts.
 
-    One that ignores the user beats all, then one from the text beats those from the intent, then the confidence
+    One that ignores the user beats all others, then one from the text beats those from the intent, then the confidence
     decides, then the priority, then the order.
     """
     any_ignores = any(prediction.ignores_user for prediction in predictions)

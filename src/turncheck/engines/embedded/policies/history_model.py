@@ -1,4 +1,4 @@
-"""A linear model over what happened lately: the stand-in for Rasa's transformer policies.
+"""A linear model over the recent history: the stand-in for Rasa's transformer policies.
 
 Multinomial logistic regression over one feature for each thing seen in each of the last states, older states counting
 less; fitted by Adam (Kingma & Ba, 2015) on all distinct examples at once, from zero, so that the same stories give the
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 Features = dict[str, float]
 
 DEFAULT_HISTORY: Final = 8
-"""How many states count where the configuration names no ``max_history``."""
+"""How many states count if the configuration has no ``max_history``."""
 _FADING: Final = 0.6
-"""How much of its weight a feature keeps with each state it is back."""
+"""The factor on a feature's weight for each state further back."""
 _ROUNDS: Final = 120
 _RATE: Final = 0.3
 _DECAY: Final = 1e-4
@@ -40,7 +40,7 @@ _NAMES_AT_MOST: Final = 50_000
 
 
 def features_of(states: Sequence[State], max_history: int) -> Features:
-    """Name what was seen in the last states, each with its weight; the vector has the length 1 or less per kind."""
+    """Return the features of the last states, each with its weight; the vector has length 1 or less per kind."""
     features: Features = {}
     weight = 1.0
     for back, state in enumerate(reversed(states[-max_history:])):
@@ -50,7 +50,7 @@ def features_of(states: Sequence[State], max_history: int) -> Features:
 
 
 def _names(state: State, back: int) -> tuple[str, ...]:
-    """Name what is seen in a state so far back; dialogues are made of few different states."""
+    """Return the features of a state this far back; dialogues consist of few different states."""
     key = (state.text, back)
     names = _NAMES.get(key)
     if names is None:
@@ -86,7 +86,7 @@ class HistoryModel:
 
     @classmethod
     def fit(cls, examples: Iterable[tuple[Features, str]]) -> HistoryModel | None:
-        """Learn which label comes with which features; ``None`` where there is nothing to learn from."""
+        """Learn which label comes with which features; ``None`` if there is nothing to learn from."""
         counts = Counter((tuple(sorted(features.items())), label) for features, label in examples)
         if not counts:
             return None
@@ -98,7 +98,7 @@ class HistoryModel:
         targets = np.array([places[label] for _, label in rows])
         share = np.array([math.sqrt(counts[row]) for row in rows])
         matrix = _matrix([[(index[name], value) for name, value in features] for features, _ in rows], len(index))
-        # Several threads would cost more than such small matrices, and their sums depend on how many there are.
+        # Several threads would cost more than such small matrices, and sums would depend on their number.
         with threadpool_limits(limits=1, user_api="blas"):
             weights = _descend(matrix, targets, share / share.sum(), len(labels))
         return cls(index, labels, np.round(weights, _DIGITS))
@@ -129,7 +129,7 @@ class HistoryModel:
 
 
 def _matrix(rows: Sequence[Sequence[tuple[int, float]]], columns: int) -> Any:
-    """Return the examples as a matrix with a last column of ones; sparse where it would be large."""
+    """Return the examples as a matrix with a last column of ones; sparse if it would be large."""
     if len(rows) * (columns + 1) <= _DENSE_CELLS:
         dense = np.zeros((len(rows), columns + 1))
         dense[:, -1] = 1.0
@@ -137,7 +137,7 @@ def _matrix(rows: Sequence[Sequence[tuple[int, float]]], columns: int) -> Any:
             for column, value in row:
                 dense[number, column] = value
         return dense
-    from scipy.sparse import csr_matrix  # imported where there are very many stories
+    from scipy.sparse import csr_matrix  # only imported if there are very many stories
 
     lengths = np.array([len(row) + 1 for row in rows])
     cells = [cell for row in rows for cell in (*row, (columns, 1.0))]

@@ -37,7 +37,7 @@ class MemoizationSettings:
 
     @classmethod
     def of(cls, name: str, parameters: Mapping[str, Any], *, max_history: int = 0) -> MemoizationSettings:
-        """Read the parameters as they are in ``config.yml``. ``max_history``: where they say nothing."""
+        """Read the parameters as they are in ``config.yml``. ``max_history``: the default."""
         return cls(
             name=name,
             max_history=max_history_of(parameters) or max_history,
@@ -48,14 +48,14 @@ class MemoizationSettings:
 
 @dataclass(frozen=True, slots=True)
 class MemoizationPolicy:
-    """Looks up the last states, each in full; a past that led to different actions is forgotten."""
+    """Looks up the last states, each in full; a history that led to different actions is forgotten."""
 
     settings: MemoizationSettings
     lookup: Mapping[str, str] = field(repr=False)
 
     @classmethod
     def fit(cls, trackers: Iterable[StoryTracker], settings: MemoizationSettings) -> MemoizationPolicy:
-        """Memorise the stories; rules and stories glued together are not looked at."""
+        """Memorise the stories, without rules and augmented stories."""
         stories = [tracker for tracker in trackers if not tracker.is_rule and not tracker.is_augmented]
         return cls(settings, memorised(_examples(stories, settings.max_history)))
 
@@ -65,7 +65,7 @@ class MemoizationPolicy:
         return self.settings.name
 
     def predict(self, tracker: Tracker, rule_only: RuleOnly) -> Prediction:
-        """Say what came next in the stories, with confidence 1 (or that of the message's intent)."""
+        """Predict what came next in the stories, with confidence 1 (or that of the message's intent)."""
         action = self.recall(tracker, rule_only)
         scores = {}
         if action is not None:
@@ -78,7 +78,7 @@ class MemoizationPolicy:
         return self.look_up(self.recent(tracker, rule_only))
 
     def recent(self, tracker: Tracker, rule_only: RuleOnly) -> list[State]:
-        """Return the states that count, seen without what only rules know."""
+        """Return the states that count, without what only rules know."""
         return learner_states(tracker, rule_only)[-self.settings.max_history :]
 
     def look_up(self, states: Sequence[State]) -> str | None:
@@ -92,21 +92,21 @@ class MemoizationPolicy:
 
 @dataclass(frozen=True, slots=True)
 class AugmentedMemoizationPolicy(MemoizationPolicy):
-    """Where the past is unknown, forgets it from its beginning, action by action, until the rest is known.
+    """If the history is unknown, forgets it from its beginning, action by action, until the rest is known.
 
     Slots set in the forgotten part are forgotten with it.
     """
 
     _forgotten: dict[tuple[str, RuleOnly], str | None] = field(default_factory=dict, compare=False, repr=False)
-    """What was found by forgetting, by what had happened: dialogues come to the same points again and again."""
+    """Results of forgetting, by history: dialogues come to the same points again and again."""
 
     def recall(self, tracker: Tracker, rule_only: RuleOnly) -> str | None:
-        """Return what came next in the stories after as much of the past as they know."""
+        """Return what came next in the stories after as much of the history as they know."""
         states = self.recent(tracker, rule_only)
         found = self.look_up(states)
         if found is not None:
             return found
-        # Rasa 1 forgets from the very beginning, later ones from what is within reach.
+        # Rasa 1 forgets from the very beginning, later versions only what ``max_history`` reaches.
         past = _trimmed(tracker, 0 if tracker.domain.is_older else self.settings.max_history)
         happened = _seen_in(past)
         if happened is None:
@@ -135,7 +135,7 @@ class AugmentedMemoizationPolicy(MemoizationPolicy):
 
 
 def _seen_in(events: Iterable[Event]) -> str | None:
-    """Return a digest of all that states are made of; ``None`` where there are rarer events, not distinguished here."""
+    """Return a digest of everything that states are made of; ``None`` if there are rarer events, not covered here."""
     seen: list[tuple[Any, ...]] = []
     for event in events:
         match event:
@@ -144,7 +144,7 @@ def _seen_in(events: Iterable[Event]) -> str | None:
             case SlotSet():
                 seen.append(("slot", event.name, event.value, ""))
             case UserUttered():
-                text = event.text if event.use_text or not event.intent_name else None  # else the intent is looked at
+                text = event.text if event.use_text or not event.intent_name else None  # else the intent counts
                 seen.append(("user", event.intent_name, text, event.use_text, event.entities))
             case ActiveLoop():
                 seen.append(("loop", event.name))
@@ -154,12 +154,12 @@ def _seen_in(events: Iterable[Event]) -> str | None:
 
 
 def key_of(states: Sequence[State]) -> str:
-    """Return under which key these states are memorised."""
+    """Return the key under which these states are memorised."""
     return digest_of(f"[{', '.join(state.text for state in states)}]".replace('"', ""))
 
 
 def digest_of(text: str) -> str:
-    """Return a digest of Rasa's key, the states' JSON without its quotes: what is memorised may be long."""
+    """Return a digest of Rasa's key, the states' JSON without its quotes: memorised states may be long."""
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
@@ -186,6 +186,6 @@ def _trimmed(tracker: Tracker, max_history: int) -> Sequence[Event]:
 
 
 def _from_action(applied: Sequence[Event], *, skip: int) -> Sequence[Event]:
-    """Return the events from the first action on that comes after ``skip`` others; none if there is no such action."""
+    """Return the events from the first action after ``skip`` others; none if there is no such action."""
     actions = [index for index, event in enumerate(applied) if isinstance(event, ActionExecuted)]
     return applied[actions[skip] :] if len(actions) > skip else ()

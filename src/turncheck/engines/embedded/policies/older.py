@@ -1,4 +1,4 @@
-"""The policies of Rasa 1 that RulePolicy replaced: mappings, forms and fallbacks, and which policy decides there."""
+"""The policies of Rasa 1 that RulePolicy replaced: mappings, forms and fallbacks, and which policy decides."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ FORM: Final = "FormPolicy"
 FALLBACK: Final = "FallbackPolicy"
 TWO_STAGE: Final = "TwoStageFallbackPolicy"
 HISTORY: Final = 5
-"""How many states a memoization of Rasa 1 and 2 looks back at where it does not say."""
+"""How many states a memoization policy of Rasa 1 and 2 looks back at by default."""
 
 _PRIORITY: Final = {MAPPING: 2, FALLBACK: 4, TWO_STAGE: 4, FORM: 5}
 _BY_THEMSELVES: Final = {"restart": "action_restart", "back": "action_back", "session_start": "action_session_start"}
-"""What these intents are mapped to where nothing says so."""
+"""What these intents are mapped to by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class MappingPolicy:
-    """After a message the action that its intent triggers, then listening, if that action was its own doing."""
+    """Predicts the action that a message's intent triggers, then listening, if it predicted that action itself."""
 
     priority: int = _PRIORITY[MAPPING]
 
@@ -49,7 +49,7 @@ class MappingPolicy:
         return MAPPING
 
     def predict(self, tracker: Tracker, rule_only: RuleOnly) -> Prediction:  # noqa: ARG002 - there are no rules
-        """Say what the intent triggers."""
+        """Predict what the intent triggers."""
         intent = tracker.latest_message.intent_name or ""
         known = tracker.domain.domain.intents.get(intent)
         action = _BY_THEMSELVES.get(intent) or (None if known is None else known.triggers)
@@ -64,13 +64,13 @@ class MappingPolicy:
         return Prediction(MAPPING, scores, priority=self.priority)
 
     def to_json(self) -> dict[str, Any]:
-        """Return nothing: it learns nothing."""
+        """Return nothing: it is not trained."""
         return {}
 
 
 @dataclass(frozen=True, slots=True)
 class FormPolicy:
-    """While a form is active the form after each message, and listening after the form.
+    """While a form is active, predicts the form after each message, and listening after the form.
 
     ``unhappy``: the turns of the stories in which something else follows a message while a form is active.
     """
@@ -80,7 +80,7 @@ class FormPolicy:
 
     @classmethod
     def fit(cls, trackers: Iterable[StoryTracker], parameters: Mapping[str, Any]) -> FormPolicy:
-        """Note the messages of the stories while a form is active."""
+        """Collect the messages of the stories while a form is active."""
         unhappy: dict[str, str] = {}
         for tracker in trackers:
             if tracker.is_rule or tracker.is_augmented:
@@ -105,7 +105,7 @@ class FormPolicy:
         return form is not None and self.unhappy.get(_turn(learner_states(tracker, RuleOnly()))) == form
 
     def predict(self, tracker: Tracker, rule_only: RuleOnly) -> Prediction:  # noqa: ARG002 - there are no rules
-        """Say that the form goes on."""
+        """Predict that the form goes on."""
         form, latest = tracker.active_loop_name, tracker.latest_action_name
         scores: dict[str, float] = {}
         if form is not None and latest == ACTION_LISTEN:
@@ -128,7 +128,7 @@ def _turn(states: Sequence[State]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FallbackPolicy:
-    """The fallback action where the message was not understood, or nothing else is sure enough."""
+    """Predicts the fallback action if the message was not understood, or no other policy is sure enough."""
 
     name: str
     action: str
@@ -153,7 +153,7 @@ class FallbackPolicy:
         )
 
     def predict(self, tracker: Tracker, rule_only: RuleOnly) -> Prediction:  # noqa: ARG002 - there are no rules
-        """Say how sure the others must be."""
+        """Predict the fallback, with the confidence that the others must exceed unless it is certain."""
         latest = tracker.latest_action_name
         if latest in {self.action, self.nlu_action} and latest != ACTION_LISTEN:
             scores = {ACTION_LISTEN: 1.0}
@@ -172,7 +172,7 @@ class FallbackPolicy:
         return len(ranking) == 2 and ranking[0] - ranking[1] < self.ambiguity_threshold
 
     def to_json(self) -> dict[str, Any]:
-        """Return nothing: it learns nothing."""
+        """Return nothing: it is not trained."""
         return {}
 
 
@@ -200,7 +200,7 @@ class TwoStageFallbackPolicy(FallbackPolicy):
         )
 
     def predict(self, tracker: Tracker, rule_only: RuleOnly) -> Prediction:
-        """Say which stage comes next."""
+        """Predict the next stage."""
         latest = tracker.latest_action_name
         if latest in {ACTION_DEFAULT_ASK_AFFIRMATION, ACTION_DEFAULT_ASK_REPHRASE, self.action}:
             return self._sure(ACTION_LISTEN)
@@ -225,10 +225,10 @@ def _number(parameters: Mapping[str, Any], key: str, default: float) -> float:
 
 
 def pick_older(predictions: Sequence[Prediction]) -> Prediction:
-    """Return the prediction that counts in Rasa 1 and 2: the surest, then that of the highest priority, then the first.
+    """Return the prediction that counts in Rasa 1 and 2: by confidence, then by priority, then the first.
 
-    A form is above all but a mapping that is itself above the rest, and predicts anything. In Rasa 2 predictions that
-    ignore the user, then those from the text, leave the others out, as in Rasa 3.
+    A form beats all but a mapping that itself beats the rest and predicts anything. In Rasa 2, predictions that
+    ignore the user, then those from the text, exclude the others, as in Rasa 3.
     """
     ignores = any(prediction.ignores_user for prediction in predictions)
     is_from_text = not ignores and any(prediction.uses_text for prediction in predictions)

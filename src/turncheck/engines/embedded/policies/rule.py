@@ -1,4 +1,4 @@
-"""RulePolicy: what the rules say."""
+"""RulePolicy: predicts what the rules say."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RulePolicy:
-    """Says what the rule book says."""
+    """Predicts what the rule book says."""
 
     book: RuleBook
 
@@ -29,11 +29,11 @@ class RulePolicy:
         return POLICY
 
     def predict(self, tracker: Tracker, rule_only: RuleOnly) -> Prediction:  # noqa: ARG002 - rules see all there is
-        """Say what the rules say."""
+        """Predict what the rules say."""
         return self.book.predict(tracker)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the tables of the book."""
+        """Return the tables of the rule book."""
         return {
             "rules": dict(self.book.rules.outcomes),
             "detours": dict(self.book.detours.outcomes),

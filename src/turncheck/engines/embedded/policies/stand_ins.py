@@ -1,4 +1,4 @@
-"""Stand-ins for TEDPolicy and UnexpecTEDIntentPolicy: a linear model where Rasa has a transformer."""
+"""Stand-ins for TEDPolicy and UnexpecTEDIntentPolicy: a linear model in place of Rasa's transformer."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ UNEXPECTED: Final = "UnexpecTEDIntentPolicy"
 _PRIORITY: Final = {TED: 1, UNEXPECTED: 2}
 _RANKING_LENGTH: Final = 10
 _MARGIN: Final = 1.0
-"""By how much an intent must be less likely than it ever was in the stories (in natural logarithms) to be unlikely."""
+"""How much less likely than in any story (in natural logarithms) an intent must be to count as unlikely."""
 
 
 @dataclass(frozen=True, slots=True)
 class StandInSettings:
-    """The parameters that mean something to a stand-in."""
+    """The parameters that a stand-in uses."""
 
     max_history: int = DEFAULT_HISTORY
     priority: int = 1
@@ -51,7 +51,7 @@ class StandInSettings:
 
 @dataclass(frozen=True, slots=True)
 class TedStandIn:
-    """Says how likely each action is after what happened lately."""
+    """Predicts the probability of each action from the recent history."""
 
     settings: StandInSettings
     model: HistoryModel | None = field(repr=False)
@@ -59,7 +59,7 @@ class TedStandIn:
 
     @classmethod
     def fit(cls, trackers: Iterable[StoryTracker], settings: StandInSettings) -> TedStandIn:
-        """Learn from the stories, those glued together among them."""
+        """Learn from the stories, including augmented ones."""
         examples = []
         reads_texts = False
         for tracker in trackers:
@@ -77,7 +77,7 @@ class TedStandIn:
         return TED
 
     def predict(self, tracker: Tracker, rule_only: RuleOnly) -> Prediction:
-        """Score the actions; by the message's text where stories have texts and it says more than the intent."""
+        """Score the actions; by the message's text if stories have texts and that is more confident than the intent."""
         by_intent = self._scores(learner_states(tracker, rule_only))
         uses_text = False
         scores = by_intent
@@ -107,7 +107,7 @@ class TedStandIn:
 
 @dataclass(frozen=True, slots=True)
 class UnexpectedIntentStandIn:
-    """Says ``action_unlikely_intent`` where an intent is less likely than it ever was in the stories.
+    """Predicts ``action_unlikely_intent`` if an intent is less likely than it ever was in the stories.
 
     ``thresholds``: for each intent, what its score must reach.
     """
@@ -143,7 +143,7 @@ class UnexpectedIntentStandIn:
         return UNEXPECTED
 
     def predict(self, tracker: Tracker, rule_only: RuleOnly) -> Prediction:
-        """Say so if the message's intent is unlikely here; its severity is how much the score falls short."""
+        """Predict it if the message's intent is unlikely here; its severity is how much the score falls short."""
         intent = _intent_just_heard(tracker)
         if intent is None or self.model is None or intent not in tracker.domain.used_entities:
             return Prediction(UNEXPECTED, priority=self.settings.priority)
@@ -196,7 +196,7 @@ def _intents(tracker: StoryTracker) -> Iterator[tuple[Sequence[State], str]]:
 
 
 def _before_message(states: Sequence[State]) -> list[State]:
-    """Return the states with the newest message not said yet."""
+    """Return the states without the newest message."""
     last = State(states[-1])
     last.pop(s.USER, None)
     return [*states[:-1], last]

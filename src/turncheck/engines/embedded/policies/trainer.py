@@ -37,14 +37,14 @@ DEFAULT_POLICIES: Final = (
     Component("UnexpecTEDIntentPolicy", {"max_history": 5, "epochs": 100}, NOWHERE),
     Component("TEDPolicy", {"max_history": 5, "epochs": 100, "constrain_similarities": True}, NOWHERE),
 )
-"""What Rasa's default recipe takes where ``config.yml`` names no policies."""
+"""What Rasa's default recipe uses if ``config.yml`` names no policies."""
 
 _LEARNERS: Final = ("TEDPolicy", "UnexpecTEDIntentPolicy", "KerasPolicy", "EmbeddingPolicy", "SklearnPolicy")
 _OF_OLDER: Final = frozenset(
     {*_LEARNERS, "MemoizationPolicy", "AugmentedMemoizationPolicy", "RulePolicy", "EnsemblePolicy"}
     | {older.MAPPING, older.FORM, older.FALLBACK, older.TWO_STAGE}
 )
-"""The policies that Rasa 1 and 2 know between them."""
+"""The policies that Rasa 1 and 2 have."""
 
 
 def class_name(component: Component) -> str:
@@ -53,7 +53,7 @@ def class_name(component: Component) -> str:
 
 
 def configured_policies(config: Config) -> Sequence[Component]:
-    """Return the policies of the configuration, or the default ones where the section is absent."""
+    """Return the policies of the configuration, or the default ones if the section is absent."""
     return DEFAULT_POLICIES if config.policies is None else config.policies
 
 
@@ -66,13 +66,13 @@ def train_ensemble(
 ) -> Ensemble:
     """Train the project's policies on its stories and rules.
 
-    Raises :class:`~turncheck.messages.errors.TrainingRefusedError` where Rasa refuses to train, also
+    Raises :class:`~turncheck.messages.errors.TrainingRefusedError` if Rasa refuses to train, also
     if no policy is left to decide anything.
     """
     domain = DialogueDomain.of(project) if domain is None else domain
     components = configured_policies(project.config)
     if trackers is None:
-        # Only policies that really learn look at stories glued together.
+        # Only policies that are really trained use augmented stories.
         needs_glue = any(class_name(component) in _LEARNERS for component in components)
         trackers = training_trackers(project, domain, augmentation=augmentation if needs_glue else 0)
     if domain.domain.rasa < NEWEST:
@@ -97,7 +97,7 @@ def train_ensemble(
 
 
 def _custom_slots(domain: DialogueDomain) -> list[Substitution]:
-    """Name the slots whose type is a class of the project."""
+    """Name the slots whose type is one of the project's classes."""
     return [
         _substitution(f"{slot.type} (slot '{slot.name}')", "type 'text'", "a project's slot classes are not run here")
         for slot in domain.slots.values()
@@ -118,7 +118,7 @@ def _refuse_as_older(components: Sequence[Component], domain: DialogueDomain, pr
     """Refuse what Rasa 1 and 2 refuse to train.
 
     Raises:
-        TrainingRefusedError: says what.
+        TrainingRefusedError: with the reason.
     """
     names = {class_name(component): component for component in components}
     if project.config.policies is None and domain.domain.rasa < 2:
@@ -194,7 +194,7 @@ def _trained(
 def _stand_in(
     name: str, parameters: Mapping[str, Any], trackers: Trackers, *, called: str = ""
 ) -> tuple[Policy, Substitution]:
-    # Only who configures one of these pays for NumPy.
+    # NumPy is only imported if one of these is configured.
     from turncheck.engines.embedded.policies.stand_ins import TED, StandInSettings, TedStandIn, UnexpectedIntentStandIn
 
     settings = StandInSettings.of(name, parameters)
