@@ -42,7 +42,7 @@ MESSAGES = 200
 
 
 class Cost(NamedTuple):
-    """What a process took: seconds by the clock and of the processor, and its peak memory."""
+    """What a process took: wall-clock and CPU seconds, and its peak memory."""
 
     seconds: float
     processor: float
@@ -78,7 +78,7 @@ def both(program: list[str], folder: Path) -> tuple[Cost, Cost]:
 
 
 def against(rasa: str, rounds: int) -> bool:
-    """Print our time and Rasa's for the same project."""
+    """Print turncheck's time and Rasa's for the same project."""
     if not HELPDESK.is_dir():
         sys.exit("the recorded project helpdesk_assistant is not there")
     print("| policies | | train core | test core | together | times faster |\n|---|---|---|---|---|---|")
@@ -168,7 +168,7 @@ def turn() -> bool:
 
 
 def main() -> int:
-    """Measure, and say whether all limits are kept."""
+    """Measure, and return whether all limits are met."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rasa", metavar="PROGRAM", help="a real Rasa 3.6.21 to compare with")
     parser.add_argument("--rounds", type=int, default=1, metavar="N", help="runs of Rasa for each line (default: 1)")

@@ -35,7 +35,7 @@ FALLBACK = 0.3
 def measured(corpus: Path, with_vectors: bool) -> tuple[int, float, float, float, list[float]]:
     """Train and judge; return sentences, accuracy, calibration error, CPU seconds, confidences out of scope."""
     from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # as below
-    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # in the child process only
+    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # only in the child process
 
     train, test = read_examples(corpus / "train.yml"), read_examples(corpus / "test.yml")
     project = project_of(train, STAND_IN)
@@ -67,7 +67,7 @@ def below(confidences: list[float]) -> str:
 
 
 def main() -> int:
-    """Print the tables; 1 where a limit is not kept."""
+    """Print the tables; 1 if a limit is exceeded."""
     here = Path(__file__).parent
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpora", type=Path, default=here / ".." / ".." / "shared" / "corpora")

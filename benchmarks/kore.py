@@ -39,7 +39,7 @@ def write_large(folder: Path, megabytes: int) -> None:
 
 
 def write_suite(folder: Path, utterances: int) -> None:
-    """Write the example's export, and a suite of this many utterances that it has not seen."""
+    """Write the example's export, and a suite of this many new utterances."""
     data = definition()
     names = {
         one["_id"]: one["localeData"]["en"]["intent"] for one in data["dialogComponents"] if one["type"] == "intent"
@@ -61,7 +61,7 @@ def definition() -> dict[str, Any]:
 
 
 def measure(command: list[str], folder: Path, rounds: int) -> tuple[float, float]:
-    """Return the seconds, and those of the processor, that a command takes in its best round."""
+    """Return the wall-clock and CPU seconds that a command takes in its best round."""
     best: list[tuple[float, float]] = []
     for _ in range(rounds):
         before, begin = os.times(), time.perf_counter()

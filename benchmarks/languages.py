@@ -25,7 +25,7 @@ WORDS: Pipeline = (("WhitespaceTokenizer", {}), ("CountVectorsFeaturizer", {}), 
 
 def measured(corpus: Path, pipeline: Pipeline) -> tuple[int, int, float, float, float]:
     """Train and judge; return sentences trained on and judged, accuracy, calibration error, CPU seconds."""
-    import time  # beside what it is for
+    import time  # only imported here
 
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # in the child process only
 
@@ -40,7 +40,7 @@ def measured(corpus: Path, pipeline: Pipeline) -> tuple[int, int, float, float, 
 
 
 def main() -> int:
-    """Print the table; 1 where a limit is not kept."""
+    """Print the table; 1 if a limit is exceeded."""
     os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"})
     print("| language | sentences | judged | turncheck | its error | fit, CPU s | words alone |")
     print("|---|---|---|---|---|---|---|")

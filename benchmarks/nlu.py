@@ -131,7 +131,7 @@ def measure_recipe(corpus: Path) -> Row:
 
 
 def fit_recipe(texts: Sequence[str], labels: Sequence[str]) -> tuple[Any, Any, float]:
-    import warnings  # beside what it is for
+    import warnings  # next to its use
 
     import numpy as np  # in the child process only
     from scipy.optimize import minimize_scalar
@@ -182,7 +182,7 @@ def calibration_error(right: Sequence[bool], confidences: Sequence[float]) -> fl
 
 
 def entity_calibration_error(examples: Sequence[Example], parses: Sequence[Parse]) -> float:
-    """The same of the entities found; right is one with its type and exact borders."""
+    """The same of the entities found; one is right with its type and exact borders."""
     answers = [
         ((found.start, found.end, found.entity) in {(one.start, one.end, one.entity) for one in example.entities}, sure)
         for example, parse in zip(examples, parses, strict=True)
@@ -259,7 +259,7 @@ def grown(examples: Sequence[Example], count: int) -> list[Example]:
 
 
 def in_own_process(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call it in a fresh process with one thread, and return its result."""
+    """Call a function in a fresh process with one thread, and return its result."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(function, arguments)
 
@@ -302,7 +302,7 @@ def corpus_table(corpora: Path, *, with_rasas: bool) -> bool:
 
 
 def vectors_are_installed() -> bool:
-    from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors  # beside what it is for
+    from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors  # only imported here
     from turncheck.messages.errors import UserError
 
     try:
@@ -331,7 +331,7 @@ def scale_table(corpora: Path) -> bool:
             seconds, memory = in_own_process(measure_scale, corpora / name, count)
             print(f"| {name} | {count:,} | {seconds:.2f} | {memory:.0f} |", flush=True)
             allowed = before * 10 * math.log(count) / math.log(count / 10)
-            good = good and seconds <= allowed * 1.2 and memory <= LIMITS["megabytes"]  # a fifth for the clock
+            good = good and seconds <= allowed * 1.2 and memory <= LIMITS["megabytes"]  # a fifth for measurement noise
             before = seconds
     return good
 

@@ -20,7 +20,7 @@ from reading import write_project
 
 LIMIT_RATIO = 1.1
 LIMIT_SECONDS = 0.02
-"""What the ratio may be exceeded by: the width of a measurement."""
+"""By how much the ratio may be exceeded: the noise of a measurement."""
 OLDER = frozenset(
     {
         *(

@@ -42,7 +42,7 @@ VOCABULARY = " ".join(SENTENCES).split()
 
 
 def assistant(sentences: int, *, changed: bool) -> Report:
-    """A made-up assistant; one in eleven sentences is wrong, and with ``changed`` one in thirty fares otherwise."""
+    """A made-up assistant; one in eleven sentences is wrong, and with ``changed`` one in thirty has another result."""
     dice = random.Random(1)
     intents = [f"{VOCABULARY[number % len(VOCABULARY)]}_{number}" for number in range(150)]
     known = [(_said(dice), intents[number % 150]) for number in range(3000)]

@@ -36,7 +36,7 @@ _TEXT = (
 
 
 def write_project(root: Path, examples: int, intents: int) -> None:
-    """Write a project with this many distinct sentences, every tenth with an entity, in one file an intent."""
+    """Write a project with this many distinct sentences, every tenth with an entity, in one file per intent."""
     random = Random(7)
     data = root / "data"
     data.mkdir(parents=True)

@@ -77,7 +77,7 @@ EDITS: tuple[tuple[str, str, str, str], ...] = (
     ("an intent's sentence removed", "data/nlu.yml", "      - yo\n", ""),
     ("a test story's step reworded", "tests/test_stories.yml", "I want to order now", "I want to order"),
 )
-"""Twenty commits as a team makes them: what they are about, the file, and what becomes of which text."""
+"""Twenty realistic commits: what they are about, the file, and which text is replaced by what."""
 
 
 def main() -> None:
@@ -96,7 +96,7 @@ def main() -> None:
 
 
 def shards(folder: Path, example: Path, numbers: Sequence[int]) -> None:
-    """One run against one, two, four and eight shards with their merging, as many at a time as there are cores."""
+    """One run compared with one, two, four and eight shards and their merging, as many at a time as there are cores."""
     project = copied(folder, example)
     begin = time.perf_counter()
     one = turncheck("run", project, "--no-cache", *ALONE, "--out", folder / "one")
@@ -131,7 +131,7 @@ def shards(folder: Path, example: Path, numbers: Sequence[int]) -> None:
 
 
 def shards_of_rasa(folder: Path, numbers: Sequence[int]) -> None:
-    """Sentences for a Rasa that takes 50 ms: several servers of one run, and as many shards, each with one of them."""
+    """Sentences for a Rasa that takes 50 ms: several servers of one run, and as many shards with one server each."""
     project = copied(folder)
     lines = "".join(f"      - order_pizza number {number}\n" for number in range(SENTENCES))
     (project / "tests" / "test_nlu.yml").write_text(
@@ -174,9 +174,9 @@ def slow_servers(number: int) -> Iterator[list[str]]:
 
 
 def each_on_a_core(runs: Sequence[Sequence[str | Path]]) -> list[float]:
-    """Run commands, as many at a time as there are cores, each on a core that it keeps; return their CPU seconds.
+    """Run commands, as many at a time as there are cores, each pinned to a core; return their CPU seconds.
 
-    Left to itself a busy machine has several of them wait for one core.
+    Otherwise several of them would wait for the same core on a busy machine.
     """
     cores: SimpleQueue[int] = SimpleQueue()
     for core in sorted(os.sched_getaffinity(0))[:CORES]:
@@ -211,7 +211,7 @@ def cluster(folder: Path, example: Path) -> None:
 
 
 def cache(folder: Path) -> None:
-    """Twenty commits, each measured with a cache that lives on and without any."""
+    """Twenty commits, each measured with a persistent cache and without any."""
     project = copied(folder)
     kept = ("--cache-folder", folder / "cache")
     turncheck("run", project, *kept, *ALONE, "--out", folder / "with")
@@ -238,7 +238,7 @@ def copied(folder: Path, example: Path = PIZZERIA) -> Path:
 
 
 def report_of(folder: Path) -> bytes:
-    """The report but for its timings."""
+    """The report without its timings."""
     report = json.loads((folder / "report.json").read_bytes())
     del report["timings"]
     return json.dumps(report).encode()
@@ -247,7 +247,7 @@ def report_of(folder: Path) -> bytes:
 def turncheck(*arguments: str | Path, said: list[str] | None = None, core: int | None = None) -> float:
     """Run a command in a process of its own; return its CPU seconds.
 
-    ``said`` gets the lines of standard error. ``core``: the one that it keeps to.
+    ``said`` gets the lines of standard error. ``core``: the one that it is pinned to.
     """
     words = [sys.executable, "-m", "turncheck", *map(str, arguments)]
     if core is not None:

@@ -1,4 +1,4 @@
-"""Stands in for a Rasa that needs 50 milliseconds for an answer, however many are asked for at the same time.
+"""A stand-in for a Rasa that needs 50 milliseconds per answer, however many are requested at the same time.
 
 python benchmarks/slow_rasa.py PORT
 """
@@ -15,7 +15,7 @@ SECONDS = 0.05
 
 
 class Rasa(BaseHTTPRequestHandler):
-    """What of Rasa's API is asked for where sentences are tested."""
+    """The parts of Rasa's API that testing sentences uses."""
 
     protocol_version = "HTTP/1.1"
     wbufsize = -1
@@ -43,7 +43,7 @@ class Rasa(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_: Any) -> None:
-        """Be silent."""
+        """Do not log."""
 
 
 if __name__ == "__main__":

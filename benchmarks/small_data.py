@@ -41,7 +41,7 @@ SIZES = {"banking77": (5, 13, 30), "snips": (5, 13, 50, 200)}
 DRAWS = 200
 
 Outcome = tuple[float, float, float]
-"""Accuracy, calibration error, and the one that chance alone shows at most in 95 of 100 draws."""
+"""Accuracy, calibration error, and the largest that chance alone causes in 95 of 100 draws."""
 
 
 def judged(
@@ -58,7 +58,7 @@ def judged(
 
 
 def outcome(answers: Sequence[tuple[bool, float]], deals: int = 1) -> Outcome:
-    """Judge answers; each sentence was dealt ``deals`` times, so that chance has only a share of them to play with."""
+    """Judge answers; each sentence was used ``deals`` times, so only a share of the answers are independent draws."""
     right, confidences = [one for one, _ in answers], [sure for _, sure in answers]
     some = confidences[: len(confidences) // deals]
     random = np.random.default_rng(0)
@@ -67,7 +67,7 @@ def outcome(answers: Sequence[tuple[bool, float]], deals: int = 1) -> Outcome:
 
 
 def in_folds(folder: Path, pipeline: Pipeline, vectors: bool) -> Outcome:
-    """Cross-validate a project; intents with fewer sentences than folds only train."""
+    """Cross-validate a project; intents with fewer sentences than folds are only trained on."""
     examples = [one for one in read_project(folder).nlu.examples if one.intent]
     counts = Counter(one.base_intent for one in examples)
     answers: list[tuple[bool, float]] = []

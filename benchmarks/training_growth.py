@@ -62,7 +62,7 @@ def measured(corpus: Path, sentences: int, intents: int) -> tuple[int, float, fl
 
 
 def main() -> int:
-    """Print the table; 1 where a limit is not kept."""
+    """Print the table; 1 if a limit is exceeded."""
     here = Path(__file__).parents[1]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpora", type=Path, default=here / ".." / "shared" / "corpora")
@@ -98,7 +98,7 @@ def slope(rows: Sequence[tuple[int, float]], count: int, seconds: float) -> str:
 
 
 def has_jump(rows: Sequence[tuple[int, float]]) -> bool:
-    """Whether a size takes longer than one that is at least three times as large, beyond what a clock varies by."""
+    """Whether a size takes longer than one that is at least three times as large, beyond measurement noise."""
     return any(
         seconds > 1.2 * later
         for place, (count, seconds) in enumerate(rows)

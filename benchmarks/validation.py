@@ -65,7 +65,7 @@ def make_project(folder: Path, examples: int, stories: int) -> None:
 
 
 class Cost(NamedTuple):
-    """What a process took: seconds by the clock and of the processor, and its peak memory."""
+    """What a process took: wall-clock and CPU seconds, and its peak memory."""
 
     seconds: float
     processor: float
@@ -73,7 +73,7 @@ class Cost(NamedTuple):
 
 
 def cost(command: list[str], folder: Path, *, as_installed: bool = False) -> Cost:
-    """Run a command in a folder, as one process. Unless ``as_installed`` it may keep its byte code for the next."""
+    """Run a command in a folder, as one process. Unless ``as_installed``, it may keep its byte code for the next."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     if as_installed:
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -102,7 +102,7 @@ def growth() -> None:
 
 
 def against(rasa: str, *, as_installed: bool) -> None:
-    """Print our time and Rasa's for the same project, run in turn: the medians, and what the best of each gives."""
+    """Print our time and Rasa's for the same project, run in turn: the medians, and the ratio of the best of each."""
     mine, theirs = [], []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "project"

@@ -36,7 +36,7 @@ def node(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
 
 
 def install() -> None:
-    """Install what page/package-lock.json pins; nothing where that was done. Scripts of packages are not run."""
+    """Install what page/package-lock.json pins; nothing if that was done. Scripts of packages are not run."""
     lock, done = PAGE / "package-lock.json", PAGE / "node_modules" / ".installed"
     with (PAGE / ".lock").open("w") as file:  # tests run in several processes
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -1,6 +1,6 @@
 """Draw docs/comment.png: a pull-request comment as a browser shows it, from the golden one of the tests.
 
-Needs what no test needs: Chromium with an emoji font (Debian: chromium, fonts-noto-color-emoji), GitHub's style:
+Needs what tests do not need: Chromium with an emoji font (Debian: chromium, fonts-noto-color-emoji), GitHub's style:
 
     npm install github-markdown-css
     python tools/comment_picture.py node_modules/github-markdown-css/github-markdown-light.css

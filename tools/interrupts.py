@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "pizzeria"
 PATIENCE = 60.0
-"""Seconds after which a run that was interrupted counts as hanging."""
+"""Seconds after which an interrupted run counts as hanging."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Case:
     held_out: bool = False
     flags: tuple[str, ...] = ("--folds", "3")
     whole_group: bool = False
-    """Whether all its processes get the signal, as Ctrl-C in a terminal sends it, or the first one alone."""
+    """Whether all its processes get the signal, as with Ctrl-C in a terminal, or only the first one."""
 
 
 CASES = (
@@ -60,7 +60,7 @@ CASES = (
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """What came of one interrupt; ``fault`` is empty where it ended in order."""
+    """The outcome of one interrupt; ``fault`` is empty if the end was orderly."""
 
     code: int
     seconds: float
@@ -68,7 +68,7 @@ class Kill:
 
 
 def project_of(case: Case, folder: Path) -> Path:
-    """Copy the example to ``folder``, with two CRFs to train, without its test sentences where folds are to be made."""
+    """Copy the example to ``folder``, with two CRFs to train, without its test sentences if folds are needed."""
     shutil.copytree(EXAMPLE, folder)
     config = (folder / "config.yml").read_text(encoding="utf-8")
     more = "  - name: WhitespaceTokenizer\n"
@@ -110,13 +110,13 @@ def kill(project: Path, case: Case, number: signal.Signals, delay: float) -> Kil
 
 
 def heed_interrupts() -> None:
-    """What a shell starts in the background ignores SIGINT, and so does all that it starts."""
+    """Processes that a shell starts in the background ignore SIGINT, and so do their children."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _wait_until_it_listens(process: subprocess.Popen[bytes]) -> None:
-    """Python itself ends by SIGTERM until a handler is installed: wait for ours."""
+    """Until our handler is installed, SIGTERM just ends Python: wait for it."""
     caught = 0
     while process.poll() is None and not caught & (1 << signal.SIGTERM - 1):
         for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
@@ -153,7 +153,7 @@ def _broken_files(out: Path) -> list[str]:
                 ET.fromstring(content)  # noqa: S314 - ours
             elif path.suffix == ".json":
                 json.loads(content)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the file is not whole
+        except Exception as error:  # noqa: BLE001 - whatever it is, the file is incomplete
             broken.append(f"{path.name}: {error}")
         if not content:
             broken.append(f"{path.name} is empty")
@@ -161,7 +161,7 @@ def _broken_files(out: Path) -> list[str]:
 
 
 def _left_running(session: int) -> list[str]:
-    """What does not end by itself, within two seconds, once the run has ended."""
+    """Processes that do not end by themselves within two seconds after the run."""
     end = time.monotonic() + 2
     while (left := _processes_of(session)) and time.monotonic() < end:
         time.sleep(0.02)
@@ -169,7 +169,7 @@ def _left_running(session: int) -> list[str]:
 
 
 def _processes_of(session: int) -> list[str]:
-    """The commands that still run in the session of a run that has ended."""
+    """The commands that are still running in the session of a run that has ended."""
     left = []
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:

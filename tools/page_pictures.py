@@ -23,7 +23,7 @@ PICTURES = {
     "page-intents.png": ("clinic", "#intents", "light"),
     "page-conversations.png": ("pizzeria", "#conversations", "light"),
 }
-"""Each picture: the page, the address on it, and the colour scheme."""
+"""Each picture: the page, the address in it, and the colour scheme."""
 ADDED = {
     "inform": ("one margherita and a cola please", "i would like one ortolana", "two pizzas please"),
     "ask_price": ("can i get one pizza for pickup", "how much for one ortolana"),

@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> int:
 
 
 def trim(description: dict[str, Any]) -> dict[str, Any]:
-    """Return the description of the kept operations alone.
+    """Return the description of only the kept operations.
 
     Raises:
         KeyError: one of them is not described.

@@ -90,7 +90,7 @@ ANSWER: dict[str, Any] = {
     ],
 }
 _JUDGED = 0.2
-"""The share of trials in which the assistant's tests are run, too: that starts threads, and takes longer."""
+"""The share of trials that also run the assistant's tests, which starts threads and takes longer."""
 _ENDPOINT = {
     "url": "https://me:pass@actions.test/webhook",
     "token": f"{PLANTED}.token",
@@ -101,12 +101,12 @@ _ECHO = "the-token"
 
 
 def _with_token(answer: Answer) -> Answer:
-    """Let the server repeat the whole token, or none of it: half a token is not what it was given."""
+    """Let the server repeat the whole token, or none of it: half a token would not be a secret."""
     return replace(answer, content=answer.content.replace(_ECHO.encode(), f"{PLANTED}.token".encode()))
 
 
 def talk(engine: EmbeddedEngines, cases: Any, *, judge: bool) -> str:
-    """Talk to the assistant, and run its cases where they are to be judged; return what is shown."""
+    """Talk to the assistant, and run its cases if they must be judged; return what is shown."""
     shown: list[str] = []
     server = choose_server(Endpoint("action_endpoint", _ENDPOINT, Location("endpoints.yml")), {})
     calling = engine.assistant(server)

@@ -20,11 +20,11 @@ _MORE = (
     *("SSL_CERT_FILE", "COLUMNS", "NO_COLOR", "HOME", "LANG", "BUCKET_NAME", "AWS_ENDPOINT_URL", "PYTHONIOENCODING"),
 )
 _OURS = ("INPUT_PROJECT", "INPUT_OUT", "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")
-"""What says where a trial writes is left as it is."""
+"""Variables that decide where a trial writes are left unchanged."""
 
 
 def _held(text: str) -> str:
-    """What of a text a process's variable can hold: bytes without NUL, as Python reads them."""
+    """The part of a string that an environment variable can hold: bytes without NUL, as Python reads them."""
     return os.fsdecode(text.replace("\0", "").encode("utf-8", "surrogatepass"))
 
 

@@ -77,7 +77,7 @@ _ROUTES: tuple[tuple[str, str, Any], ...] = (
 
 
 _WITH_GIT = 0.05
-"""The share of trials that ask git, too: it takes longer than all the rest."""
+"""The share of trials that also use git, which takes longer than everything else."""
 
 
 @cache

@@ -30,7 +30,7 @@ _SENTENCES = ("I want two bags of green tea", "", "renew it right now", "/greet"
 
 @cache
 def exports() -> tuple[Any, ...]:
-    """The recorded exports, a secret planted where real ones have theirs."""
+    """The recorded exports, with a planted secret where real ones have theirs."""
     paths = sorted(EXPORTS.glob("*/botDefinition.json"))
     return tuple(json.loads(path.read_text(encoding="utf-8").replace(_SECRET, PLANTED)) for path in paths)
 
@@ -47,7 +47,7 @@ def spoiled(chance: random.Random) -> tuple[str, bytes]:
     except (RecursionError, ValueError):
         text = "[" * 3000
     content = text.encode("utf-8", "surrogatepass" if chance.random() < 0.1 else "replace")
-    if chance.random() < 0.3:  # which may put a line anywhere, one with a secret, too
+    if chance.random() < 0.3:  # which may put any line anywhere, also one with a secret
         content = mutate(content.replace(PLANTED.encode(), b"x"), [content.replace(PLANTED.encode(), b"x")], chance)
     if chance.random() > 0.2:
         return chance.choice(("botDefinition.json", "appDefinition.json", "bot.json")), content
@@ -61,7 +61,7 @@ def spoiled(chance: random.Random) -> tuple[str, bytes]:
 
 
 def check(folder: Path, path: Path, chance: random.Random) -> str:
-    """Read and check it, and now and then train on it; raises whatever should not be raised."""
+    """Read and check it, and sometimes train on it; raises whatever should not be raised."""
     shown = io.StringIO()
     language = chance.choice((None, None, None, "de", "xx"))
     data = [path] if chance.random() < 0.7 else None

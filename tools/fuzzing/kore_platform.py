@@ -89,7 +89,7 @@ def answer_to(request: requests.PreparedRequest, told: dict[str, Any], dice: ran
 
 
 def ask(place: Path, dice: random.Random) -> str:
-    """Judge the suite, or do what one of the commands does; return what is shown and written."""
+    """Judge the suite, or run one of the commands; return what is shown and written."""
     time = [0.0]
 
     def sleep(seconds: float) -> None:
@@ -133,7 +133,7 @@ def _judged(engines: KoreEngines, screen: Screen) -> str:
 
 
 def trials(chance: random.Random, place: Path) -> Iterator[Trial]:
-    """Yield questions that get such answers."""
+    """Yield calls that get such answers."""
     told = _transcripts()
     (place / "s.json").write_text('{"testCases": []}')
     while True:

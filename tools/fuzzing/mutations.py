@@ -1,4 +1,4 @@
-"""What has meant something to some parser, and the ways to put it where something else was expected."""
+"""Strings with a meaning to some parser, and ways to put them where something else was expected."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ HOSTILE = (
         "examples: |",
     ),
 )
-"""Texts that have meant something to some parser."""
+"""Strings with a meaning to some parser."""
 
 ODD_TEXTS = (
     *(
@@ -169,7 +169,7 @@ ODD_TEXTS = (
         "errors, none",
     ),
 )
-"""Texts for settings, variables and values of JSON."""
+"""Strings for settings, variables and JSON values."""
 ODD_VALUES: tuple[Any, ...] = (
     *(
         None,
@@ -194,12 +194,12 @@ ODD_VALUES: tuple[Any, ...] = (
 
 
 def odd_text(chance: random.Random) -> str:
-    """A text that nobody expects."""
+    """An unexpected string."""
     return chance.choice((*ODD_TEXTS, *HOSTILE))
 
 
 def odd_value(chance: random.Random) -> Any:
-    """A value of JSON that nobody expects; seldom one that is nested deep."""
+    """An unexpected JSON value; rarely a deeply nested one."""
     if chance.random() < 0.01:
         value: Any = "x"
         for _ in range(chance.choice((50, 150, 300))):
@@ -209,7 +209,7 @@ def odd_value(chance: random.Random) -> Any:
 
 
 def change_value(document: Any, chance: random.Random) -> Any:
-    """Return the document with one value in it replaced, left out or repeated."""
+    """Return the document with one of its values replaced, removed or repeated."""
     document = copy.deepcopy(document)
     holder: Any = None
     key: Any = None
@@ -273,7 +273,7 @@ def indent_line(content: bytes, _others: list[bytes], chance: random.Random) -> 
 
 
 def replace_value(content: bytes, _others: list[bytes], chance: random.Random) -> bytes:
-    """Put a hostile text after the colon or dash of a line."""
+    """Put a hostile string after the colon or dash of a line."""
     lines = _lines(content)
     place = _place(lines, chance)
     sign = chance.choice((b":", b"- "))
@@ -284,7 +284,7 @@ def replace_value(content: bytes, _others: list[bytes], chance: random.Random) -
 
 
 def insert_text(content: bytes, _others: list[bytes], chance: random.Random) -> bytes:
-    """Insert a hostile text anywhere."""
+    """Insert a hostile string anywhere."""
     place = chance.randint(0, len(content))
     return content[:place] + chance.choice(HOSTILE).encode("utf-8", "replace") + content[place:]
 
@@ -301,7 +301,7 @@ def cut(content: bytes, _others: list[bytes], chance: random.Random) -> bytes:
 
 
 def splice(content: bytes, others: list[bytes], chance: random.Random) -> bytes:
-    """Go on with the second half of another file."""
+    """Continue with the second half of another file."""
     other = _lines(chance.choice(others))
     lines = _lines(content)
     return b"\n".join([*lines[: _place(lines, chance)], *other[_place(other, chance) :]])

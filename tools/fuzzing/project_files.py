@@ -58,7 +58,7 @@ def check(folder: Path, chance: random.Random) -> str:
 
 
 def trials(chance: random.Random, place: Path) -> Iterator[Trial]:
-    """Yield a project with one file mutated, again and again; it is below ``place`` while it is tried."""
+    """Yield a project with one file mutated, again and again; it is below ``place`` during the trial."""
     pool = projects()
     contents = [content for files in pool for content in files.values()]
     folder = place / "project"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is sent back; ``fails`` instead of it the connection."""
+    """What is sent back; with ``fails`` the connection fails instead."""
 
     status: int = 200
     content: bytes = b""
@@ -33,7 +33,7 @@ class Answer:
 
     @classmethod
     def json(cls, document: Any, status: int = 200) -> Answer:
-        """An answer with a document; one that JSON cannot hold is nested without end."""
+        """An answer with a document; for one that JSON cannot encode, infinitely nested."""
         try:
             content = json.dumps(document).encode()
         except (RecursionError, ValueError):

@@ -72,7 +72,7 @@ _NAMES = list(options())
 
 
 def values(chance: random.Random) -> dict[str, str]:
-    """Some settings, usual ones and odd ones; every secret is given."""
+    """Some settings, common ones and odd ones; every secret is set."""
     given = {name: f"{'X=' if name == 'env' else ''}{PLANTED}.{name}" for name in PRIVATE if chance.random() < 0.8}
     for name in chance.sample(_NAMES, chance.randint(1, 6)):
         usual = given.get(name) or USUAL.get(name, "x")

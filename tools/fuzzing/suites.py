@@ -1,4 +1,4 @@
-"""Mutated batch suites, the platform's results of them, and logs: each is read, and what can be is written again."""
+"""Mutated batch suites, the platform's results of them, and logs: each is read and, if possible, written again."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def recorded() -> list[tuple[str, bytes]]:
 
 
 def read(place: Path, name: str, content: bytes) -> str:
-    """Read a file in every way in which it can be named; raises whatever should not be raised."""
+    """Read a file under every kind of name; raises whatever should not be raised."""
     path = place / name
     path.write_bytes(content)
     shown = ""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PRIVATE = [name for name, option in options().items() if option.is_private and option.action_input]
 PLANTED = "pl4nted.s3cret"
-"""In every secret that an input holds."""
+"""Part of every secret in an input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ def as_json(**given: Any) -> Callable[[Path], object]:
 
 
 class _NoLimit:
-    """Nothing here takes long: no thread watches the clock."""
+    """Nothing here takes long: no thread watches the time."""
 
     is_over = False
 
     def __init__(self, _seconds: float) -> None:
-        """Take what the real one takes."""
+        """Accept the arguments of the real one."""
 
     def watch(self, _opened: object) -> None:
         """There is no connection."""
@@ -59,7 +59,7 @@ class _NoLimit:
 
 @contextmanager
 def without_network() -> Iterator[None]:
-    """Let every connection be refused, and nobody wait."""
+    """Refuse every connection, and never wait."""
 
     def refused(*_: object, **__: object) -> None:
         raise ConnectionRefusedError(111, "Connection refused")

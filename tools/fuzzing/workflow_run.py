@@ -1,4 +1,4 @@
-"""A run of the action with what it measures given: all that is left is what it reads, asks and tells."""
+"""A run of the action with a given measurement: only reading, asking and reporting remain."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def measured() -> Outcome:
 
 @contextmanager
 def _as_measured(*, with_git: bool) -> Iterator[None]:
-    """Nothing is measured: what was found is given, and its baseline is looked for."""
+    """Instead of measuring, use a given report, and find its baseline."""
     found = measured()
 
     def job(_inputs: Any, _links: Any, find_baseline: Any, *_: Any) -> Outcome:
@@ -107,7 +107,7 @@ def _as_measured(*, with_git: bool) -> Iterator[None]:
 
     with ExitStack() as stack:
         stack.enter_context(patch("turncheck.action.run_and_conclude", job))
-        # What takes long and depends on nothing that a trial changes.
+        # What takes long and does not depend on what a trial changes.
         stack.enter_context(patch("turncheck.action.draw_plots", lambda *_: []))
         stack.enter_context(patch("turncheck.action.write_all", lambda *_: []))
         stack.enter_context(patch("turncheck.action.terminal_summary", lambda *_: ""))

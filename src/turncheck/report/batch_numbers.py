@@ -42,10 +42,10 @@ def numbers_of(cases: Sequence[BatchCase]) -> dict[str, Any]:
 
 
 def share(part: int, whole: int) -> float | None:
-    """Return a share, ``None`` of nothing."""
+    """Return a share, ``None`` if there is nothing to take it of."""
     return part / whole if whole else None
 
 
 def harmonic(precision: float, recall: float) -> float:
-    """Return F1, 0 where both are."""
+    """Return F1, 0 if both are 0."""
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0

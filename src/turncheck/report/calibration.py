@@ -9,7 +9,7 @@ CALIBRATION_BINS: Final = 15
 
 
 def calibration_bin(confidence: float) -> int:
-    """Return the bin of a confidence, 0 to 14; what is outside of 0 to 1 is in the outermost one.
+    """Return the bin of a confidence, 0 to 14; anything outside 0 to 1 is in the outermost one.
 
     >>> calibration_bin(0.5), calibration_bin(1.0)
     (7, 14)

@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from turncheck.report.model import BatchCase, BatchNumbers
 
 BASELINE_NAME: Final = "baseline.json"
-"""What the baseline's report is called beside the report that was compared with it."""
+"""The name of the baseline's report beside the report that was compared with it."""
 
 MAX_BYTES: Final = 1024 * 1024 * 1024
 """No report is read beyond this size: that of 400,000 test stories of three turns, or of a million sentences."""
 
 LONGEST_INDENTED: Final = 32 * 1024 * 1024
-"""Beyond it nobody reads a document, and line breaks and indentation would add half of its size."""
+"""Larger documents are not read by people, and line breaks and indentation would add half of their size."""
 
 _FEW: Final = 100
-"""Of so few parts each may be large itself: a batch suite, an assistant of a page."""
+"""In lists this short each part may itself be large: a batch suite, an assistant on a page."""
 _BATCH: Final = 1_000
-"""So many values of a long list are written at once."""
+"""This many values of a long list are written at once."""
 
 _Value = TypeVar("_Value")
 _OUTCOMES: Final[tuple[Literal["killed", "survived", "equivalent"], ...]] = ("killed", "survived", "equivalent")
@@ -48,7 +48,7 @@ def encode(report: Report) -> bytes:
 
 
 def file_of(document: Any) -> Iterator[bytes]:
-    """Yield a document as a file of JSON: a line break after each value, of a very large one only at the end."""
+    """Yield a document as a file of JSON: a line break after each value, in a very large one only at the end."""
     pieces, start = json_pieces(document), bytearray()
     for piece in pieces:
         start += piece
@@ -103,7 +103,7 @@ def batched(values: Sequence[_Value]) -> Iterator[tuple[_Value, ...]]:
 def json_of(document: Any) -> bytes:
     """Return a document as JSON.
 
-    Halves of surrogate pairs, which no UTF-8 can hold, become escapes: an answer in JSON may bring some, or a variable
+    Lone surrogates, which UTF-8 cannot encode, become escapes: they may come from an answer in JSON, or a variable
     in another encoding.
     """
     try:
@@ -129,10 +129,10 @@ def decode(content: bytes, *, name: str = "report") -> Report:
 
     Args:
         content: the JSON document.
-        name: what the document is called in error messages (a path, an artifact).
+        name: the document's name in error messages (a path, an artifact).
 
     Raises:
-        UserError: too large, no JSON, another schema or version, a wrong type or key, totals that do not add up.
+        UserError: it is too large, not JSON, of another schema or version, has a wrong type or key, or wrong totals.
     """
     if len(content) > MAX_BYTES:
         raise UserError(
@@ -166,7 +166,7 @@ class _Head(msgspec.Struct):
 
 
 def _check_schema(content: bytes, name: str) -> None:
-    """An unknown version is distinguished from a damaged document."""
+    """Distinguish an unknown version from a damaged document."""
     try:
         head = msgspec.json.decode(content, type=_Head)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -197,7 +197,7 @@ def _totals(report: Report) -> list[tuple[str, int, int]]:
         ]
     if report.nlu:
         listed, stated = len(report.nlu.predictions), report.nlu.examples
-        # A sentence without an intent's entry may still be listed, for its entities.
+        # A sentence that no intent's figures include may still be listed, for its entities.
         counted = min(max(stated, listed), listed + max(0, report.nlu.unlisted))
         totals.append(("nlu.examples", stated, counted))
     if report.core and report.core.as_written:
@@ -233,7 +233,7 @@ def _totals(report: Report) -> list[tuple[str, int, int]]:
 
 
 def _batches(report: Report) -> list[tuple[str, BatchNumbers, tuple[BatchCase, ...]]]:
-    """The parts about batch suites, each with its cases. Of a run on the platform the counts may be all there is."""
+    """The parts about batch suites, each with its cases. For a run on the platform there may only be counts."""
     if report.batch is None:
         return []
     listed = [suite for suite in report.batch.suites if suite.cases]

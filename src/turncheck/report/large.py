@@ -1,6 +1,6 @@
-"""Reading a report of many thousands of cases: case by case, what they have in common once in memory.
+"""Reads a report with many thousands of cases: case by case, with shared values only once in memory.
 
-Decoded in one piece, each case would bring its own copy of every name in it, and take four times the room.
+Decoded in one piece, each case would have its own copy of every name in it, and take four times the memory.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def decode_large(content: bytes) -> Report:
 
 
 def _without(kind: type, **others: Any) -> Any:
-    """Return a type like this one with other types of some fields."""
+    """Return a type like this one, with other types for some fields."""
     fields = [
         (field.name, others.get(field.name, field.type), msgspec.field(**_default_of(field)))
         for field in msgspec.structs.fields(kind)
@@ -60,7 +60,7 @@ def _default_of(field: msgspec.structs.FieldInfo) -> dict[str, Any]:
 
 
 def _whole(kind: type[_Value], outline: Any, **parts: Any) -> _Value:
-    """Make the real thing of an outline and the parts that it lacks."""
+    """Build the value from an outline and the parts that it lacks."""
     made = {name: tuple(part) if isinstance(part, map) else part for name, part in parts.items()}
     return kind(**{name: getattr(outline, name) for name in outline.__struct_fields__} | made)
 
@@ -81,9 +81,9 @@ _SENTENCE: Final = msgspec.json.Decoder(TrainingSentence)
 
 
 class _Common:
-    """What cases have in common, each value once.
+    """Values that cases have in common, each once.
 
-    Values of parts that were just decoded, and that nobody else has seen, are replaced by equal ones.
+    In parts that were just decoded, and are not used elsewhere yet, values are replaced by equal ones.
     """
 
     def __init__(self) -> None:
@@ -119,7 +119,7 @@ class _Common:
         return one
 
     def _written_step(self, raw: Raw) -> WrittenStep:
-        """A step as it is written back: by its JSON, since Python takes 1, 1.0 and true for the same key."""
+        """A step as it is written back: by its JSON, since 1, 1.0 and true are the same key in Python."""
         content = bytes(raw)
         if content not in self._written:
             self._written[content] = _WRITTEN.decode(content)
@@ -142,7 +142,7 @@ class _Common:
             force_setattr(part, name, common(getattr(part, name)))
 
     def _one(self, value: Any) -> Any:
-        """The first value of its type that was equal to this one: 1 and 1.0 are equal, too."""
+        """The first equal value of the same type: 1 and 1.0 are equal, too."""
         return self._values[type(value)].setdefault(value, value)
 
     def _place(self, place: Location) -> Location:

@@ -18,12 +18,12 @@ ADDRESS: Final = "https://raw.githubusercontent.com/turncheck/turncheck/main/doc
 
 
 def document_schema(document: type, *, name: str, title: str) -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of a document's type, the same under every version of Python.
+    """Return the JSON Schema (draft 2020-12) of a document's type, the same with every version of Python.
 
     Args:
         document: the type.
-        name: of the file under ``docs/``, without ``.schema.json``.
-        title: what the document is called.
+        name: the file's name under ``docs/``, without ``.schema.json``.
+        title: the document's title.
     """
     (schema,), parts = msgspec.json.schema_components([document], ref_template="#/$defs/{name}")
     types = _types_below(document)
@@ -37,7 +37,7 @@ def document_schema(document: type, *, name: str, title: str) -> dict[str, Any]:
 
 
 def _types_below(document: type) -> dict[str, type]:
-    """All types that a document is made of, by name."""
+    """All types that a document consists of, by name."""
     found: dict[str, type] = {}
 
     def visit(node: Any) -> None:

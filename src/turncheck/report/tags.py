@@ -1,7 +1,7 @@
-"""Rasa's tag scheme: each token has the label of the entity that it shares most characters with.
+"""Rasa's tag scheme: each token has the label of the entity with which it shares the most characters.
 
-The scheme is Rasa's (``rasa test nlu``): splitting one entity into two of the same type, or borders inside of a word,
-make no difference. It is beside the report because the scores and the files made from a report both need it.
+The scheme is Rasa's (``rasa test nlu``): splitting one entity into two of the same type, or borders within a word,
+makes no difference. It is here because both the scores and the files made from a report need it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Tokens = tuple[tuple[int, int], ...]
 """``(start, end)`` of each token in code points."""
 
 EXTRACTORS_WITH_CONFIDENCE: Final = ("CRFEntityExtractor", "DIETClassifier")
-"""Only for these does Rasa draw a histogram of confidences."""
+"""Rasa only draws a histogram of confidences for these."""
 
 
 def write_tokens(tokens: Tokens) -> str:
@@ -57,8 +57,8 @@ def label_of(entity: EntitySpan) -> str:
 def overlapping(entities: Sequence[EntitySpan]) -> list[tuple[EntitySpan, EntitySpan]]:
     """Return the pairs of different findings that share a part of the sentence.
 
-    The same span with the same type and value, found by two extractors, is one finding and no overlap, though one of
-    them may know a role or group besides.
+    The same span with the same type and value, found by two extractors, is one finding, not an overlap, although one of
+    them may also have a role or group.
     """
     ordered = sorted(entities, key=lambda entity: (entity.start, entity.end))
     return [
@@ -74,7 +74,7 @@ def _finding(entity: EntitySpan) -> tuple[int, int, str, str]:
 
 
 def entity_at(token: tuple[int, int], entities: Iterable[EntitySpan]) -> EntitySpan | None:
-    """Return the entity that shares most characters with the token; of equals the first, ``None`` if none does."""
+    """Return the entity that shares the most characters with the token; the first of equals, ``None`` if none does."""
     best, most = None, 0
     for entity in entities:
         shared = min(token[1], entity.end) - max(token[0], entity.start)

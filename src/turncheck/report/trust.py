@@ -10,7 +10,7 @@ from turncheck.report.part import Part
 CALIBRATION_SCHEMA: Final = "turncheck/calibration/v1"
 
 LEAST_AGREEMENT: Final = 0.7
-"""Where a stand-in agrees less with the team's model, a change of its figures says nothing about that model."""
+"""If a stand-in agrees less with the team's model, changes of its figures say nothing about that model."""
 
 FEWEST_COMPARED: Final = 5
 """With fewer comparisons than this the overall agreement is used instead."""
@@ -115,9 +115,9 @@ class Trust(Part, frozen=True, kw_only=True):
     """Why the file is not used; empty where it is."""
 
     def agreement_on(self, metric: str) -> Agreement | None:
-        """Return the agreement that a metric rests on; ``None`` where it rests on none, or none is known.
+        """Return the agreement that a metric depends on; ``None`` if there is none, or none is known.
 
-        Of an intent or an entity type that was compared only a few times it is that of all.
+        For an intent or an entity type that was only compared a few times it is that of all.
         """
         name = metric.rpartition("[")[2].rpartition("].")[0]
         known = self.agreements
