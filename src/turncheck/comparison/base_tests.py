@@ -40,7 +40,7 @@ class ResultsByPlace(Generic[Result]):
 
 
 def places_of(result: Result) -> Sequence[Location]:
-    """Return where a test is, and where its steps are."""
+    """Return the places of a test and of its steps."""
     if isinstance(result, BatchCase):
         return (result.location,)
     return (result.location, *(step.location for step in result.steps if step.location is not None))

@@ -1,4 +1,4 @@
-"""What a report is compared with: another report and where it came from, or the reason why there is none."""
+"""What a report is compared with: another report and its origin, or the reason why there is none."""
 
 from __future__ import annotations
 

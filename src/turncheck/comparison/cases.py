@@ -58,7 +58,7 @@ class Case:
 
     @property
     def number(self) -> int:
-        """How many cases this one stands for."""
+        """How many cases this one represents."""
         return 1 + self.copies
 
     misunderstood: bool = False
@@ -238,7 +238,7 @@ def _content(story: StoryResult) -> bytes:
 
 
 def _expectation(story: StoryResult) -> Hashable:
-    """What a story expects. An entity that is found where none is written is a step, not a different expectation."""
+    """What a story expects. An entity that is found but not written is a step, not a different expectation."""
     return tuple(
         _expected_step(step.kind, step.expected, step.text)
         for step in story.steps

@@ -95,7 +95,7 @@ class CaseChange(Part, frozen=True, kw_only=True):
 
     @property
     def number(self) -> int:
-        """How many cases this one stands for."""
+        """How many cases this one represents."""
         return 1 + self.copies
 
     @property
@@ -259,7 +259,7 @@ class Collision(Part, frozen=True, kw_only=True):
     """Two intents that are now confused with each other more often.
 
     ``sentences`` are training sentences of this change, ``like`` what they look like: test sentences that are newly
-    wrong, or, where the new sentences are the wrong ones themselves, training sentences of the other intent.
+    wrong, or, if the new sentences are the wrong ones themselves, training sentences of the other intent.
     """
 
     intents: tuple[str, str]

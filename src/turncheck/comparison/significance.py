@@ -31,7 +31,7 @@ RESAMPLES: Final = 1000
 
 
 def mcnemar_exact(became_wrong: int, became_right: int) -> float:
-    """Two-sided p-value of McNemar's exact test for the examples that changed sides; 1.0 where none did.
+    """Two-sided p-value of McNemar's exact test for the examples that changed sides; 1.0 if none did.
 
     >>> mcnemar_exact(12, 12)
     1.0

@@ -79,7 +79,7 @@ def read_calibration(root: Path) -> Calibration | None:
 
 
 def _fault_of(calibration: Calibration) -> str:
-    """What cannot have been measured: files are edited by hand, too. Empty where nothing is wrong."""
+    """What cannot have been measured, since files may be edited by hand; empty if nothing is wrong."""
     found, confidences = calibration.agreements, calibration.confidences
     overall = {"sentences": found.sentences, "entities": found.entities, "stories": found.stories}
     for what, parts in (("", overall), ("intent ", found.intents), ("entity ", found.entity_types)):

@@ -47,7 +47,7 @@ class ProjectFolder:
         self._absolute = _absolute(root)
 
     def name(self, path: Path) -> str:
-        """Return the path relative to the project with forward slashes: ``../shared/nlu.yml`` for one beside it.
+        """Return the path relative to the project with forward slashes: ``../shared/nlu.yml`` for a sibling folder.
 
         A path that has no more than a top-level folder in common with the project is returned unchanged: a file so far
         away is not in the same repository.

@@ -161,7 +161,7 @@ def _data_of_version(folder: ProjectFolder, data: list[DataFile], rasa: RasaVers
     """Leave out the files that this version of Rasa does not read; for an older one, report what it refuses."""
     if rasa is None or not rasa.is_older:
         return without_older_formats(folder, data)
-    from turncheck.project.older_rules import refused_in_data, unknown_json  # most projects are of Rasa 3
+    from turncheck.project.older_rules import refused_in_data, unknown_json  # most projects are for Rasa 3
 
     folder.findings += refused_in_data(rasa.major, folder, data)
     unknown_json(rasa.major, folder)
@@ -175,7 +175,7 @@ def _sorted_patterns(nlu: NluData) -> NluData:
 
 def _configured_apart(folder: ProjectFolder, file: ProjectFile | None) -> list[ProjectFile]:
     """Read the files in which Rasa 0 kept the sections that the configuration, if there is one, does not have."""
-    from turncheck.project.older_config import SECTIONS, files_apart  # most projects are of Rasa 3
+    from turncheck.project.older_config import SECTIONS, files_apart  # most projects are for Rasa 3
 
     there = set() if file is None or file.mapping is None else set(file.mapping.items)
     missing = tuple(section for section in SECTIONS if section not in there)

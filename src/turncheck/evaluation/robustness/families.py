@@ -93,7 +93,7 @@ class Noise:
     def casing(self, sentence: Sentence, chance: random.Random) -> Sentence | None:
         """All in lower case, all in capitals, or with the case of the first letter swapped."""
         first = sentence.text[:1]
-        # "IT" is not "it"; in a sentence entirely in capitals there are no such words.
+        # "IT" is not "it"; in a sentence entirely in capitals acronyms cannot be recognised.
         lower = str.lower if sentence.text.isupper() else _lower_but_acronyms
         ways = [lower, str.upper, str]
         chance.shuffle(ways)

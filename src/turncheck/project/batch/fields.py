@@ -76,7 +76,7 @@ def components_of(value: str) -> tuple[tuple[str, str], ...]:
 
 
 def brace_for_pipe(value: str) -> int | None:
-    """Return where a composite value has ``}`` in place of the ``|`` between two components; ``None`` if it has not."""
+    """Return where a composite value has ``}`` in place of the ``|`` between two components, or ``None``."""
     begin = 0
     for part in _SINGLE_PIPE.split(value):
         if not _COMPONENT.match(part):

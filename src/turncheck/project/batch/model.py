@@ -68,7 +68,7 @@ class SuiteCase:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """The cases of one file. ``name``: the file's name without its extension, unless another one is given.
+    """The cases of one file. ``name``: the file's name without its extension, unless another one is set.
 
     ``path``: as shown in reports; ``file``: where it is read.
     """

@@ -174,7 +174,7 @@ class Rules:
         self.findings.append(Finding("suite-unknown-key", severity, message, location, hint))
 
     def unknown_beside(self, name: str, location: Location) -> None:
-        """Note a key next to the list of cases, which may have no other keys beside it."""
+        """Note an unknown key next to the list of cases."""
         severity: Severity = "error" if self._strict else "warning"
         hint = "A suite's name is that of its file; `--name` and `--description` give others."
         if _bare(name) not in {"name", "description", "suitename", "testsuitename"}:

@@ -55,7 +55,7 @@ def domain_from_files(
     """Read and merge domain files in their order. ``major``: the version of Rasa that they are written for."""
     schema = SchemaFindings(major)
     if schema.is_older:
-        from turncheck.project.formats import older_domain  # most projects are of Rasa 3
+        from turncheck.project.formats import older_domain  # most projects are for Rasa 3
 
         schema.stores_entities = older_domain.stores_entities(
             file.mapping for file in files if file.mapping is not None
@@ -149,7 +149,7 @@ def _slot(schema: SchemaFindings, name: str, entry: Entry) -> Slot:
     kind = text_of(schema, items.get("type"), f"'type' {what}") or ""
     read = tuple(_slot_mapping(schema, name, node) for node in mappings if _is_mapping(schema, node, what))
     if schema.is_older:
-        from turncheck.project.formats import older_domain  # most projects are of Rasa 3
+        from turncheck.project.formats import older_domain  # most projects are for Rasa 3
 
         kind = older_domain.slot_type(kind)
         read = read or older_domain.auto_filled(name, items, entry, stores=schema.stores_entities)
@@ -207,7 +207,7 @@ def _slot_mapping(schema: SchemaFindings, slot: str, node: YamlNode) -> SlotMapp
 
 def _fill_in_form(schema: SchemaFindings, slots: dict[str, Slot], form: str, entry: Entry) -> None:
     """Add to slots the mappings that a Rasa 2 form has for them, which apply while the form is active."""
-    from turncheck.project.formats import older_domain  # most projects are of Rasa 3
+    from turncheck.project.formats import older_domain  # most projects are for Rasa 3
 
     for name, node in older_domain.form_body(entry.node).items():
         slot = slots.get(name)
@@ -225,7 +225,7 @@ def _fill_in_form(schema: SchemaFindings, slots: dict[str, Slot], form: str, ent
 
 def _form(schema: SchemaFindings, name: str, entry: Entry) -> Form:
     if schema.is_older and not isinstance(_required(entry), YamlSequence):
-        from turncheck.project.formats import older_domain  # most projects are of Rasa 3
+        from turncheck.project.formats import older_domain  # most projects are for Rasa 3
 
         ignored = mapping(schema, entry.node, f"the definition of form '{name}'").get("ignored_intents")
         intents = texts_of(schema, ignored, f"'ignored_intents' of form '{name}'")
