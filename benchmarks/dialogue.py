@@ -153,7 +153,7 @@ def growth() -> bool:
 
 
 def turn() -> bool:
-    """Print what a turn takes in `shell`: many messages beside one."""
+    """Print what a turn takes in `shell`: many messages compared with one."""
     with tempfile.TemporaryDirectory() as root:
         folder = Path(root) / "project"
         make_project(folder, 1)

@@ -82,7 +82,7 @@ def validation(table: Table, size: int, folder: Path) -> None:
 
 
 def tested_sentences(table: Table, size: int, folder: Path) -> None:
-    """Test sentences, compare with a base that understands all of them otherwise, and render that once more."""
+    """Test sentences, compare with a base that understands all of them differently, and render that again."""
     base, head = folder / "base", folder / "head"
     write_tested(base, size, shifted=0)
     write_tested(head, size, shifted=1)

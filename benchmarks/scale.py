@@ -3,7 +3,7 @@
 python benchmarks/scale.py [shards] [shards-of-clinic] [shards-of-rasa] [cluster] [cluster-of-clinic]
     [cache] [1 2 4 8]
 
-Numbers are numbers of shards, where not all four rows are wanted.
+Numbers are numbers of shards, if not all four rows are wanted.
 
 CPU seconds of each process with all that it starts, since the wall clock of a shared machine says little. How long a
 run of N shards takes on machines of their own is then the longest shard and the merging one after the other

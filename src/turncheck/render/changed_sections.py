@@ -177,6 +177,6 @@ def tests_gone(compared: Comparison) -> list[Test]:
 
 
 def _weighted(section: NeutralSection, tests: Sequence[Test]) -> NeutralSection:
-    """The section, each entry with the copies that it stands for."""
+    """The section, each entry with the copies that it represents."""
     weights = tuple(case.number for _, case in tests)
     return replace(section, total=sum(weights), weights=weights)

@@ -6,7 +6,7 @@ and gate: a wrong sentence within an intent whose gates pass is not a failure, i
 Readers put the files of several assistants together and take cases of equal names for the same test:
 publish-unit-test-result-action and GitLab by ``classname`` and ``name``, action-junit-report by both and ``file``,
 test-reporter and Jenkins group by ``classname``, Jenkins at its last dot. So a ``classname`` holds the assistant (its
-path in the repository, else its name), the evaluation and, where a test belongs to one file, that file; a name occurs
+path in the repository, else its name), the evaluation and, if a test belongs to one file, that file; a name occurs
 once in its class, whatever the order of the report.
 
 ``file`` is relative to the repository and so is every path in a text; ``line`` is at least 1, and omitted
@@ -49,7 +49,7 @@ def render_junit(
     ``xunit`` is valid by junit-10.xsd of Jenkins' xunit plugin, which refuses both: the text of a case that failed
     begins with its place instead.
     """
-    del comparison  # one signature for all renderers; JUnit knows no deltas
+    del comparison  # one signature for all renderers; JUnit has no deltas
     return Rendered("junit.xml", "application/xml", lambda: _document(_suites(report, verdict, links, flavour)))
 
 

@@ -49,7 +49,7 @@ class MainMetric:
     """A row: what it is (``subject`` is a name from the project), both sides in words, and what the change is worth.
 
     A row adds up: where the sides judged different sentences, its figures are those of the sentences that both judged,
-    which ``on_shared`` says; ``whole`` then has those of all sentences of each side. Where they ran different tests,
+    which ``on_shared`` says; ``whole`` then has those of all sentences of each side. If they ran different tests,
     ``note`` says in words what became of them.
     """
 

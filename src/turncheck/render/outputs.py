@@ -53,7 +53,7 @@ def render_documents(
         flavour: of JUnit.
         formats: further ones.
         rules: the text of each code of a finding, for SARIF.
-        measured: the report to keep, where it differs from what is reported beside a base.
+        measured: the report to keep, if it differs from what is reported beside a base.
     """
     more: dict[OutputFormat, Callable[[], Rendered]] = {
         "sarif": lambda: run_sarif(report, comparison, rules(), __version__),

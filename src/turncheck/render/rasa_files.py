@@ -29,7 +29,7 @@ _WITH_MISTAKES: Final = 2
 
 
 def major_of_files(project: ProjectInfo, asked: int | None = None) -> int:
-    """Return the major version of Rasa whose files are written: the one asked for, else the project's, else 3."""
+    """Return the major version of Rasa whose files are written: the requested one, else the project's, else 3."""
     if asked is not None:
         return asked
     return int(project.rasa_version.partition(".")[0]) if project.rasa_version else _WITH_BOTH

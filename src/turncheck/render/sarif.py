@@ -114,7 +114,7 @@ def findings_sarif(
     line_hash: Callable[[Location], str | None] = lambda _: None,
     say: Callable[[str], object] = lambda _: None,
 ) -> Rendered:
-    """Return a SARIF log with one run, of no more than GitHub accepts and shows.
+    """Return a SARIF log with one run, within what GitHub accepts and shows.
 
     Args:
         findings: in the order in which they are written.

@@ -130,10 +130,10 @@ Line = tuple[Span, ...]
 class Entry:
     """One statement: a line, and what belongs to it.
 
-    ``label`` and ``outcome`` come first: the code of a finding; the name of a gate and what came of it, where that is
+    ``label`` and ``outcome`` come first: the code of a finding; the name of a gate and its outcome, if that is
     not what one expects. After the line come the ``place`` and, as a sentence of its own, the ``hint``. Of the entries
     ``below``, ``in_sight`` are shown at once, ``None``: all; ``left_out`` more are not here but in the report. ``case``
-    is the key of the test or sentence that it is about (:mod:`turncheck.render.case_keys`), where it is about one.
+    is the key of the test or sentence that it is about (:mod:`turncheck.render.case_keys`), if it is about one.
     """
 
     line: Line = ()

@@ -52,7 +52,7 @@ def fallback_entry(report: Report) -> Entry | None:
 
 
 def trust_line(trust: Trust) -> str:
-    """Say it in one sentence: ``The stand-in agrees with your Rasa on 91 % of sentences … (12 Nov 2026).``"""
+    """Return it in one sentence: ``The stand-in agrees with your Rasa on 91 % of sentences … (12 Nov 2026).``"""
     shares = ", ".join(f"{_percent(one)} of {what}" for one, what in _agreements(trust))
     return f"The stand-in agrees with your Rasa on {shares} ({_when(trust)})."
 

@@ -6,5 +6,5 @@ Evaluation = Literal["validate", "nlu", "core", "e2e", "batch", "strength", "rob
 EVALUATIONS: Final[tuple[Evaluation, ...]] = ("validate", "nlu", "core", "e2e", "batch", "strength", "robustness")
 """Those that run, in their order."""
 ON_REQUEST: Final[tuple[Evaluation, ...]] = ("strength", "robustness")
-"""Those that run only where somebody asks for them."""
+"""Those that only run on request."""
 DEFAULT_EVALUATIONS: Final = tuple(name for name in EVALUATIONS if name not in ON_REQUEST)

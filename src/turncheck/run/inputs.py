@@ -22,7 +22,7 @@ class Inputs:
 
     ``root`` is the project's path in its repository, ``name`` its name if its folder's name means nothing;
     ``ignored`` the codes to leave out and where they are; ``rules`` where each gate is set; ``hosts`` the hosts
-    that addresses in the project's files may name beside loopback (``None``: any); ``environment`` what
+    that addresses in the project's files may name besides loopback (``None``: any); ``environment`` what
     ``endpoints.yml`` may refer to and child processes get; ``settings_file`` the ``turncheck.yml`` that was read;
     ``changed`` returns which lines a change touches; ``cache`` is where trained models are kept, if at all.
     """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def project_info(project: Project, *, name: str | None = None, root: str = "", file: str | None = None) -> ProjectInfo:
-    """Return what a report says of the project as a whole."""
+    """Return what a report says about the project as a whole."""
     rasa = project.rasa
     return ProjectInfo(
         name=name or project.name,

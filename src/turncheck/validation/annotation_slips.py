@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _RUN_INTO_EACH_OTHER: Final = re.compile(r"\]\(|\]\{|\]\[\{|\{\s*[\"']?entity[\"']?\s*:")
 """``[x](a``, ``x](a)``, ``[](a)``, ``[x]()``, ``[x]{"entity": "a"``, ``[x] {"entity": "a"}``."""
 _CLOSED_ONLY: Final = re.compile(r"\](?P<name>[\w-]+(?::[^()\[\]]*)?)\)")
-"""``[x]a)``, where no parenthesis is open."""
+"""``[x]a)``, if no parenthesis is open."""
 _BESIDE_A_NAME: Final = re.compile(
     r"""
         [\]\)\}] [^\w()\[\]{}]{0,3} [(（{\[] \s* (?P<behind> [^()（）\[\]{}:：]+?) \s* (?: [:：] | [)）\]}] | $ )

@@ -59,7 +59,7 @@ class _Automaton:
 
     ``inner``: the patterns that are looked around with; ``rounds``: the states of each repetition with many rounds that
     must be gone through, of which each may match nothing. ``many``: from this many rounds on a repetition is a
-    loop; ``most_copies``: this many rounds stand for more of them.
+    loop; ``most_copies``: this many rounds represent more of them.
     """
 
     characters: list[Any] = field(default_factory=list)

@@ -43,7 +43,7 @@ class Check:
     ``severity`` is the true one. One of our own checks (``stage`` "own") is shown as ``info``, or as ``eased`` says, by
     ``data validate`` unless ``--strict`` is given; ``run`` shows it at its true severity with ``strict``, or always if
     it ``matters_always`` (training fails because of it, or means something else). ``fails_stories`` is what ``fails``
-    is for ``data validate stories``, which loads everything and checks little. ``text`` is also the advice beside each
+    is for ``data validate stories``, which loads everything but checks little. ``text`` is also the advice beside each
     finding, where space is limited; everything else is in ``details``, only for the manual.
 
     ``needs``: without these parts it might be wrong, since it says that something is absent. ``then``, ``step``: what

@@ -140,7 +140,7 @@ class Facts:
         return ((block, step) for block, step in self.steps if isinstance(step, ActiveLoopStep) and step.name)
 
     def slot_steps(self) -> Iterator[tuple[Story, SlotWasSetStep]]:
-        """All slots that are set or asked for, conditions of checkpoints among them, with their block."""
+        """All slots that are set or asked for, including conditions of checkpoints, with their block."""
         for block, step in self.steps:
             if isinstance(step, SlotWasSetStep):
                 yield block, step

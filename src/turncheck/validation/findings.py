@@ -57,7 +57,7 @@ def found(
 ) -> Finding:
     """Return a finding at the true severity of its check, with the manual's advice as the hint.
 
-    ``suggestion`` ("Did you mean 'utter_greet'?") is put after the message, where every output shows it.
+    ``suggestion`` ("Did you mean 'utter_greet'?") is put after the message, so that every output shows it.
 
     A comment at one of ``others`` suppresses it just as one at ``location``.
     """

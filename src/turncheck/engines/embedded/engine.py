@@ -114,12 +114,12 @@ class _AsGiven:
 
     @property
     def info(self) -> EngineInfo:
-        """Name, version, substitutions of the engine behind it."""
+        """Name, version, substitutions of the wrapped engine."""
         return self._behind.info
 
     @property
     def extractors(self) -> tuple[str, ...]:
-        """The entity extractors of the engine behind it."""
+        """The entity extractors of the wrapped engine."""
         return self._behind.extractors
 
     @property

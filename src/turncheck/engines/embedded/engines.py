@@ -187,7 +187,7 @@ class EmbeddedEngines(Engines):
         return fitting
 
     def before_folds(self, folds: int, *, whole: bool = False) -> str | None:  # noqa: ARG002 - as the base has it
-        """Its trainings are short; a named model takes no part in them."""
+        """Its trainings are short; a named model is not used in them."""
         is_named = self.models is not None and self.models.named is not None
         return "--cross-validation trains its own engines: --model is not used." if is_named else None
 

@@ -31,7 +31,7 @@ class File(_Part, frozen=True, kw_only=True):
 
 
 class Place(_Part, frozen=True, kw_only=True):
-    """A line of a file; 0 where only the file is known."""
+    """A line of a file; 0 if only the file is known."""
 
     file: int
     line: int
@@ -72,7 +72,7 @@ class Entity(_Part, frozen=True, kw_only=True):
     end: int
     label: str
     value: str = ""
-    """What it stands for, where that is not the text itself."""
+    """Its value, if that is not the text itself."""
     by: str = ""
     """The extractor that found it."""
 
@@ -105,14 +105,14 @@ class Sentences(_Part, frozen=True, kw_only=True):
     predicted: list[int]
     confidence: list[float]
     margin: list[float]
-    """How far the second intent is behind; -1 without a second."""
+    """The lead over the second intent; -1 without a second."""
     fallback: list[int]
-    """1 where a fallback follows."""
+    """1 if a fallback follows."""
     file: list[int]
     line: list[int]
     side: dict[int, Side]
     base: dict[int, int]
-    """What was predicted on the base, where that is known and another intent."""
+    """What was predicted on the base, if that is known and another intent."""
     entities: dict[int, Entities]
     responses: dict[int, Selection]
     neighbours: dict[int, list[tuple[int, float]]]
@@ -135,7 +135,7 @@ class Turn(_Part, frozen=True, kw_only=True):
     expected: str
     """What is said, or what is expected."""
     actual: str | None = None
-    """What came instead, of one that failed."""
+    """What came instead, if it failed."""
     outcome: Literal["passed", "failed", "skipped", "error", ""] = ""
     label: str = ""
     """What is checked: ``intent``, ``slot_was_set`` …"""
@@ -145,7 +145,7 @@ class Turn(_Part, frozen=True, kw_only=True):
     """What it was understood as on the base."""
     place: Place | None = None
     details: list[tuple[str, str]] = []
-    """What unfolds: policy, confidence, slots …, each with its name."""
+    """Folded details: policy, confidence, slots …, each with its name."""
 
 
 class Base(_Part, frozen=True, kw_only=True):
@@ -172,7 +172,7 @@ class Conversation(_Part, frozen=True, kw_only=True):
     attempts: tuple[int, int] | None = None
     """How many times it passed, of how many."""
     runs: list[bool] = []
-    """Whether it passed, run by run, where that is known."""
+    """Whether it passed, run by run, if known."""
     turns: list[Turn] = []
     events: list[str] = []
     remarks: list[str] = []
@@ -234,7 +234,7 @@ class Assistant(_Part, frozen=True, kw_only=True):
     labels: list[str]
     intents: list[Intent]
     confusions: list[tuple[int, int, int]]
-    """Expected, predicted, how often."""
+    """Expected intent, predicted intent, count."""
     base_confusions: list[tuple[int, int, int]]
     training: Training
     sentences: Sentences
@@ -247,7 +247,7 @@ class Assistant(_Part, frozen=True, kw_only=True):
     replaced: list[Replaced]
     not_run: list[NotRun]
     left_out: list[str]
-    """What had to stay out so that the file is not too large, a sentence each."""
+    """What had to be left out so that the file is not too large, one sentence each."""
 
 
 class PageData(_Part, frozen=True, kw_only=True):

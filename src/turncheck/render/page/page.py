@@ -1,4 +1,4 @@
-"""``report.html``: the first screen as plain HTML, and behind it the data for the views that a script draws.
+"""``report.html``: the first screen as plain HTML, and after it the data for the views that a script draws.
 
 One file that loads nothing: style and script are part of it, and its policy lets a browser run only these two, by
 their digests. Equal documents give equal bytes.

@@ -1,7 +1,7 @@
 """Logging commands of Azure Pipelines.
 
 The agent reads ``##vso[area.action key=value;…]message`` wherever it is in a line of output. It reads ``%0D``,
-``%0A``, ``%3B`` and ``%5D`` as what they stand for; ``%AZP25`` as a percent sign only where ``DECODE_PERCENTS`` is set,
+``%0A``, ``%3B`` and ``%5D`` as what they stand for; ``%AZP25`` as a percent sign only if ``DECODE_PERCENTS`` is set,
 so a percent sign that would begin one of them is separated from it instead.
 
 Sources: "Logging commands" in the documentation of Azure Pipelines; ``taskcommand.ts`` of its task library.

@@ -111,7 +111,7 @@ def code_cell(text: str, limit: int = 80) -> Markdown:
 
 
 def code_in_html(text: str, limit: int = NAME_LIMIT) -> Markdown:
-    """Show ``text`` letter by letter within a line of HTML, such as the title of a fold, where no Markdown is read."""
+    """Show ``text`` letter by letter within a line of HTML, such as the title of a fold, where Markdown is not read."""
     return Markdown(f"<code>{html.escape(one_line(text, limit)) or '–'}</code>")
 
 

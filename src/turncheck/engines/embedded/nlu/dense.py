@@ -27,7 +27,7 @@ _RANKING_LENGTH: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class LatentFeaturizer:
-    """Stands in for a pretrained featurizer: latent semantic analysis of the project's own sentences.
+    """A stand-in for a pretrained featurizer: latent semantic analysis of the project's own sentences.
 
     The n-gram features are projected onto the directions of largest variance (Deerwester et al. 1990), with length 1.
     """
