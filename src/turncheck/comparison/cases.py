@@ -1,4 +1,4 @@
-"""The judged cases of a report, whatever their kind, as one type: what a case is, and how it fared."""
+"""The judged cases of a report, whatever their kind, as one type: what identifies a case, and its result."""
 
 from __future__ import annotations
 
