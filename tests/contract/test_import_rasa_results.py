@@ -48,7 +48,7 @@ def test_results_of_test_nlu_come_out_as_they_went_in(case: Path, tmp_path: Path
     report = import_results(folder, tmp_path, nlu=[data])
     assert decode(encode(report)) == report
     assert report.nlu is not None
-    ours = {file.name: file.content for file in nlu_files(report.nlu, successes=True)}
+    ours = {file.name: file.encoded.decode() for file in nlu_files(report.nlu, successes=True)}
     theirs = {path.name: path.read_text("utf-8") for path in folder.iterdir()}
     # Rasa writes of each selector, too, what it writes of all together.
     theirs = {name: text for name, text in theirs.items() if name in ours or not name.startswith("response_selection_")}
@@ -63,14 +63,14 @@ def test_results_of_test_core_come_out_as_they_went_in(folder: Path, tmp_path: P
     assert decode(encode(report)) == report
     core = report.core
     assert core is not None
-    ours = {file.name: file.content for file in story_files(core, successes=True)}
+    ours = {file.name: file.encoded.decode() for file in story_files(core, successes=True)}
     for path in folder.iterdir():
         if path.name in TEST_FILES and not path.read_text("utf-8").startswith("#"):
             assert ours[path.name] == path.read_text("utf-8"), path.name
     stated = json.loads((folder / "story_report.json").read_text("utf-8"))
-    assert json.loads(str(ours["story_report.json"])) == stated
+    assert json.loads(ours["story_report.json"]) == stated
     for name in {"TEDPolicy_report.json", "TEDPolicy_errors.json"} & {path.name for path in folder.iterdir()}:
-        assert json.loads(str(ours[name])) == json.loads((folder / name).read_text("utf-8"))
+        assert json.loads(ours[name]) == json.loads((folder / name).read_text("utf-8"))
     conversations = stated.get("conversation_accuracy", {"total": 0, "correct": 0})
     if (folder / "failed_test_stories.yml").exists():
         failed = [story for story in core.stories if not story.passed]

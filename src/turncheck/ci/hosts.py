@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from turncheck.ci.host import Host
 from turncheck.web.addresses import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from turncheck.ci.builders import Builder
+    from turncheck.ci.host import Host
     from turncheck.process.secret import Secret
 
 
@@ -51,12 +51,12 @@ class CodeHost(RegisteredHost):
     ``of_repository``.
 
     ``repository``: how it names one. ``variable``: one that names the repository of a process, wherever that runs.
-    ``changes``: how the pages of changes are addressed, on the ``server``: a variable that names it, and the usual one.
+    ``changes``: a pattern of the addresses of changes, on the ``server``: a variable that names it, and the usual one.
     """
 
     repository: str = ""
     variable: str = ""
-    changes: re.Pattern[str] | None = None
+    changes: str = ""
     server: tuple[str, str] = ("", "")
 
     def of_repository(self, repository: str, token: Secret | None, environment: Mapping[str, str]) -> Host:
@@ -71,7 +71,7 @@ OF_CODE: Final[Mapping[str, CodeHost]] = {
         ("GITHUB_REPOSITORY",),
         repository="OWNER/NAME",
         variable="GITHUB_REPOSITORY",
-        changes=re.compile(r"https?://[^/]+/(?P<repository>[^/]+/[^/]+)/pull/(?P<number>\d{1,9})"),
+        changes=r"https?://[^/]+/(?P<repository>[^/]+/[^/]+)/pull/(?P<number>\d{1,9})",
         server=("GITHUB_SERVER_URL", "https://github.com"),
     ),
     "gitlab": CodeHost(
@@ -79,7 +79,7 @@ OF_CODE: Final[Mapping[str, CodeHost]] = {
         "GitLab",
         ("GITLAB_CI",),
         repository="GROUP/PROJECT",
-        changes=re.compile(r"https?://[^/]+/(?P<repository>.+)/-/merge_requests/(?P<number>\d{1,9})"),
+        changes=r"https?://[^/]+/(?P<repository>.+)/-/merge_requests/(?P<number>\d{1,9})",
         server=("GITLAB_URL", "https://gitlab.com"),
     ),
     "azure": CodeHost("turncheck.ci.azure.host", "Azure", ("TF_BUILD",), repository="ORGANIZATION/PROJECT/REPOSITORY"),
@@ -88,7 +88,7 @@ OF_CODE: Final[Mapping[str, CodeHost]] = {
         "Bitbucket",
         ("BITBUCKET_BUILD_NUMBER",),
         repository="WORKSPACE/REPOSITORY",
-        changes=re.compile(r"https?://bitbucket\.org/(?P<repository>[^/]+/[^/]+)/pull-requests/(?P<number>\d{1,9})"),
+        changes=r"https?://bitbucket\.org/(?P<repository>[^/]+/[^/]+)/pull-requests/(?P<number>\d{1,9})",
         server=("BITBUCKET_URL", "https://bitbucket.org"),
     ),
 }
@@ -124,6 +124,8 @@ def find_host(environment: Mapping[str, str], token: Secret | None = None) -> Ho
     Raises:
         UserError: a variable of the host's holds what it should not, and nothing can be asked without it.
     """
+    from turncheck.ci.host import Host  # the help of `report publish` names the hosts, and comes at once
+
     return next((host for row in HOSTS if (host := row.detect(environment, token)) is not None), Host())
 
 
@@ -133,6 +135,6 @@ def _code_of(change_url: str, environment: Mapping[str, str], token: Secret | No
         variable, server = row.server
         here = origin_of(change_url) == origin_of(environment.get(variable) or server)
         # A token is for its own server alone.
-        if row.changes is not None and here and (match := row.changes.fullmatch(change_url.rstrip("/"))):
+        if row.changes and here and (match := re.fullmatch(row.changes, change_url.rstrip("/"))):
             return row.of_repository(match["repository"], token, environment), int(match["number"])
     return None

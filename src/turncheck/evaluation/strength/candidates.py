@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.engines.action_server.server import NoActionServer
@@ -17,6 +15,7 @@ from turncheck.evaluation.strength.bench import CASE_RUN, CaseTest, StoryTest, l
 from turncheck.evaluation.strength.story_faults import touched_by
 from turncheck.evaluation.strength.suggested_files import cases_text, stories_text
 from turncheck.evaluation.strength.walks import Walks, before_story
+from turncheck.process.temporary import temporary_folder
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_story_files
 from turncheck.report.strength import SuggestedTest
@@ -157,17 +156,17 @@ class Candidates:
 
 def _passing(shown: SuggestedTest, trained: Trained, touched: frozenset[str]) -> Candidate | None:
     """Write the test, read it again and return it if it passes, else ``None``."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "test_suggested.yml"
+    with temporary_folder("suggest") as folder:
+        path = folder / "test_suggested.yml"
         path.write_text((cases_text if shown.kind == "case" else stories_text)([shown]), encoding="utf-8")
         if shown.kind == "story":
-            stories, findings, _ = read_story_files([path], Path(folder))
+            stories, findings, _ = read_story_files([path], folder)
             outcomes = outcomes_of_stories(trained, stories)
             passing = frozenset((name, place) for name, place, outcome in outcomes if outcome == "passed")
             if len(stories) != 1 or len(passing) != 1 or any(one.severity == "error" for one in findings):
                 return None
             return Candidate(shown, StoryTest(stories, labels(reached_by_stories(stories)), passing))
-        read = read_cases(Path(folder), [path])
+        read = read_cases(folder, [path])
     engine = trained.engine(NoActionServer())
     if engine is None or len(read.cases) != 1 or any(one.severity == "error" for one in read.findings):
         return None
