@@ -27,7 +27,7 @@ _COMMON: Final = 0.5
 
 
 def renamed_names(base: Report, head: Report) -> tuple[Renamed, ...]:
-    """Return the items whose old name only the base has and whose new name only this side has; each name occurs only once.
+    """Return the items whose old name only the base has and whose new name only this side has; each name occurs once.
 
     Two names mean the same item if the content is the same, if they share half of their training sentences (intents),
     or if the new name is close to the old one and to no other that is gone.
