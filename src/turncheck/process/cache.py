@@ -63,7 +63,7 @@ class Cache:
         return content
 
     def put(self, key: str, kind: str, content: bytes) -> None:
-        """Keep a content. If the folder cannot be written to keeps nothing; that is said, and nothing fails."""
+        """Keep a content. If the folder cannot be written to, nothing is kept; that is reported, and nothing fails."""
         if self.trouble is not None:
             return
         try:

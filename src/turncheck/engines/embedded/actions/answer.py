@@ -1,8 +1,8 @@
 """An action server's answer → typed messages and events, checked once, on arrival.
 
 A malformed answer is not used at all. It is malformed if it makes Rasa 3.6 fail the action, or lose the message when it
-is to be sent; whatever Rasa accepts is accepted here with the same effect. In one respect this is stricter: a text that
-is not a string is malformed even with buttons, although some of Rasa's channels would pass it on.
+is to be sent; whatever Rasa accepts is accepted here with the same effect. In one respect this is stricter: a ``text``
+that is not a string is malformed even with buttons, although some of Rasa's channels would pass it on.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Responses:
         ``None`` if there is no such response, or none of its variations fits the slots and the channel.
 
         Raises:
-            TemplateError: the braces of a text cannot be read.
+            TemplateError: the braces of a response cannot be read.
         """
         response = self._responses.get(name)
         if response is None:

@@ -37,8 +37,8 @@ class TemplateError(ActionError):
 def fill_text(text: str, values: Mapping[str, Any]) -> str:
     """Return the text with every ``{name}`` replaced by its value; ``None`` is written as ``None``.
 
-    A name without a value leaves the whole text unchanged. Double braces become single ones, except that a text with
-    a doubled placeholder is only unescaped, not filled (and unchanged if it also has plain placeholders).
+    A name without a value leaves the whole string unchanged. Double braces become single ones, except that a
+    string with a doubled placeholder is only unescaped, not filled (and unchanged if it also has plain placeholders).
 
     Raises:
         TemplateError: the braces do not match, as in ``"a { b"``; a placeholder is more than a name, as in

@@ -51,7 +51,7 @@ class _Words:
         return cls(by_first)
 
     def find(self, text: str) -> Iterator[PredictedEntity]:
-        """Yield what is in a text; of an entity's phrases that begin at the same word only the longest."""
+        """Yield the phrases in a message; of an entity's phrases that begin at the same word only the longest."""
         matches = list(_WORD.finditer(text))
         words = [match[0].casefold() for match in matches]
         ends: dict[str, int] = {}

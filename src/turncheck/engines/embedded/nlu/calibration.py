@@ -140,7 +140,8 @@ class Reliability:
     """The probability that the best answer is right, from its confidence: logistic in the log-odds.
 
     Factors on scores make all confidences more extreme or less. That cannot express that even the most confident
-    answers are wrong now and then, because a text is unlike anything that was learnt, or was learnt under two labels.
+    answers are wrong now and then, because a message is unlike anything that was learnt, or was learnt under two
+    labels.
     """
 
     intercept: float = 0.0

@@ -159,7 +159,7 @@ class KeywordIntentClassifier:
 
     @classmethod
     def train(cls, parameters: Mapping[str, Any], training: Training) -> Self:
-        """Collect the keywords; a text with two intents, or within one of another intent, is left out with a note.
+        """Collect the keywords; one with two intents, or within one of another intent, is left out with a note.
 
         Raises:
             UserError: a training text is not a regular expression.

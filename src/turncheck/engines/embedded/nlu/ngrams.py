@@ -131,7 +131,7 @@ class NgramFeatures:
     """Character 3-grams → column."""
     idf: NDArray[np.float32]
     unknown_count: bool = False
-    """Whether unknown terms count in a text's length, each as a term of one sentence.
+    """Whether unknown terms count in a message's length, each as a term of one sentence.
 
     A sentence that models are judged by has terms that the others do not have. A message must not seem nearer to what
     was learnt than it did, just because its new terms have no column."""
