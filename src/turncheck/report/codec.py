@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 import msgspec
 
 from turncheck.messages.errors import UserError
-from turncheck.report.large import decode_large
 from turncheck.report.model import SCHEMA, Report
 from turncheck.report.schemas import document_schema
 
@@ -39,7 +38,6 @@ _BATCH: Final = 1_000
 
 _Value = TypeVar("_Value")
 _OUTCOMES: Final[tuple[Literal["killed", "survived", "equivalent"], ...]] = ("killed", "survived", "equivalent")
-_DECODER: Final = msgspec.json.Decoder(Report)
 
 
 def encode(report: Report) -> bytes:
@@ -150,10 +148,12 @@ def decode(content: bytes, *, name: str = "report") -> Report:
 
 
 def _decoded(content: bytes) -> Report:
+    from turncheck.report.large import decode_large  # a run without a base reads no report
+
     try:
         return decode_large(content)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return _DECODER.decode(content)  # for its message, which says where in the whole document it is
+        return msgspec.json.decode(content, type=Report)  # its message has the place in the whole document
 
 
 def json_schema() -> dict[str, Any]:
