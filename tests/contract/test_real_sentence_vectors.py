@@ -108,7 +108,7 @@ def test_a_run_names_them_and_is_the_same_with_any_number_of_workers(bot: Path) 
         report = json.loads((bot / "results" / "report.json").read_text("utf-8"))
         reports.append({name: part for name, part in report.items() if name not in {"timings", "source"}})
     assert reports[0] == reports[1]
-    assert "sentence vectors (all-MiniLM-L6-v2)" in reports[0]["engine"]["substitutions"][0]["used"]
+    assert f"sentence vectors (all-MiniLM-L6-v2, {UPSTREAM[:12]})" in reports[0]["engine"]["substitutions"][0]["used"]
     assert reports[0]["nlu"]["intents"]["accuracy"] > 0.8
 
 

@@ -107,12 +107,129 @@ def test_what_is_not_known_is_refused_by_name(folder: Path, name: str, more: dic
         SentenceVectors.of_folder(str(folder))
 
 
-def test_a_part_that_is_not_computed_is_refused(folder: Path) -> None:
-    kinds = ("Transformer", "Pooling", "Dense")
-    parts = [{"path": "", "type": f"sentence_transformers.models.{kind}"} for kind in kinds]
-    (folder / "modules.json").write_text(json.dumps(parts))
-    with pytest.raises(UserError, match="'Dense'"):
+def parts(folder: Path, *kinds: str, by: str = "sentence_transformers.models.") -> None:
+    """Write ``modules.json``; the encoder is at the top, each other part in a folder of its number and name."""
+    named = [{"path": f"{at}_{kind}" if at else "", "type": f"{by}{kind}"} for at, kind in enumerate(kinds)]
+    (folder / "modules.json").write_text(json.dumps(named))
+
+
+def add_dense(folder: Path, *, inputs: int = WIDTH, outputs: int = 3, **more: Any) -> None:
+    """Put a dense layer behind mean pooling."""
+    parts(folder, "Transformer", "Pooling", "Dense")
+    shape = {"in_features": inputs, "out_features": outputs, "bias": True}
+    changed(folder, "2_Dense/config.json", **shape, activation_function="torch.nn.modules.activation.Tanh", **more)
+    weights = np.random.default_rng(1).normal(size=(outputs, inputs)).astype(np.float32)
+    save(folder / "2_Dense", {"linear.weight": weights, "linear.bias": np.ones(outputs, np.float32)})
+
+
+def test_a_dense_layer_is_computed(folder: Path) -> None:
+    add_dense(folder)
+    own, below = SentenceVectors.of_folder(str(folder)).of_levels(TEXTS)
+    assert (own.shape, below.shape) == ((len(TEXTS), 3), (len(TEXTS), WIDTH))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "says"),
+    [
+        (("Transformer", "Pooling", "LSTM"), "a part 'LSTM'"),
+        (("Transformer",), "the parts 'Transformer', in this order"),
+        (("Pooling", "Transformer"), "the parts 'Pooling, Transformer'"),
+        (("Transformer", "Dense", "Pooling"), "the parts 'Transformer, Dense, Pooling'"),
+        ((), "the parts ''"),
+    ],
+)
+def test_a_part_that_is_not_computed_is_refused(folder: Path, kinds: tuple[str, ...], says: str) -> None:
+    parts(folder, *kinds)
+    with pytest.raises(UserError, match=says):
         SentenceVectors.of_folder(str(folder))
+
+
+def test_a_part_of_the_model_s_own_code_is_refused(folder: Path) -> None:
+    parts(folder, "Transformer", "Pooling", by="custom_st.")
+    with pytest.raises(UserError, match=r"'custom_st\.Pooling'"):
+        SentenceVectors.of_folder(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"activation_function": "torch.nn.modules.activation.ReLU"}, r"the activation 'torch\.nn"),
+        ({"activation_function": None}, "the activation None"),
+        ({"use_residual": True}, "the use_residual True"),
+        ({"module_input_name": "token_embeddings"}, "the module_input_name 'token_embeddings'"),
+        ({"out_features": 4}, "the weights of 2_Dense do not fit"),
+        ({"in_features": None}, "in_features"),
+        ({"module_output_name": ["a"]}, "the module_output_name"),
+    ],
+)
+def test_a_dense_layer_that_is_not_known_is_refused(folder: Path, more: dict[str, Any], says: str) -> None:
+    add_dense(folder)
+    changed(folder, "2_Dense/config.json", **more)
+    with pytest.raises(UserError, match=says):
+        SentenceVectors.of_folder(str(folder))
+
+
+def test_a_dense_layer_that_does_not_fit_or_is_missing_is_refused(folder: Path) -> None:
+    add_dense(folder, inputs=WIDTH + 1)
+    with pytest.raises(UserError, match="the weights of 2_Dense do not fit"):
+        SentenceVectors.of_folder(str(folder))
+    (folder / "2_Dense/model.safetensors").unlink()
+    with pytest.raises(UserError, match=r"2_Dense/model\.safetensors"):
+        SentenceVectors.of_folder(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("pooling", "prompts", "says"),
+    [
+        ({}, {"prompts": {"passage": "p: "}, "default_prompt_name": "query"}, "has no prompt 'query'"),
+        ({}, {"default_prompt_name": "query"}, "has no prompt 'query'"),
+        ({}, {"default_prompt_name": 7}, "default_prompt_name"),
+        (
+            {"include_prompt": False},
+            {"prompts": {"query": "hello "}, "default_prompt_name": "query"},
+            "leaves its prompt out",
+        ),
+    ],
+)
+def test_a_prompt_that_cannot_be_put_before_texts_is_refused(
+    folder: Path, pooling: dict[str, Any], prompts: dict[str, Any], says: str
+) -> None:
+    changed(folder, "1_Pooling/config.json", **{"pooling_mode": "mean"} | pooling)
+    changed(folder, "config_sentence_transformers.json", **prompts)
+    with pytest.raises(UserError, match=says):
+        SentenceVectors.of_folder(str(folder))
+
+
+def test_the_tokenizer_s_own_limit_counts_if_the_model_states_none(folder: Path) -> None:
+    (folder / "sentence_bert_config.json").write_text("{}")
+    changed(folder, "tokenizer_config.json", model_max_length=5)
+    five = SentenceVectors.of_folder(str(folder)).of(["hello there good morning you"])
+    other = folder.parent / "without"
+    folder.rename(other)
+    changed(other, "tokenizer_config.json", model_max_length=10**30)
+    vectors = SentenceVectors.of_folder(str(other))
+    assert np.allclose(vectors.of(["hello there good"]), five, atol=1e-6)
+    assert not np.allclose(vectors.of(["hello there good morning you"]), five, atol=1e-3)
+
+
+def test_weights_that_are_only_there_as_a_pickle_are_said(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(UserError, match=r"tiny-multilingual holds pytorch_model\.bin, not model\.safetensors"):
+        SentenceVectors.of_folder(str(folder))
+
+
+def test_the_first_names_of_normalizations_are_known(folder: Path) -> None:
+    expected = SentenceVectors.at(folder).of(TEXTS)
+    old = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
+    other = folder.parent / "old"
+    folder.rename(other)
+    named = {
+        next((name.replace(new, first) for new, first in old.items() if name.endswith(new)), name): tensor
+        for name, tensor in tensors_of(other).items()
+    }
+    assert "embeddings.LayerNorm.gamma" in named
+    save(other, named)
+    assert np.allclose(SentenceVectors.of_folder(str(other)).of(TEXTS), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -39,13 +39,13 @@ class SentenceFeatures:
     ngrams: NgramFeatures
     vectors: SentenceVectors | None = None
     means: NDArray[np.float32] | None = None
-    """The means of the vectors of both levels, shape (2, width), if there are few sentences."""
+    """The mean vectors of both levels one after the other, if there are few sentences."""
 
     @classmethod
     def fit(cls, texts: Sequence[str], vectors: SentenceVectors | None, *, few: bool) -> tuple[Self, FeatureRows]:
         """Learn the n-grams and, for few sentences, the vectors' means; return the features with those of ``texts``."""
         ngrams, rows = NgramFeatures.fit(texts, unknown_count=few)
-        means = vectors.of_levels(texts).mean(axis=0) if few and vectors is not None else None
+        means = np.hstack(vectors.of_levels(texts)).mean(axis=0) if few and vectors is not None else None
         features = cls(ngrams, vectors, means)
         return features, FeatureRows(rows, features._vectors(texts))
 
@@ -58,9 +58,9 @@ class SentenceFeatures:
             return None
         if self.means is None:
             return self.vectors.of(texts) * np.float32(_LENGTH)
-        apart = self.vectors.of_levels(texts) - self.means
-        apart *= _LENGTH_OF_LEVEL / np.maximum(np.linalg.norm(apart, axis=2, keepdims=True), 1e-9)
-        return np.asarray(apart.reshape(len(texts), -1), dtype=np.float32)
+        levels = self.vectors.of_levels(texts)
+        means = np.split(self.means, [levels[0].shape[1]])
+        return np.hstack([_apart(level, mean) for level, mean in zip(levels, means, strict=True)])
 
     def save(self, members: MemberWriter) -> None:
         """Write the n-grams, and which vectors are needed."""
@@ -77,5 +77,12 @@ class SentenceFeatures:
         Raises:
             UserError: the vectors that are needed are not installed.
         """
-        means = members.arrays("means")["means"] if members.has("means.npz") else None
+        means = members.arrays("means")["means"].reshape(-1) if members.has("means.npz") else None
         return cls(NgramFeatures.load(members), SentenceVectors.load(members), means)
+
+
+def _apart(vectors: NDArray[np.float32], mean: NDArray[np.float32]) -> NDArray[np.float32]:
+    """What distinguishes each row from the mean, of one length."""
+    apart = vectors - mean
+    apart *= _LENGTH_OF_LEVEL / np.maximum(np.linalg.norm(apart, axis=1, keepdims=True), 1e-9)
+    return apart

@@ -12,11 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
 from turncheck.engines.embedded.nlu.sentence_model import read_sentence_model, unreadable
+from turncheck.engines.embedded.nlu.sentence_modules import SentenceModules
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Levels = tuple[NDArray[np.float32], NDArray[np.float32]]
+    """The model's own vectors, and those of the layers below."""
+
     from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
-    from turncheck.engines.embedded.nlu.bert import BertEncoder
+    from turncheck.engines.embedded.nlu.sentence_model import SentenceModel
     from turncheck.project.nlu_data import NluData
 
 MODEL: Final = "all-MiniLM-L6-v2"
@@ -53,7 +57,7 @@ class SentenceVectors:
     """The model's name: the package's, or its folder."""
     own_folder: bool = False
     """Whether a folder was named, rather than the installed package."""
-    _known: dict[str, NDArray[np.float32]] = field(default_factory=dict, repr=False, compare=False)
+    _known: dict[str, Levels] = field(default_factory=dict, repr=False, compare=False)
 
     @staticmethod
     def installed() -> SentenceVectors:
@@ -79,11 +83,14 @@ class SentenceVectors:
         Raises:
             UserError: one of its files cannot be read.
         """
+        digest = hashlib.sha256()
         try:
-            with (folder / "model.safetensors").open("rb") as weights:
-                return cls(folder, hashlib.file_digest(weights, "sha256").hexdigest())
-        except OSError as error:
+            for path in SentenceModules.of(folder).weights:
+                with path.open("rb") as weights:
+                    hashlib.file_digest(weights, lambda: digest)
+        except (OSError, ValueError) as error:
             raise unreadable(folder, error, _remedy(folder)) from None
+        return cls(folder, digest.hexdigest())
 
     @staticmethod
     def of_folder(named: str) -> SentenceVectors:
@@ -107,8 +114,8 @@ class SentenceVectors:
 
     @property
     def in_words(self) -> str:
-        """The model's name and, for a folder, the beginning of its weights' SHA-256."""
-        return f"{self.name}, {self.digest[:12]}" if self.own_folder else self.name
+        """The model's name and the beginning of its weights' SHA-256."""
+        return f"{self.name}, {self.digest[:12]}"
 
     def save(self, members: MemberWriter) -> None:
         """Write which model it is; its weights stay where they are installed."""
@@ -141,10 +148,10 @@ class SentenceVectors:
         Raises:
             UserError: the model's files cannot be read.
         """
-        return self.of_levels(texts)[:, 0]
+        return self.of_levels(texts)[0]
 
-    def of_levels(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of ``texts`` at both levels of the encoder, shape (texts, 2, width).
+    def of_levels(self, texts: Sequence[str]) -> Levels:
+        """Return the vectors of ``texts`` at both levels of the encoder, shape (texts, width of the level) each.
 
         Raises:
             UserError: as :meth:`of`.
@@ -153,7 +160,9 @@ class SentenceVectors:
         found = dict(zip(new, _encoded(self.folder, new), strict=True)) if new else {}
         for text in new[: max(0, _KEPT - len(self._known))]:
             self._known[text] = found[text]
-        return np.array([found[text] if text in found else self._known[text] for text in texts], dtype=np.float32)
+        pairs = [found[text] if text in found else self._known[text] for text in texts]
+        own, below = zip(*pairs, strict=True)
+        return np.array(own, dtype=np.float32), np.array(below, dtype=np.float32)
 
 
 def named_vectors(asked: bool | str) -> SentenceVectors | None:
@@ -176,7 +185,7 @@ def chosen_vectors(asked: bool | str, data: NluData | None = None) -> SentenceVe
         UserError: they are enabled and not installed.
     """
     vectors = named_vectors(asked)
-    if vectors is not None and data is not None:
+    if vectors is not None and data is not None and data.examples:
         vectors.of([example.text for example in data.examples])
     return vectors
 
@@ -212,36 +221,36 @@ def _name_of(folder: Path) -> str:
 
 
 @lru_cache(maxsize=1)
-def _model(folder: Path) -> tuple[Any, BertEncoder]:
+def _model(folder: Path) -> SentenceModel:
     """Read tokenizer and encoder; once per process."""
     return read_sentence_model(folder, _remedy(folder))
 
 
-def _encoded(folder: Path, texts: Sequence[str]) -> NDArray[np.float32]:
-    """Encode texts in batches with equally many tokens, so that none needs padding.
+def _encoded(folder: Path, texts: Sequence[str]) -> list[Levels]:
+    """Encode texts at both levels, in batches with equally many tokens, so that none needs padding.
 
     Batches are spread over threads, each with one of BLAS: the same sums whatever the number of processors.
     """
     import joblib
     from threadpoolctl import threadpool_limits
 
-    tokenizer, encoder = _model(folder)
+    model = _model(folder)
     by_length: dict[int, list[int]] = {}
     tokens: list[list[int]] = []
     for row, text in enumerate(texts):
-        sound = text.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate cannot be tokenized
-        tokens.append(tokenizer.encode(sound).ids)
+        tokens.append(model.tokens(text))
         by_length.setdefault(len(tokens[-1]), []).append(row)
     batches = [rows[start : start + _BATCH] for rows in by_length.values() for start in range(0, len(rows), _BATCH)]
-    vectors = np.empty((len(texts), 2, encoder.width), dtype=np.float32)
+    vectors = np.empty((len(texts), model.encoder.width), dtype=np.float32)
 
     def encode(rows: list[int]) -> None:
-        vectors[rows] = encoder.encode([tokens[row] for row in rows])
+        vectors[rows] = model.encoder.encode([tokens[row] for row in rows])
 
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(joblib.cpu_count()) as pool:
         for _ in pool.map(encode, batches):
             pass
-    return vectors
+    border = model.encoder.own_width
+    return [(vector[:border], vector[border:]) for vector in vectors]
 
 
 def _remedy(folder: Path) -> str:
