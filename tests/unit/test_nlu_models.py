@@ -69,6 +69,29 @@ def test_a_text_has_the_same_features_in_any_batch(texts: list[str]) -> None:
     assert (rows.times(weights)[len(TEXTS) :] == together).all()
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("下雨吗？", {"下", "雨", "吗", "下 雨", "雨 吗"}),
+        ("駅でWiFi", {"駅", "で", "wifi", "駅 で", "で wifi"}),
+        ("Grüße aus Köln", {"grüße", "aus", "köln", "grüße aus", "aus köln"}),
+        ("오늘 날씨", {"오늘", "날씨", "오늘 날씨"}),
+    ],
+    ids=["Chinese", "Japanese", "German", "Korean"],
+)
+def test_a_character_of_a_script_without_spaces_counts_as_a_word(text: str, words: set[str]) -> None:
+    features, _ = NgramFeatures.fit([text])
+    assert set(features.words) == words
+
+
+def test_chinese_sentences_are_near_by_words_that_they_share() -> None:
+    texts = ["明天北京会下雨吗", "取消我的闹钟", "设一个早上七点的闹钟"]
+    features, rows = NgramFeatures.fit(texts)
+    near = (features.transform(["上海今天会下雨"]).to_scipy() @ rows.to_scipy().T).toarray()[0]
+    assert near.argmax() == 0
+    assert near[0] > 0.2
+
+
 def test_the_small_solver_finds_what_scikit_learn_finds() -> None:
     features, rows = NgramFeatures.fit(TEXTS)
     names = sorted(set(LABELS))

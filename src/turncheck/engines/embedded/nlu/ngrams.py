@@ -1,8 +1,8 @@
 """Sentence features of the stand-ins: tf-idf of word 1–2-grams and of character 3-grams within words.
 
 The recipe is that of scikit-learn's ``TfidfVectorizer`` (sublinear counts, smoothed idf, each part of length 1, terms
-of the character part in at least two sentences if there are many); the code is ours because words repeat: a word's
-character n-grams are looked up once, which makes reading several times faster.
+of the character part in at least two sentences if there are many), but for Chinese and Japanese; the code is ours
+because words repeat: a word's character n-grams are looked up once, which makes reading several times faster.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
 
 _WORD: Final = re.compile(r"\w+")
+_UNSPACED: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Han and kana: Chinese and Japanese are written without spaces, so each character counts as a word."""
+_WORD_OR_CHARACTER: Final = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 _CACHED_WORDS: Final = 200_000
 _MIN_DOCUMENTS: Final = 2
 """A character 3-gram must occur in this many sentences to count, unless there are few sentences."""
@@ -218,7 +221,7 @@ class NgramFeatures:
 
 
 def _word_terms(text: str) -> list[str]:
-    words = _WORD.findall(text.lower())
+    words = (_WORD if text.isascii() else _WORD_OR_CHARACTER).findall(text.lower())
     return words + [f"{first} {second}" for first, second in pairwise(words)]
 
 
