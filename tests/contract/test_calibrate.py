@@ -104,6 +104,53 @@ def test_a_fallback_follows_as_often_as_in_the_team_s_model(bot: Path) -> None:
     assert after.nlu.intents.accuracy == before.nlu.intents.accuracy
 
 
+def test_at_another_threshold_as_many_fallbacks_as_before_mean_nothing(bot: Path) -> None:
+    with serving(FakeRasa()) as rasa:
+        _, written = calibrated(bot, "--rasa-url", rasa.url)
+    assert written["confidences"]["thresholds"] == [0.3, 0.1]
+    config = bot / "config.yml"
+    config.write_text(
+        config.read_text().replace("name: FallbackClassifier", "name: FallbackClassifier\n  threshold: 0.9")
+    )
+    report, comment = ran(bot)
+    assert report.nlu.understood.threshold == pytest.approx(0.9)
+    assert report.nlu.understood.same_fallbacks is None
+    assert (report.trust.outdated, report.trust.changed) == (False, "")
+    assert "with as many fallbacks as your Rasa" not in comment
+
+
+def test_results_of_folds_are_compared_with_folds_although_there_are_test_sentences(
+    bot: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = bot.parent / "theirs"
+    tested = ["test", "nlu", "--project", str(bot), "--cross-validation", "--folds", "2", "--out", str(out)]
+    assert run_command_line([*tested, "--successes", "--no-plot"]) == 0
+    judged = sum(len(json.loads(path.read_text())) for path in out.glob("intent_*s.json"))  # errors and successes
+    assert judged == 6
+    capsys.readouterr()
+    code, written = calibrated(bot, "--results", str(out), "--folds", "2")
+    assert code == 0
+    assert written["agreements"]["sentences"] == {"both": judged, "ours": judged, "theirs": judged}
+    assert "both are taken as cross-validated" in capsys.readouterr().out
+
+
+def test_a_model_of_other_components_is_said_and_its_confidences_are_not_mapped(bot: Path) -> None:
+    path = bot / ".turncheck/calibration.json"
+    with serving(FakeRasa()) as rasa:
+        _, written = calibrated(bot, "--rasa-url", rasa.url)
+    written["confidences"] = {"ours": [0.0, 1.0], "theirs": [0.0, 0.1], "fallbacks": 1.0}
+    path.write_text(json.dumps(written))
+    assert ran(bot)[0].nlu.understood.not_understood == 24
+    config = bot / "config.yml"
+    config.write_text(config.read_text().replace("DIETClassifier", "LogisticRegressionClassifier"))
+    report, comment = ran(bot)
+    assert report.nlu.understood.not_understood < 24
+    assert report.nlu.understood.same_fallbacks is None
+    assert report.trust.changed == "the pipeline had other components"
+    assert "before pipeline or policies changed" in comment
+    assert "when compared, the pipeline had other components" in comment
+
+
 @pytest.mark.parametrize("content", ["{", "[]", '{"schema": "turncheck/calibration/v7"}'])
 def test_a_broken_file_is_said_in_the_comment(bot: Path, content: str) -> None:
     path = bot / ".turncheck/calibration.json"

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
+from turncheck import __version__
 from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gate_rules import read_rules
@@ -34,6 +35,7 @@ from turncheck.report.model import (
     Report,
     Substitution,
     Tool,
+    Understood,
 )
 from turncheck.report.trust import Agreement, Agreements, Calibration, ConfidenceMap, Trust
 
@@ -70,6 +72,11 @@ def report(*sentences: NluPrediction, accuracy: float = 0.5, trust: Trust | None
     )
 
 
+def at(threshold: float | None) -> Understood:
+    ambiguity = None if threshold is None else 0.1
+    return Understood(right=0, wrong=0, not_understood=0, threshold=threshold, ambiguity_threshold=ambiguity, curve=())
+
+
 def test_what_both_say_is_counted_by_intent_and_by_entity() -> None:
     ours = report(
         sentence("one", "a", 0.9, ("city", 0, 3), ("day", 4, 6)),
@@ -101,23 +108,24 @@ def test_a_mapped_threshold_falls_back_as_often_as_the_team_s_model() -> None:
     pairs = [
         (sentence(str(row), "a", row / 100), sentence(str(row), "a", min(1.0, 0.5 + row / 200))) for row in range(100)
     ]
-    found = confidence_map(pairs, 0.7)
+    found = confidence_map(pairs, at(0.7))
     assert found is not None
     assert found.fallbacks == pytest.approx(0.4)
+    assert found.thresholds == (0.7, 0.1)
     mapped = [found.of(mine.predicted.confidence) for mine, _ in pairs]
     assert mapped == sorted(mapped)
     assert sum(one < 0.7 for one in mapped) == pytest.approx(40, abs=2)
     assert found.of(0.0) == pytest.approx(0.5)
     assert found.of(1.0) == pytest.approx(0.995)
-    assert confidence_map(pairs[:19], 0.7) is None
-    without = confidence_map(pairs, None)
+    assert confidence_map(pairs[:19], at(0.7)) is None
+    without = confidence_map(pairs, at(None))
     assert without is not None
-    assert without.fallbacks is None
+    assert (without.fallbacks, without.thresholds) == (None, None)
 
 
 def test_a_map_of_one_confidence_alone_is_a_map() -> None:
     pairs = [(sentence(str(row), "a", 1.0), sentence(str(row), "a", 0.8)) for row in range(30)]
-    found = confidence_map(pairs, 0.3)
+    found = confidence_map(pairs, at(0.3))
     assert found is not None
     assert {found.of(one) for one in (0.0, 0.5, 1.0)} == {0.8}
 
@@ -221,7 +229,12 @@ def calibration(*intents: str, **more: Any) -> Calibration:
     named = {name: Agreement(both=9, ours=10, theirs=10) for name in intents}
     found = Agreements(sentences=Agreement(both=9, ours=10, theirs=10), intents=named)
     return Calibration(
-        version="0", date="2026-11-12", engine="rasa 3.6.21", pipeline=digest_of(DIET), agreements=found, **more
+        version=more.pop("version", __version__),
+        date="2026-11-12",
+        engine="rasa 3.6.21",
+        pipeline=digest_of(DIET),
+        agreements=found,
+        **more,
     )
 
 
@@ -251,6 +264,43 @@ def test_where_the_pipeline_has_changed_it_is_outdated_and_a_threshold_is_none_o
         for value in (0.3, 0.7)
     )
     assert one == two
+
+
+MAP: Final = ConfidenceMap(ours=(0.1, 0.9), theirs=(0.5, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("written", "vectors", "changed"),
+    [
+        ({}, "", ""),
+        ({}, "abc", ""),  # an older file does not say what the stand-in was
+        ({"components": ("DIETClassifier",), "vectors": ""}, "", ""),
+        ({"components": ("DIETClassifier",), "vectors": "abc"}, "abc", ""),
+        ({"version": "0.0.9"}, "", "it was that of turncheck 0.0.9"),
+        ({"version": "9" * 500}, "", f"it was that of turncheck {'9' * 20}"),
+        ({"components": ("KeywordIntentClassifier",)}, "", "the pipeline had other components"),
+        ({"components": ()}, "", "the pipeline had other components"),
+        ({"vectors": "abc"}, "", "it had sentence vectors"),
+        ({"vectors": ""}, "abc", "it had no sentence vectors"),
+        ({"vectors": "abc"}, "def", "it had other sentence vectors"),
+    ],
+)
+def test_confidences_of_another_stand_in_are_not_mapped(
+    tmp_path: Path, written: dict[str, Any], vectors: str, changed: str
+) -> None:
+    write(tmp_path, json_of(calibration("a", confidences=MAP, **written)))
+    trust, found = trust_in(project(tmp_path), vectors)
+    assert trust is not None
+    assert (trust.problem, trust.changed, found) == ("", changed, None if changed else MAP)
+    assert trust.agreements.sentences == Agreement(both=9, ours=10, theirs=10)
+    assert (f"when compared, {changed}. Compare again: turncheck calibrate." in line(trust)) == bool(changed)
+
+
+def test_without_confidences_nothing_is_said_of_them(tmp_path: Path) -> None:
+    write(tmp_path, json_of(calibration("a", version="0.0.9")))
+    trust, _ = trust_in(project(tmp_path))
+    assert trust is not None
+    assert trust.changed == ""
 
 
 def test_another_assistant_s_is_not_used(tmp_path: Path) -> None:
@@ -291,7 +341,10 @@ def test_another_assistant_s_is_not_used(tmp_path: Path) -> None:
             json_of(msgspec.structs.replace(calibration(), agreements=Agreements(entity_types={"a": NONSENSE}))),
             "of entity 'a' cannot be",
         ),
-        (json_of(msgspec.structs.replace(calibration("a"), date="yesterday")), "date is 'yesterday'"),
+        *(
+            (json_of(msgspec.structs.replace(calibration("a"), date=written)), f"date is '{written}'")
+            for written in ("yesterday", "", "20261112", "2026-W46-4", "2026-02-30", "2026-11-12T10:00")
+        ),
         (b" " * (4 * 2**20 + 1), "larger than 4 MiB"),
         (b"[" * 100_000, "is not JSON"),
     ],

@@ -16,7 +16,7 @@ from turncheck.commands.import_results import import_results
 from turncheck.evaluation.agreement import agreements_of, compared_sentences, confidence_map
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.plurals import count
-from turncheck.project.calibration import CALIBRATION_FILE, digest_of
+from turncheck.project.calibration import CALIBRATION_FILE, components_of, digest_of
 from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import text
 from turncheck.render.trust_text import trust_line
@@ -24,7 +24,7 @@ from turncheck.report.codec import MAX_BYTES, decode, json_of
 from turncheck.report.trust import LEAST_AGREEMENT, Calibration, Trust
 from turncheck.run.evaluated_project import evaluate_project
 from turncheck.run.prepare import prepare
-from turncheck.run.reading import read_given
+from turncheck.run.reading import read_given, read_tests
 from turncheck.settings.options import default_of, options
 from turncheck.settings.sources import from_flags
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from turncheck.process.screen import Screen
+    from turncheck.project.model import Config, Project
     from turncheck.report.model import Report
     from turncheck.report.trust import Agreement
     from turncheck.run.inputs import Inputs
@@ -63,8 +64,12 @@ def run_calibrate(flags: Mapping[str, Any], results: Path | None, screen: Screen
     if results is not None and named:
         raise UserError(f"--results and --{named[0]} name two different models", remedy="Give one of the two.")
     theirs = _theirs(inputs, screen) if results is None else _read(results, settings)
-    ours = _judged(replace(inputs, settings=_of_engine(settings, "embedded")), screen, "the stand-in")
-    calibration = calibration_of(ours, theirs, digest_of(read_given(settings).config))
+    project = read_given(settings)
+    in_folds = results is not None and _is_of_folds(theirs, settings, project)
+    ours = _judged(
+        replace(inputs, settings=_of_engine(settings, "embedded")), screen, "the stand-in", in_folds=in_folds
+    )
+    calibration = calibration_of(ours, theirs, project.config, _digest_of_vectors(settings))
     path = Path(settings.project) / CALIBRATION_FILE
     write_file(path, msgspec.json.format(json_of(calibration), indent=1) + b"\n")
     sys.stdout.writelines(f"{line}\n" for line in _lines(calibration, ours, theirs))
@@ -72,8 +77,14 @@ def run_calibrate(flags: Mapping[str, Any], results: Path | None, screen: Screen
     return EXIT_OK
 
 
-def calibration_of(ours: Report, theirs: Report, pipeline: str) -> Calibration:
-    """Compare two reports on the same tests; ``pipeline`` is the digest of what the stand-in stands in for.
+def calibration_of(ours: Report, theirs: Report, config: Config, vectors: str) -> Calibration:
+    """Compare two reports on the same tests.
+
+    Args:
+        ours: the stand-in's.
+        theirs: that of the team's model.
+        config: what the stand-in stands in for.
+        vectors: the SHA-256 of the stand-in's sentence vectors; empty without any.
 
     Raises:
         UserError: they have no sentence and no story in common.
@@ -90,9 +101,11 @@ def calibration_of(ours: Report, theirs: Report, pipeline: str) -> Calibration:
         version=__version__,
         date=datetime.now(UTC).date().isoformat(),
         engine=f"rasa {engine.version}" if engine and known else "rasa",
-        pipeline=pipeline,
+        pipeline=digest_of(config),
         agreements=agreements,
-        confidences=confidence_map(pairs, understood.threshold if understood else None),
+        components=components_of(config),
+        vectors=vectors,
+        confidences=confidence_map(pairs, understood),
     )
 
 
@@ -116,14 +129,31 @@ def _of_engine(settings: Settings, engine: str) -> Settings:
     return replace(settings, **defaults, engine=engine, evaluations=("nlu", "core"), thresholds=(), max_regression=())
 
 
-def _judged(inputs: Inputs, screen: Screen, who: str) -> Report:
-    """Have an engine judge the project's test sentences and stories.
+def _is_of_folds(theirs: Report, settings: Settings, project: Project) -> bool:
+    """Whether results are those of a cross-validation: of training sentences, rather than of test sentences."""
+    judged = {prediction.text for prediction in theirs.nlu.predictions} if theirs.nlu else set()
+    tests = read_tests(settings).nlu
+    in_tests = judged.intersection(example.text for example in (tests.examples if tests else ()))
+    return len(judged.intersection(example.text for example in project.nlu.examples)) > len(in_tests)
+
+
+def _digest_of_vectors(settings: Settings) -> str:
+    if not settings.vectors:
+        return ""
+    from turncheck.engines.embedded.nlu.sentence_vectors import named_vectors  # imports NumPy
+
+    vectors = named_vectors(settings.vectors)
+    return vectors.digest if vectors else ""
+
+
+def _judged(inputs: Inputs, screen: Screen, who: str, *, in_folds: bool = False) -> Report:
+    """Have an engine judge the project's test sentences and stories; ``in_folds``: cross-validate its own sentences.
 
     Raises:
         UserError: it could not finish.
     """
     screen.note(f"{who[:1].upper()}{who[1:]}:")
-    report = evaluate_project(inputs, screen).report
+    report = evaluate_project(inputs, screen, in_folds=in_folds).report
     if report.stopped is not None:
         raise UserError(f"{who} did not judge everything: {report.stopped}", remedy="Nothing was written.")
     faults = [one for one in report.skipped if one.fault]
@@ -169,6 +199,8 @@ def _lines(calibration: Calibration, ours: Report, theirs: Report) -> Iterator[s
     if found.sentences is not None:
         judged = len(theirs.nlu.predictions) if theirs.nlu else 0
         yield f"  {found.sentences.theirs:,} of the {count(judged, 'sentence')} that your Rasa judged were compared."
+    if ours.nlu is not None and ours.nlu.mode == "cross-validation":
+        yield "  They are training sentences: both are taken as cross-validated."
     if ours.nlu is not None and ours.nlu.mode == "held-out" and ours.nlu.on_training_sentences:
         number = count(ours.nlu.on_training_sentences, "sentence")
         yield f"  The stand-in was trained on {number} of them, which makes the agreement optimistic."

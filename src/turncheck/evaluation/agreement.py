@@ -10,7 +10,7 @@ from turncheck.report.trust import Agreement, Agreements, ConfidenceMap
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from turncheck.report.model import EntitySpan, NluPrediction, Report
+    from turncheck.report.model import EntitySpan, NluPrediction, Report, Understood
 
 FEWEST_FOR_MAP: Final = 20
 """A map of confidences is not made from fewer sentences: its lowest quantiles would be single sentences."""
@@ -110,12 +110,12 @@ def _stories(ours: Report, theirs: Report) -> list[tuple[bool, bool]]:
 # --- confidences -----------------------------------------------------------------------------------------------------
 
 
-def confidence_map(pairs: Sequence[Pair], threshold: float | None) -> ConfidenceMap | None:
+def confidence_map(pairs: Sequence[Pair], understood: Understood | None) -> ConfidenceMap | None:
     """Map the stand-in's confidences to those of the team's model by quantiles; ``None`` for too few sentences.
 
     Quantiles are used instead of an isotonic regression because a threshold then keeps its share of fallbacks, while a
-    regression would pull both ends to the middle. ``threshold`` is the fallback's, if there is one: how often the
-    team's model falls back is recorded, too.
+    regression would pull both ends to the middle. If there is a fallback, whose thresholds are those of ``understood``,
+    it is recorded how often the team's model falls back.
     """
     if len(pairs) < FEWEST_FOR_MAP:
         return None
@@ -130,8 +130,16 @@ def confidence_map(pairs: Sequence[Pair], threshold: float | None) -> Confidence
     return ConfidenceMap(
         ours=tuple(mine for mine, _ in quantiles),
         theirs=tuple(round(sum(others) / len(others), 4) for _, others in quantiles),
-        fallbacks=_share_of_fallbacks(pairs, threshold),
+        fallbacks=None if understood is None else _share_of_fallbacks(pairs, understood.threshold),
+        thresholds=thresholds_of(understood),
     )
+
+
+def thresholds_of(understood: Understood | None) -> tuple[float, float] | None:
+    """Return the thresholds of the fallback, if there is one."""
+    if understood is None or understood.threshold is None or understood.ambiguity_threshold is None:
+        return None
+    return understood.threshold, understood.ambiguity_threshold
 
 
 def _within(confidence: float) -> float:

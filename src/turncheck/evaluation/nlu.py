@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 
     from turncheck.engines.parse import NluEngine, NluTrainer, Parse
     from turncheck.evaluation.answers import Answers
+    from turncheck.evaluation.understood import Judgement
     from turncheck.project.model import Component, Config, Project
     from turncheck.project.nlu_data import Example, NluData
     from turncheck.report.covered_intents import CoveredIntents
-    from turncheck.report.model import EngineInfo, NluPrediction
+    from turncheck.report.model import EngineInfo, FallbackPoint, NluPrediction
     from turncheck.report.trust import ConfidenceMap
     from turncheck.work.workplace import Workplace
 
@@ -310,22 +311,30 @@ def _score_entities(
 
 
 def _understood(judged: Sequence[Judged], config: Config, team: ConfidenceMap | None) -> Understood | None:
-    judgements = [judgement_of(entry) for entry in judged if entry.example.base_intent]
-    same_fallbacks = None
-    if team is not None:
-        same_fallbacks = None if team.fallbacks is None else with_fallbacks(judgements, team.fallbacks)
-        judgements = [replace(one, confidence=team.of(one.confidence)) for one in judgements]
-    if not judgements:
+    own = [judgement_of(entry) for entry in judged if entry.example.base_intent]
+    if not own:
         return None
+    judgements = own if team is None else [replace(one, confidence=team.of(one.confidence)) for one in own]
     for component in config.pipeline or ():
         if component.name.rpartition(".")[2] == "FallbackClassifier":
+            threshold = _number(component, "threshold", FALLBACK_THRESHOLD)
+            ambiguity = _number(component, "ambiguity_threshold", FALLBACK_AMBIGUITY_THRESHOLD)
             return score_understood(
                 judgements,
-                threshold=_number(component, "threshold", FALLBACK_THRESHOLD),
-                ambiguity_threshold=_number(component, "ambiguity_threshold", FALLBACK_AMBIGUITY_THRESHOLD),
-                same_fallbacks=same_fallbacks,
+                threshold=threshold,
+                ambiguity_threshold=ambiguity,
+                same_fallbacks=_with_the_team_s_fallbacks(own, team, (threshold, ambiguity)),
             )
     return score_understood(judgements, threshold=None, ambiguity_threshold=None)
+
+
+def _with_the_team_s_fallbacks(
+    judgements: Sequence[Judgement], team: ConfidenceMap | None, thresholds: tuple[float, float]
+) -> FallbackPoint | None:
+    """The figures with as many fallbacks as the team's model; ``None`` if its were counted at other thresholds."""
+    if team is None or team.fallbacks is None or team.thresholds not in (None, thresholds):
+        return None
+    return with_fallbacks(judgements, team.fallbacks)
 
 
 def _number(component: Component, name: str, default: float) -> float:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from turncheck import __version__
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.report.trust import CALIBRATION_SCHEMA, Calibration, ConfidenceMap, Trust
@@ -22,13 +23,19 @@ if TYPE_CHECKING:
 
 CALIBRATION_FILE: Final = ".turncheck/calibration.json"
 _MOST_BYTES: Final = 4 * 1024 * 1024
+_SHOWN: Final = 20
 _AGAIN: Final = "Write it again: turncheck calibrate."
 
 
-def trust_in(project: Project) -> tuple[Trust | None, ConfidenceMap | None]:
+def trust_in(project: Project, vectors: str = "") -> tuple[Trust | None, ConfidenceMap | None]:
     """Return what is known about the stand-in's agreement with the team's model, and the map of its confidences.
 
-    ``None`` if the two were never compared. For a file that cannot be used, the reason is returned, and no map.
+    ``None`` if the two were never compared. For a file that cannot be used, the reason is returned, and no map; nor is
+    there one if the stand-in was another: its confidences are those that the map begins with.
+
+    Args:
+        project: it has the file.
+        vectors: the SHA-256 of the stand-in's sentence vectors; empty without any.
     """
     try:
         calibration = read_calibration(project.root)
@@ -43,8 +50,29 @@ def trust_in(project: Project) -> tuple[Trust | None, ConfidenceMap | None]:
         problem = f"{CALIBRATION_FILE} is about another assistant: most of its intents are not in this project"
         return msgspec.structs.replace(about, problem=problem), None
     outdated = calibration.pipeline != digest_of(project.config)
-    trust = msgspec.structs.replace(about, agreements=calibration.agreements, outdated=outdated)
-    return trust, calibration.confidences
+    changed = _changed_since(calibration, project.config, vectors)
+    trust = msgspec.structs.replace(
+        about, agreements=calibration.agreements, outdated=outdated, changed=changed if calibration.confidences else ""
+    )
+    return trust, None if changed else calibration.confidences
+
+
+def _changed_since(calibration: Calibration, config: Config, vectors: str) -> str:
+    """What makes the stand-in another one than that of the file; empty if nothing does."""
+    if calibration.version != __version__:
+        return f"it was that of turncheck {calibration.version[:_SHOWN]}"
+    if calibration.components is not None and calibration.components != components_of(config):
+        return "the pipeline had other components"
+    if calibration.vectors is not None and calibration.vectors != vectors:
+        if not vectors:
+            return "it had sentence vectors"
+        return "it had other sentence vectors" if calibration.vectors else "it had no sentence vectors"
+    return ""
+
+
+def components_of(config: Config) -> tuple[str, ...]:
+    """Return the names of the pipeline's components."""
+    return tuple(component.name for component in config.pipeline or ())
 
 
 def read_calibration(root: Path) -> Calibration | None:
@@ -91,11 +119,14 @@ def _fault_of(calibration: Calibration) -> str:
         return "its confidences are not two ascending lists of one length, 0 to 1"
     if confidences is not None and confidences.fallbacks is not None and not 0 <= confidences.fallbacks <= 1:
         return f"its share of fallbacks, {confidences.fallbacks:g}, is not between 0 and 1"
+    return "" if _is_date(calibration.date) else f"its date is {calibration.date[:80]!r}, not like '2026-11-12'"
+
+
+def _is_date(written: str) -> bool:
     try:
-        date.fromisoformat(calibration.date)
+        return date.fromisoformat(written).isoformat() == written
     except ValueError:
-        return f"its date is {calibration.date[:80]!r}, not like '2026-11-12'"
-    return ""
+        return False
 
 
 def _is_map(confidences: ConfidenceMap) -> bool:

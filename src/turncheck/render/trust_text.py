@@ -32,7 +32,11 @@ def trust_entry(report: Report) -> Entry | None:
     agreements = _agreements(trust)
     low = any(one.too_low for one, _ in agreements)
     below = f" Below {LEAST_AGREEMENT:.0%} a change has no verdict.".replace("%", " %") if low else ""
-    return Entry(line(Prose(trust_line(trust) + below)), sign="caution" if low or trust.outdated else "")
+    since = f" Its confidences are not fitted to your Rasa's: when compared, {trust.changed}." if trust.changed else ""
+    entry = line(Prose(trust_line(trust) + below + since))
+    if since:
+        entry = line(entry, " Compare again: ", _COMMAND, ".")
+    return Entry(entry, sign="caution" if low or trust.outdated or since else "")
 
 
 def fallback_entry(report: Report) -> Entry | None:

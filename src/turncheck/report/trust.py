@@ -51,6 +51,8 @@ class ConfidenceMap(Part, frozen=True, kw_only=True):
     """What the team's model has at the same share of sentences, ascending."""
     fallbacks: float | None = None
     """The share of the sentences that the team's model fell back on; ``None`` without a fallback."""
+    thresholds: tuple[float, float] | None = None
+    """The fallback's threshold and ambiguity threshold at which these were counted."""
 
     def of(self, confidence: float) -> float:
         """Return the confidence that the team's model would have."""
@@ -92,6 +94,10 @@ class Calibration(Part, frozen=True, kw_only=True):
     """What the team's model ran on: ``rasa 3.6.21``."""
     pipeline: str
     """A digest of the pipeline and the policies that the stand-in replaced."""
+    components: tuple[str, ...] | None = None
+    """The pipeline's components by name; ``None`` in older files."""
+    vectors: str | None = None
+    """The SHA-256 of the stand-in's sentence vectors, empty without any; ``None`` in older files."""
     agreements: Agreements
     """What both said, side by side."""
     confidences: ConfidenceMap | None = None
@@ -111,6 +117,8 @@ class Trust(Part, frozen=True, kw_only=True):
     """What both said, side by side."""
     outdated: bool = False
     """Whether pipeline or policies have changed since."""
+    changed: str = ""
+    """How the stand-in that was compared was another one, so that its confidences do not count; empty if it was not."""
     problem: str = ""
     """Why the file is not used; empty where it is."""
 

@@ -54,8 +54,12 @@ def report_of_project(inputs: Inputs, screen: Screen) -> Report:
     return evaluate_project(inputs, screen).report
 
 
-def evaluate_project(inputs: Inputs, screen: Screen, head_start: HeadStart = NO_HEAD_START) -> EvaluatedProject:
+def evaluate_project(
+    inputs: Inputs, screen: Screen, head_start: HeadStart = NO_HEAD_START, *, in_folds: bool = False
+) -> EvaluatedProject:
     """Read the project and run every requested evaluation for which it has files.
+
+    With ``in_folds``, language understanding is cross-validated even if there are test sentences.
 
     An engine that can no longer answer ends the run, as an interrupt does: the report has what was finished,
     and ``stopped`` says why.
@@ -64,6 +68,8 @@ def evaluate_project(inputs: Inputs, screen: Screen, head_start: HeadStart = NO_
         UserError: a given path is missing, or nothing can be read at all.
     """
     inputs, project, tests = read_all(inputs, screen)
+    if in_folds:
+        tests = replace(tests, nlu=None, nlu_findings=())
     if head_start.ensure is not None:
         head_start.ensure(inputs, project, tests)
     run: Evaluations | None = None

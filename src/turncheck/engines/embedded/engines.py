@@ -225,7 +225,14 @@ class EmbeddedEngines(Engines):
 
     @cached_property
     def _calibration(self) -> tuple[Trust | None, ConfidenceMap | None]:
-        return (None, None) if self.project.kore is not None else trust_in(self.project)
+        if self.project.kore is not None:
+            return None, None
+        if not self.vectors:
+            return trust_in(self.project)
+        from turncheck.engines.embedded.nlu.sentence_vectors import named_vectors  # imports NumPy
+
+        vectors = named_vectors(self.vectors)
+        return trust_in(self.project, vectors.digest if vectors else "")
 
     @property
     def trust(self) -> Trust | None:
