@@ -72,9 +72,11 @@ def report(*sentences: NluPrediction, accuracy: float = 0.5, trust: Trust | None
     )
 
 
-def at(threshold: float | None) -> Understood:
+def at(threshold: float | None) -> Nlu | None:
     ambiguity = None if threshold is None else 0.1
-    return Understood(right=0, wrong=0, not_understood=0, threshold=threshold, ambiguity_threshold=ambiguity, curve=())
+    found = Understood(right=0, wrong=0, not_understood=0, threshold=threshold, ambiguity_threshold=ambiguity, curve=())
+    nlu = report().nlu
+    return nlu and msgspec.structs.replace(nlu, understood=found)
 
 
 def test_what_both_say_is_counted_by_intent_and_by_entity() -> None:
@@ -111,7 +113,13 @@ def test_a_mapped_threshold_falls_back_as_often_as_the_team_s_model() -> None:
     found = confidence_map(pairs, at(0.7))
     assert found is not None
     assert found.fallbacks == pytest.approx(0.4)
-    assert found.thresholds == (0.7, 0.1)
+    assert (found.thresholds, found.mode) == ((0.7, 0.1), "held-out")
+    assert found.fallbacks_at((0.7, 0.1), in_folds=False) == found.fallbacks
+    assert found.fallbacks_at((0.6, 0.1), in_folds=False) is None
+    assert found.fallbacks_at((0.7, 0.2), in_folds=False) is None
+    assert found.fallbacks_at((0.7, 0.1), in_folds=True) is None
+    older = msgspec.structs.replace(found, thresholds=None, mode=None)
+    assert older.fallbacks_at((0.6, 0.3), in_folds=True) == found.fallbacks
     mapped = [found.of(mine.predicted.confidence) for mine, _ in pairs]
     assert mapped == sorted(mapped)
     assert sum(one < 0.7 for one in mapped) == pytest.approx(40, abs=2)
@@ -238,6 +246,7 @@ def calibration(*intents: str, **more: Any) -> Calibration:
     )
 
 
+ENDLESS: Final = Agreement(both=10**12, ours=10**12, theirs=10**12)
 NONSENSE: Final = Agreement(both=5, ours=4, theirs=9)
 
 
@@ -312,6 +321,33 @@ def test_another_assistant_s_is_not_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("assistant", "is_this"),
+    [
+        (("a",), True),
+        (("a", "gone"), True),
+        (("a", "gone", "gone too"), False),
+        (("other",), False),
+        ((), False),
+    ],
+)
+def test_an_assistant_is_recognised_by_its_intents(tmp_path: Path, assistant: tuple[str, ...], is_this: bool) -> None:
+    write(tmp_path, json_of(calibration("a", assistant=assistant)))
+    trust, _ = trust_in(project(tmp_path))
+    assert trust is not None
+    assert ("another assistant" not in trust.problem) == is_this
+
+
+def test_a_few_common_intents_do_not_make_it_the_same(tmp_path: Path) -> None:
+    """A small assistant's intents may all be in a large one."""
+    names = tuple(f"i{number}" for number in range(9))
+    write(tmp_path, json_of(calibration("a", assistant=("a", *names), confidences=MAP)))
+    trust, found = trust_in(project(tmp_path))
+    assert trust is not None
+    assert "another assistant" in trust.problem
+    assert found is None
+
+
+@pytest.mark.parametrize(
     ("content", "says"),
     [
         (b"{", "is not JSON"),
@@ -328,6 +364,10 @@ def test_another_assistant_s_is_not_used(tmp_path: Path) -> None:
         (
             json_of(msgspec.structs.replace(calibration(), agreements=overall(both=99))),
             "numbers of 'sentences' cannot be: both 99",
+        ),
+        (
+            json_of(msgspec.structs.replace(calibration(), agreements=Agreements(sentences=ENDLESS))),
+            "numbers of 'sentences' cannot be",
         ),
         (
             json_of(msgspec.structs.replace(calibration(), agreements=overall(both=-3))),

@@ -16,7 +16,7 @@ from turncheck.commands.import_results import import_results
 from turncheck.evaluation.agreement import agreements_of, compared_sentences, confidence_map
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.plurals import count
-from turncheck.project.calibration import CALIBRATION_FILE, components_of, digest_of
+from turncheck.project.calibration import CALIBRATION_FILE, components_of, digest_of, intents_of
 from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import text
 from turncheck.render.trust_text import trust_line
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from turncheck.process.screen import Screen
-    from turncheck.project.model import Config, Project
+    from turncheck.project.model import Project
     from turncheck.report.model import Report
     from turncheck.report.trust import Agreement
     from turncheck.run.inputs import Inputs
@@ -69,7 +69,7 @@ def run_calibrate(flags: Mapping[str, Any], results: Path | None, screen: Screen
     ours = _judged(
         replace(inputs, settings=_of_engine(settings, "embedded")), screen, "the stand-in", in_folds=in_folds
     )
-    calibration = calibration_of(ours, theirs, project.config, _digest_of_vectors(settings))
+    calibration = calibration_of(ours, theirs, project, _digest_of_vectors(settings))
     path = Path(settings.project) / CALIBRATION_FILE
     write_file(path, msgspec.json.format(json_of(calibration), indent=1) + b"\n")
     sys.stdout.writelines(f"{line}\n" for line in _lines(calibration, ours, theirs))
@@ -77,13 +77,13 @@ def run_calibrate(flags: Mapping[str, Any], results: Path | None, screen: Screen
     return EXIT_OK
 
 
-def calibration_of(ours: Report, theirs: Report, config: Config, vectors: str) -> Calibration:
+def calibration_of(ours: Report, theirs: Report, project: Project, vectors: str) -> Calibration:
     """Compare two reports on the same tests.
 
     Args:
         ours: the stand-in's.
         theirs: that of the team's model.
-        config: what the stand-in stands in for.
+        project: what both were trained on.
         vectors: the SHA-256 of the stand-in's sentence vectors; empty without any.
 
     Raises:
@@ -95,17 +95,18 @@ def calibration_of(ours: Report, theirs: Report, config: Config, vectors: str) -
             f"your Rasa and the stand-in judged nothing in common ({_why_nothing(ours, theirs)})",
             remedy="Name test sentences with --nlu or test stories with --stories, the same for both.",
         )
-    understood, engine = ours.nlu.understood if ours.nlu else None, theirs.engine
+    engine = theirs.engine
     known = engine is not None and engine.version != "unknown"
     return Calibration(
         version=__version__,
         date=datetime.now(UTC).date().isoformat(),
         engine=f"rasa {engine.version}" if engine and known else "rasa",
-        pipeline=digest_of(config),
+        pipeline=digest_of(project.config),
         agreements=agreements,
-        components=components_of(config),
+        assistant=intents_of(project),
+        components=components_of(project.config),
         vectors=vectors,
-        confidences=confidence_map(pairs, understood),
+        confidences=confidence_map(pairs, ours.nlu),
     )
 
 

@@ -10,7 +10,7 @@ from turncheck.report.trust import Agreement, Agreements, ConfidenceMap
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from turncheck.report.model import EntitySpan, NluPrediction, Report, Understood
+    from turncheck.report.model import EntitySpan, Nlu, NluPrediction, Report, Understood
 
 FEWEST_FOR_MAP: Final = 20
 """A map of confidences is not made from fewer sentences: its lowest quantiles would be single sentences."""
@@ -110,33 +110,33 @@ def _stories(ours: Report, theirs: Report) -> list[tuple[bool, bool]]:
 # --- confidences -----------------------------------------------------------------------------------------------------
 
 
-def confidence_map(pairs: Sequence[Pair], understood: Understood | None) -> ConfidenceMap | None:
+def confidence_map(pairs: Sequence[Pair], ours: Nlu | None) -> ConfidenceMap | None:
     """Map the stand-in's confidences to those of the team's model by quantiles; ``None`` for too few sentences.
 
     Quantiles are used instead of an isotonic regression because a threshold then keeps its share of fallbacks, while a
-    regression would pull both ends to the middle. If there is a fallback, whose thresholds are those of ``understood``,
-    it is recorded how often the team's model falls back.
+    regression would pull both ends to the middle. If there is a fallback in ``ours``, the stand-in's report, it is
+    recorded how often the team's model falls back.
     """
-    if len(pairs) < FEWEST_FOR_MAP:
+    if len(pairs) < FEWEST_FOR_MAP or ours is None:
         return None
-    ours = sorted(_within(mine.predicted.confidence) for mine, _ in pairs)
-    theirs = sorted(_within(other.predicted.confidence) for _, other in pairs)
+    left = sorted(_within(mine.predicted.confidence) for mine, _ in pairs)
+    right = sorted(_within(other.predicted.confidence) for _, other in pairs)
     last = len(pairs) - 1
     at: dict[float, list[float]] = {}
     for step in range(_QUANTILES + 1):
         place = round(step * last / _QUANTILES)
-        at.setdefault(round(ours[place], 4), []).append(theirs[place])
+        at.setdefault(round(left[place], 4), []).append(right[place])
     quantiles = sorted(at.items())
     return ConfidenceMap(
         ours=tuple(mine for mine, _ in quantiles),
         theirs=tuple(round(sum(others) / len(others), 4) for _, others in quantiles),
-        fallbacks=None if understood is None else _share_of_fallbacks(pairs, understood.threshold),
-        thresholds=thresholds_of(understood),
+        fallbacks=_share_of_fallbacks(pairs, ours.understood.threshold) if ours.understood else None,
+        thresholds=_thresholds_of(ours.understood),
+        mode=ours.mode,
     )
 
 
-def thresholds_of(understood: Understood | None) -> tuple[float, float] | None:
-    """Return the thresholds of the fallback, if there is one."""
+def _thresholds_of(understood: Understood | None) -> tuple[float, float] | None:
     if understood is None or understood.threshold is None or understood.ambiguity_threshold is None:
         return None
     return understood.threshold, understood.ambiguity_threshold

@@ -31,11 +31,10 @@ if TYPE_CHECKING:
 
     from turncheck.engines.parse import NluEngine, NluTrainer, Parse
     from turncheck.evaluation.answers import Answers
-    from turncheck.evaluation.understood import Judgement
     from turncheck.project.model import Component, Config, Project
     from turncheck.project.nlu_data import Example, NluData
     from turncheck.report.covered_intents import CoveredIntents
-    from turncheck.report.model import EngineInfo, FallbackPoint, NluPrediction
+    from turncheck.report.model import EngineInfo, NluPrediction
     from turncheck.report.trust import ConfidenceMap
     from turncheck.work.workplace import Workplace
 
@@ -250,7 +249,7 @@ def _measure(
         entity_spans=spans,
         responses=responses,
         response_selection=response_selection,
-        understood=_understood(judged, project.config, team_confidences),
+        understood=_understood(judged, project.config, team_confidences, in_folds=folds is not None),
         unjudged=() if folds is None else folds.unjudged,
         on_training_sentences=len(overlap.copies),
         under_other_intents=len(overlap.contradicted),
@@ -310,7 +309,9 @@ def _score_entities(
     return score_extractors(cases, names), score_spans(cases)
 
 
-def _understood(judged: Sequence[Judged], config: Config, team: ConfidenceMap | None) -> Understood | None:
+def _understood(
+    judged: Sequence[Judged], config: Config, team: ConfidenceMap | None, *, in_folds: bool
+) -> Understood | None:
     own = [judgement_of(entry) for entry in judged if entry.example.base_intent]
     if not own:
         return None
@@ -319,22 +320,14 @@ def _understood(judged: Sequence[Judged], config: Config, team: ConfidenceMap | 
         if component.name.rpartition(".")[2] == "FallbackClassifier":
             threshold = _number(component, "threshold", FALLBACK_THRESHOLD)
             ambiguity = _number(component, "ambiguity_threshold", FALLBACK_AMBIGUITY_THRESHOLD)
+            share = None if team is None else team.fallbacks_at((threshold, ambiguity), in_folds=in_folds)
             return score_understood(
                 judgements,
                 threshold=threshold,
                 ambiguity_threshold=ambiguity,
-                same_fallbacks=_with_the_team_s_fallbacks(own, team, (threshold, ambiguity)),
+                same_fallbacks=None if share is None else with_fallbacks(own, share),
             )
     return score_understood(judgements, threshold=None, ambiguity_threshold=None)
-
-
-def _with_the_team_s_fallbacks(
-    judgements: Sequence[Judgement], team: ConfidenceMap | None, thresholds: tuple[float, float]
-) -> FallbackPoint | None:
-    """The figures with as many fallbacks as the team's model; ``None`` if its were counted at other thresholds."""
-    if team is None or team.fallbacks is None or team.thresholds not in (None, thresholds):
-        return None
-    return with_fallbacks(judgements, team.fallbacks)
 
 
 def _number(component: Component, name: str, default: float) -> float:

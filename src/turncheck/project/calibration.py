@@ -16,7 +16,7 @@ from turncheck.messages.location import Location
 from turncheck.report.trust import CALIBRATION_SCHEMA, Calibration, ConfidenceMap, Trust
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from turncheck.project.model import Component, Config, Project
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 CALIBRATION_FILE: Final = ".turncheck/calibration.json"
 _MOST_BYTES: Final = 4 * 1024 * 1024
 _SHOWN: Final = 20
+_MOST: Final = 10**9
+"""No one has compared more sentences."""
 _AGAIN: Final = "Write it again: turncheck calibrate."
 
 
@@ -44,10 +46,8 @@ def trust_in(project: Project, vectors: str = "") -> tuple[Trust | None, Confide
     if calibration is None:
         return None, None
     about = Trust(path=CALIBRATION_FILE, date=calibration.date, engine=calibration.engine)
-    compared = calibration.agreements.intents
-    known = {example.base_intent for example in project.nlu.examples}
-    if compared and 2 * sum(name in known for name in compared) < len(compared):
-        problem = f"{CALIBRATION_FILE} is about another assistant: most of its intents are not in this project"
+    if _is_of_another(calibration, intents_of(project)):
+        problem = f"{CALIBRATION_FILE} is about another assistant: most intents are not the same"
         return msgspec.structs.replace(about, problem=problem), None
     outdated = calibration.pipeline != digest_of(project.config)
     changed = _changed_since(calibration, project.config, vectors)
@@ -55,6 +55,21 @@ def trust_in(project: Project, vectors: str = "") -> tuple[Trust | None, Confide
         about, agreements=calibration.agreements, outdated=outdated, changed=changed if calibration.confidences else ""
     )
     return trust, None if changed else calibration.confidences
+
+
+def _is_of_another(calibration: Calibration, known: Sequence[str]) -> bool:
+    """Whether two assistants have less than half of all their intents in common; many share ``greet`` and the like."""
+    if calibration.assistant is not None:
+        both = set(known) | set(calibration.assistant)
+        return 2 * len(set(known) & set(calibration.assistant)) < len(both)
+    compared = calibration.agreements.intents
+    return 2 * sum(name in known for name in compared) < len(compared)
+
+
+def intents_of(project: Project) -> tuple[str, ...]:
+    """Return the intents of the domain and of the training sentences, sorted."""
+    trained = (example.base_intent for example in project.nlu.examples)
+    return tuple(sorted({*project.domain.intents, *filter(None, trained)}))
 
 
 def _changed_since(calibration: Calibration, config: Config, vectors: str) -> str:
@@ -112,7 +127,7 @@ def _fault_of(calibration: Calibration) -> str:
     overall = {"sentences": found.sentences, "entities": found.entities, "stories": found.stories}
     for what, parts in (("", overall), ("intent ", found.intents), ("entity ", found.entity_types)):
         for name, one in parts.items():
-            if one is not None and not 0 <= one.both <= min(one.ours, one.theirs):
+            if one is not None and not 0 <= one.both <= min(one.ours, one.theirs) <= max(one.ours, one.theirs) <= _MOST:
                 numbers = f"both {one.both}, ours {one.ours}, theirs {one.theirs}"
                 return f"the numbers of {what}{name[:80]!r} cannot be: {numbers}"
     if confidences is not None and not _is_map(confidences):

@@ -53,6 +53,14 @@ class ConfidenceMap(Part, frozen=True, kw_only=True):
     """The share of the sentences that the team's model fell back on; ``None`` without a fallback."""
     thresholds: tuple[float, float] | None = None
     """The fallback's threshold and ambiguity threshold at which these were counted."""
+    mode: Literal["held-out", "cross-validation"] | None = None
+    """Whether they were counted on test sentences or in folds; ``None`` in older files."""
+
+    def fallbacks_at(self, thresholds: tuple[float, float], *, in_folds: bool) -> float | None:
+        """Return the share of fallbacks; ``None`` if it was counted at other thresholds, or on other sentences."""
+        mode = "cross-validation" if in_folds else "held-out"
+        known = self.thresholds in (None, thresholds) and self.mode in (None, mode)
+        return self.fallbacks if known else None
 
     def of(self, confidence: float) -> float:
         """Return the confidence that the team's model would have."""
@@ -94,6 +102,8 @@ class Calibration(Part, frozen=True, kw_only=True):
     """What the team's model ran on: ``rasa 3.6.21``."""
     pipeline: str
     """A digest of the pipeline and the policies that the stand-in replaced."""
+    assistant: tuple[str, ...] | None = None
+    """The assistant's intents, by which it is recognised; ``None`` in older files."""
     components: tuple[str, ...] | None = None
     """The pipeline's components by name; ``None`` in older files."""
     vectors: str | None = None
