@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from fake_rasa import FakeRasa, serving
-from test_rasa_run import FILES
+from test_rasa_run import COMMAND, FILES
 
 from turncheck.cli import run_command_line
 from turncheck.report.codec import decode
@@ -132,6 +132,19 @@ def test_results_of_folds_are_compared_with_folds_although_there_are_test_senten
     assert code == 0
     assert written["agreements"]["sentences"] == {"both": judged, "ours": judged, "theirs": judged}
     assert "both are taken as cross-validated" in capsys.readouterr().out
+
+
+def test_without_test_sentences_both_are_trained_in_the_same_folds(
+    bot: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (bot / "tests/test_nlu.yml").unlink()
+    monkeypatch.setenv("CALLS", str(bot.parent / "calls.jsonl"))
+    code, written = calibrated(bot, "--rasa-command", COMMAND, "--folds", "3")
+    assert code == 0
+    assert written["agreements"]["sentences"]["ours"] == 6
+    calls = [json.loads(line)["arguments"] for line in (bot.parent / "calls.jsonl").read_text().splitlines()]
+    assert [words[:2] for words in calls if words[0] == "train"].count(["train", "nlu"]) == 3
+    assert "both are taken as cross-validated" not in capsys.readouterr().out
 
 
 def test_a_model_of_other_components_is_said_and_its_confidences_are_not_mapped(bot: Path) -> None:

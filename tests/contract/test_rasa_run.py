@@ -385,6 +385,7 @@ def test_rasa_is_trained_started_and_stopped(bot: Path) -> None:
     assert done.returncode == 1, done.stderr
     assert shown(report) == EVERYTHING
     trained, served = calls(bot)
+    assert done.stderr.count("Training a model with your Rasa, which can take minutes") == 1
     assert trained["arguments"][:2] == ["train", "--config"]
     assert served["arguments"][:4] == ["run", "--enable-api", "--interface", "127.0.0.1"]
     assert not {"INPUT_SECRET", "MY_TOKEN"} & set(served["environment"])
@@ -421,8 +422,9 @@ def test_folds_are_loaded_by_all_servers(bot: Path) -> None:
 def test_a_model_that_is_named_is_not_trained_again(bot: Path) -> None:
     (bot / "mine.tar.gz").write_text("")
     flags = ("--rasa-command", COMMAND, "--model", str(bot / "mine.tar.gz"))
-    _, report = run(bot, *flags, CALLS=str(bot / "calls.jsonl"))
+    done, report = run(bot, *flags, CALLS=str(bot / "calls.jsonl"))
     assert [call["arguments"][0] for call in calls(bot)] == ["run"]
+    assert "Training a model" not in done.stderr
     assert report.engine is not None
     assert str(report.engine.model).endswith("mine.tar.gz")
 

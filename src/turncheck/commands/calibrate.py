@@ -72,7 +72,7 @@ def run_calibrate(flags: Mapping[str, Any], results: Path | None, screen: Screen
     calibration = calibration_of(ours, theirs, project, _digest_of_vectors(settings))
     path = Path(settings.project) / CALIBRATION_FILE
     write_file(path, msgspec.json.format(json_of(calibration), indent=1) + b"\n")
-    sys.stdout.writelines(f"{line}\n" for line in _lines(calibration, ours, theirs))
+    sys.stdout.writelines(f"{line}\n" for line in _lines(calibration, ours, theirs, in_folds=in_folds))
     sys.stdout.write(f"Written to {path}: commit it, and later runs read it.\n")
     return EXIT_OK
 
@@ -193,14 +193,14 @@ def _read(results: Path, settings: Settings) -> Report:
 # --- what is said of it ----------------------------------------------------------------------------------------------
 
 
-def _lines(calibration: Calibration, ours: Report, theirs: Report) -> Iterator[str]:
+def _lines(calibration: Calibration, ours: Report, theirs: Report, *, in_folds: bool) -> Iterator[str]:
     found = calibration.agreements
     trust = Trust(path=CALIBRATION_FILE, date=calibration.date, engine=calibration.engine, agreements=found)
     yield trust_line(trust)
     if found.sentences is not None:
         judged = len(theirs.nlu.predictions) if theirs.nlu else 0
         yield f"  {found.sentences.theirs:,} of the {count(judged, 'sentence')} that your Rasa judged were compared."
-    if ours.nlu is not None and ours.nlu.mode == "cross-validation":
+    if in_folds:
         yield "  They are training sentences: both are taken as cross-validated."
     if ours.nlu is not None and ours.nlu.mode == "held-out" and ours.nlu.on_training_sentences:
         number = count(ours.nlu.on_training_sentences, "sentence")

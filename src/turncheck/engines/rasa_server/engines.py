@@ -129,9 +129,11 @@ class RasaEngines(Engines):
         return frozenset({"domain"} if evaluation not in {"nlu", "batch"} and has_domain else ())
 
     def show_progress(self, screen: Screen) -> None:
-        """Report on this screen which servers are gone."""
+        """Report on this screen which servers are gone, and a training."""
         if isinstance(self.server, RasaPool | RasaProcess):
             self.server.alarm = screen.alarm
+        if isinstance(self.server, RasaProcess):
+            self.server.progress = screen.progress
 
     def before_folds(self, folds: int, *, whole: bool = False) -> str:
         """Each fold trains real Rasa: say how long that may take."""

@@ -68,6 +68,8 @@ class RasaProcess:
         self.training_seconds: float | None = None
         self.alarm: Callable[[str], None] = lambda _: None
         """Called with the reason if one of several servers is gone."""
+        self.progress: Callable[[str], None] = lambda _: None
+        """Called with what takes minutes, before it begins."""
         self._words = split_command("Rasa", command)
         self.files = files
         # Rasa's cache does not belong in the project, and these trainings are not reported (telemetry).
@@ -125,6 +127,7 @@ class RasaProcess:
         return ["--config", str(self.files.config), *domain]
 
     def _train_all(self) -> Path:
+        self.progress("Training a model with your Rasa, which can take minutes (--model FILE would need no training)")
         begin, project = time.monotonic(), self.files.project
         if project.stories or project.rules:
             model = self._train(["train", *self._settings, "--data", *map(str, self.files.data)], "model")
