@@ -191,6 +191,25 @@ def test_a_change_where_the_two_do_not_agree_has_no_verdict(
         assert gate.reason == "the stand-in agrees with your Rasa on 40 % there, below 70 %"
 
 
+def test_a_changed_calibration_is_a_changed_setting_and_a_changed_pipeline_is_none() -> None:
+    def changes(base: Trust | None, head: Trust | None) -> dict[str, tuple[str, str]]:
+        compared = compare(report(trust=head), Present(report=report(trust=base), way="file"))
+        return {one.name: (one.base, one.value) for one in compared.settings_changed}
+
+    replaced = msgspec.structs.replace
+    known = trusted(91)
+    assert changes(known, known) == {}
+    assert changes(known, replaced(known, outdated=True)) == {}
+    assert changes(None, known) == {"calibration": ("none", "2026-11-12 (91%)")}
+    assert changes(known, None) == {"calibration": ("2026-11-12 (91%)", "none")}
+    unfitted = "2026-11-12 (91%; confidences not fitted)"
+    assert changes(known, replaced(known, changed="it had sentence vectors"))["calibration"][1] == unfitted
+    assert changes(known, trusted(40)) == {"calibration": ("2026-11-12 (91%)", "2026-11-12 (40%)")}
+    mapped = replaced(known, confidences=MAP)
+    assert changes(known, mapped) == {"calibration": ("2026-11-12 (91%)", "2026-11-12 (91%), with other numbers")}
+    assert changes(mapped, mapped) == {}
+
+
 def test_an_intent_that_was_compared_often_speaks_for_itself() -> None:
     low, few = Agreement(both=2, ours=10, theirs=10), Agreement(both=0, ours=2, theirs=1)
     trust = trusted(91, intents={"low": low, "few": few}, entities=few, entity_types={"city": low})
@@ -301,6 +320,7 @@ def test_confidences_of_another_stand_in_are_not_mapped(
     trust, found = trust_in(project(tmp_path), vectors)
     assert trust is not None
     assert (trust.problem, trust.changed, found) == ("", changed, None if changed else MAP)
+    assert trust.confidences == found
     assert trust.agreements.sentences == Agreement(both=9, ours=10, theirs=10)
     assert (f"when compared, {changed}. Compare again: turncheck calibrate." in line(trust)) == bool(changed)
 

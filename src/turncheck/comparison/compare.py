@@ -231,9 +231,16 @@ def _settings_changed(base: Report, head: Report) -> tuple[SettingChange, ...]:
         if one != other and one is not None and other is not None:
             names = re.sub("_", "-", field)
             changes.append(SettingChange(name=names, base=_setting(field, one), value=_setting(field, other)))
-    if base.trust != head.trust and base.engine is not None:
-        changes.append(SettingChange(name="calibration", base=_calibrated(base.trust), value=_calibrated(head.trust)))
+    if _read(base.trust) != _read(head.trust) and base.engine is not None:
+        one, other = _calibrated(base.trust), _calibrated(head.trust)
+        more = ", with other numbers" if one == other else ""
+        changes.append(SettingChange(name="calibration", base=one, value=f"{other}{more}"))
     return tuple(changes)
+
+
+def _read(trust: Trust | None) -> Trust | None:
+    """What was read from the file, whatever pipeline there is now."""
+    return trust and msgspec.structs.replace(trust, outdated=False)
 
 
 def _calibrated(trust: Trust | None) -> str:
@@ -241,7 +248,8 @@ def _calibrated(trust: Trust | None) -> str:
         return "none"
     shares = (trust.agreements.sentences, trust.agreements.entities, trust.agreements.stories)
     words = ", ".join(f"{one.share:.0%}" for one in shares if one is not None and one.share is not None)
-    return trust.problem or f"{trust.date} ({words})"
+    fitted = "; confidences not fitted" if trust.changed else ""
+    return trust.problem or f"{trust.date} ({words}{fitted})"
 
 
 def _setting(field: str, value: object) -> str:

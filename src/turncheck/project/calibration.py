@@ -50,11 +50,12 @@ def trust_in(project: Project, vectors: str = "") -> tuple[Trust | None, Confide
         problem = f"{CALIBRATION_FILE} is about another assistant: most intents are not the same"
         return msgspec.structs.replace(about, problem=problem), None
     outdated = calibration.pipeline != digest_of(project.config)
-    changed = _changed_since(calibration, project.config, vectors)
+    changed = _changed_since(calibration, project.config, vectors) if calibration.confidences else ""
+    confidences = None if changed else calibration.confidences
     trust = msgspec.structs.replace(
-        about, agreements=calibration.agreements, outdated=outdated, changed=changed if calibration.confidences else ""
+        about, agreements=calibration.agreements, outdated=outdated, changed=changed, confidences=confidences
     )
-    return trust, None if changed else calibration.confidences
+    return trust, confidences
 
 
 def _is_of_another(calibration: Calibration, known: Sequence[str]) -> bool:

@@ -129,6 +129,8 @@ class Trust(Part, frozen=True, kw_only=True):
     """Whether pipeline or policies have changed since."""
     changed: str = ""
     """How the stand-in that was compared was another one, so that its confidences do not count; empty if it was not."""
+    confidences: ConfidenceMap | None = None
+    """The map that the fallback used; ``None`` if it used the stand-in's own confidences."""
     problem: str = ""
     """Why the file is not used; empty where it is."""
 
