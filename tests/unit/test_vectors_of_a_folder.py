@@ -128,6 +128,18 @@ def test_a_dense_layer_is_computed(folder: Path) -> None:
     assert (own.shape, below.shape) == ((len(TEXTS), 3), (len(TEXTS), WIDTH))
 
 
+def test_the_encoder_is_where_modules_json_says(folder: Path) -> None:
+    expected = SentenceVectors.at(folder).of(TEXTS)
+    other = folder.parent / "in-a-folder"
+    (other / "0_Transformer").parent.mkdir()
+    folder.rename(other / "0_Transformer")
+    parts(other, "Transformer", "Pooling")
+    named = json.loads((other / "modules.json").read_text())
+    named[0]["path"] = "0_Transformer"
+    (other / "modules.json").write_text(json.dumps(named))
+    assert np.allclose(SentenceVectors.of_folder(str(other)).of(TEXTS), expected, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("kinds", "says"),
     [

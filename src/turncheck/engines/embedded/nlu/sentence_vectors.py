@@ -1,6 +1,7 @@
 """Sentence vectors of a pretrained model: from an installed package (all-MiniLM-L6-v2, for English), or from a folder.
 
-No code of the model is run and nothing is downloaded: the files are read, and the encoder is :mod:`.bert`.
+No code of the model is run and nothing is downloaded: the files are read, and the encoder is :mod:`.bert`. What reads
+them is imported if vectors are enabled.
 """
 
 from __future__ import annotations
@@ -16,8 +17,6 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from turncheck.engines.embedded.nlu.sentence_model import read_sentence_model, unreadable
-from turncheck.engines.embedded.nlu.sentence_modules import SentenceModules
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
@@ -83,6 +82,9 @@ class SentenceVectors:
         Raises:
             UserError: one of its files cannot be read.
         """
+        from turncheck.engines.embedded.nlu.sentence_model import unreadable
+        from turncheck.engines.embedded.nlu.sentence_modules import SentenceModules
+
         digest = hashlib.sha256()
         try:
             for path in SentenceModules.of(folder).weights:
@@ -223,6 +225,8 @@ def _name_of(folder: Path) -> str:
 @lru_cache(maxsize=1)
 def _model(folder: Path) -> SentenceModel:
     """Read tokenizer and encoder; once per process."""
+    from turncheck.engines.embedded.nlu.sentence_model import read_sentence_model
+
     return read_sentence_model(folder, _remedy(folder))
 
 
