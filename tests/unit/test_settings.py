@@ -78,6 +78,13 @@ def test_a_bad_value_is_refused_by_the_inputs_name(name: str, text: str, said: s
     assert f"'{name.lower()}'" in str(caught.value)
 
 
+def test_a_limit_given_to_fail_on_is_sent_where_limits_are_taken() -> None:
+    with pytest.raises(UserError, match=r"'strength.score' is not one of: .*\nLimits .* in input 'thresholds': "):
+        from_inputs({"INPUT_FAIL-ON": "errors, strength.score >= 0.6"})
+    with pytest.raises(UserError, match=r"yml:\d+:1: key 'fail-on': .*\nLimits for .* in key 'thresholds': "):
+        from_file({"fail-on": ["strength.score >= 0.6"]}, here)
+
+
 @pytest.mark.parametrize(
     "name", ["token", "rasa-command", "action-server", "allow-hosts", "rasa-url", "model", "out", "env"]
 )

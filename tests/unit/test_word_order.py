@@ -164,6 +164,18 @@ def test_test_cases_are_never_taken_for_something_to_write(capsys: pytest.Captur
         ("run --fial-on errors", "turncheck run: error: unknown flag --fial-on. Did you mean --fail-on?\n"),
         ("run --wonderful", "turncheck run: error: unknown flag --wonderful\n"),
         ("run --fail-on error bots/x", "--fail-on: 'error' is not one of: errors, "),
+        (
+            "run --fail-on strength.score>=0.6",
+            "none.\nLimits for metrics belong in --thresholds: nlu.intents.f1 >=",
+        ),
+        ("run --fail-on strength.score", "none.\nLimits for metrics belong in --thresholds: nlu.intents.f1 >="),
+        ("run --fail-on nlu.intents.f1:0.01", "\nThe largest allowed drops of metrics belong in --max-regression: nlu"),
+        ("run --fail-on errors,warnings", "\nTo fail the run on warnings in the data, use --fail-on-warnings.\n"),
+        (
+            "run --max-regression nlu.intents.f1>=0.6",
+            "\nThis is a limit for the metric itself: it belongs in thresholds",
+        ),
+        ("run --thresholds nlu.intents.f1:0.01", "\nThis is a largest drop: it belongs in max-regression.\n"),
         ("run --comment never-ever", "--comment: 'never-ever' is not one of: always, on-change, on-failure, never. Di"),
         ("run --engine embeded", "Did you mean 'embedded'?"),
         ("run --seed", "turncheck run: error: --seed: expected a value\n"),

@@ -119,7 +119,9 @@ def _threshold(line: str) -> Threshold:
     if found is None:
         raise UserError(
             f"thresholds: cannot read '{line[:200]}'",
-            remedy="Write a metric, one of >= <= > < ==, and a number: nlu.intents.f1 >= 0.85",
+            remedy="This is a largest drop: it belongs in max-regression."
+            if _REGRESSION.fullmatch(line[:_LONGEST].strip())
+            else "Write a metric, one of >= <= > < ==, and a number: nlu.intents.f1 >= 0.85",
         )
     family_of(found["name"])
     operator = next(known for known in get_args(Operator) if known == found["operator"])
@@ -131,7 +133,9 @@ def _regression(line: str) -> Regression:
     if found is None or not (found["limit"] or found["significant"]):
         raise UserError(
             f"max-regression: cannot read '{line[:200]}'",
-            remedy="Write a metric, a colon and the largest drop: nlu.intents.f1: 0.01 (add 'significant' to fail on a"
+            remedy="This is a limit for the metric itself: it belongs in thresholds."
+            if _THRESHOLD.fullmatch(line[:_LONGEST].strip())
+            else "Write a metric, a colon and the largest drop: nlu.intents.f1: 0.01 (add 'significant' to fail on a"
             " real drop only)",
         )
     if family_of(found["name"]).better == "neither":

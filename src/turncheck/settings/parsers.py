@@ -23,7 +23,14 @@ Parser = Callable[[Any], Any]
 
 
 class WrongWordError(ValueError):
-    """A word that is not one of the choices: the message names it, and is a complete sentence."""
+    """A word that is not one of the choices: the message names it, and is a complete sentence.
+
+    ``meant`` is the setting that takes such a value, if another one does.
+    """
+
+    def __init__(self, message: str, meant: str | None = None) -> None:
+        super().__init__(message)
+        self.meant = meant
 
 
 def read_text(value: Any) -> str:
@@ -116,11 +123,23 @@ def words_of(*choices: str) -> Parser:
 
 def read_fail_on(value: Any) -> tuple[str, ...]:
     """Take what fails a run."""
-    words: tuple[str, ...] = words_of(*FAIL_ON)(value)
+    try:
+        words: tuple[str, ...] = words_of(*FAIL_ON)(value)
+    except WrongWordError as error:
+        raise WrongWordError(str(error), _meant_by(str(value))) from None
     if "none" in words and len(words) > 1:
         others = " and ".join(f"'{word}'" for word in words if word != "none")
         raise WrongWordError(f"'none' cannot be combined with {others}")
     return words
+
+
+def _meant_by(gate: str) -> str | None:
+    """Return the setting that takes a gate which is not one of `fail-on`."""
+    if re.search("[<>=]", gate):
+        return "thresholds"
+    if re.search(r"\w\.\w", gate):  # the name of a metric
+        return "max-regression" if re.search(r":\s*[\d.]+", gate) else "thresholds"
+    return "fail-on-warnings" if re.search(r"\bwarnings?\b", gate) else None
 
 
 def read_engine(value: Any) -> str:

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from turncheck.messages.location import Location
 
 FILE_NAME: Final = "turncheck.yml"
+_TAKES: Final = {
+    "thresholds": "Limits for metrics belong in {}: nlu.intents.f1 >= 0.85",
+    "max-regression": "The largest allowed drops of metrics belong in {}: nlu.intents.f1: 0.01",
+    "fail-on-warnings": "To fail the run on warnings in the data, use {}.",
+}
+"""By setting: what it takes, where it was given to another one."""
 
 
 def from_flags(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,9 +89,11 @@ def _parse(
             parsed[name.replace("-", "_")] = known[name].parse(value)
         except ValueError as error:
             complete = isinstance(error, WrongWordError) or known[name].is_private
+            meant = error.meant if isinstance(error, WrongWordError) else None
             raise UserError(
                 f"{called(name)}: {error}" + ("" if complete else f", not {shown(value)}"),
                 location=locate(name) if locate else None,
+                remedy=_TAKES[meant].format(called(meant)) if meant else None,
             ) from None
     return parsed
 
