@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from turncheck.messages.location import Location
-from turncheck.render.links import repository_path
+from turncheck.render.links import LONGEST_PATH, repository_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,7 +27,8 @@ class Rooted:
     def __init__(self, report: Report, root: str | None = None, also: Iterable[Location] = ()) -> None:
         self._root = report.project.root if root is None else "" if root == "." else root
         named = {location.path for location in (*places(report), *also)}
-        paths = sorted(named - {""}, key=len, reverse=True)
+        # One that no system opens is data of a stranger, which would take seconds to search for.
+        paths = sorted((path for path in named if 0 < len(path) <= LONGEST_PATH), key=len, reverse=True)
         # Not within a longer path; a line number, a bracket or the end of a sentence may follow.
         known = "|".join(map(re.escape, paths))
         self._known = re.compile(rf"(?<![\w./-])(?:{known})(?![\w/-]|\.\w)") if paths and self._root else None
@@ -62,7 +63,6 @@ def places(report: Report) -> Iterator[Location]:
         yield from (case.location for case in suite.cases)
     for finding in report.validation.findings if report.validation else ():
         yield finding.location
-        yield from finding.others
         yield from finding.others
     for entry in report.skipped:
         if entry.location is not None:
