@@ -4,23 +4,55 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.embedded.workshop import EmbeddedWorkshop
+from turncheck.evaluation.strength.behaviour import Behaviour
+from turncheck.evaluation.strength.mutant import Mutant
 from turncheck.evaluation.strength.strength import StrengthRun, evaluate_strength
 from turncheck.evaluation.strength.suggested_files import cases_text
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project, read_story_files
 from turncheck.validation.project_tests import ProjectTests
 
+if TYPE_CHECKING:
+    from turncheck.engines.workshop import Trained
+
 PIZZERIA = Path(__file__).parents[2] / "examples" / "pizzeria"
 
 
+@pytest.fixture
+def _trained_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All evaluations here try the same mutants of the same project: each is trained, and told from it, once."""
+    workshop = EmbeddedWorkshop(EmbeddedNluTrainer(), 42)
+    original = workshop.trained(read_project(PIZZERIA))
+    behaviour = Behaviour(original)
+    monkeypatch.setattr(EmbeddedWorkshop, "trained", lambda *_: original)
+    monkeypatch.setattr("turncheck.evaluation.strength.strength.Behaviour", lambda _: behaviour)
+    trained: dict[tuple[str, str, str], Trained] = {}
+    alike: dict[tuple[str, str, str], bool] = {}
+    train, compare = Mutant.trained, Behaviour.is_that_of
+
+    def train_once(mutant: Mutant, original: Trained) -> Trained:
+        if mutant.key not in trained:
+            trained[mutant.key] = train(mutant, original)
+        return trained[mutant.key]
+
+    def compare_once(behaviour: Behaviour, mutated: Trained, mutant: Mutant) -> bool:
+        if mutant.key not in alike:
+            alike[mutant.key] = compare(behaviour, mutated, mutant)
+        return alike[mutant.key]
+
+    monkeypatch.setattr(Mutant, "trained", train_once)
+    monkeypatch.setattr(Behaviour, "is_that_of", compare_once)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("first", [0, 1], ids=["first half", "second half"])
-def test_half_of_the_tests_are_weaker_and_suggestions_bring_it_back(first: int, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("_trained_once")
+def test_half_of_the_tests_are_weaker_and_suggestions_bring_it_back(tmp_path: Path) -> None:
     project = read_project(PIZZERIA)
     workshop = EmbeddedWorkshop(EmbeddedNluTrainer(), 42)
     stories = read_story_files([PIZZERIA / "tests/test_stories.yml"], PIZZERIA)[0]
@@ -30,20 +62,21 @@ def test_half_of_the_tests_are_weaker_and_suggestions_bring_it_back(first: int, 
     some = StrengthRun(suggest=True, changed=lines, most=40)
 
     full = evaluate_strength(project, workshop, ProjectTests(stories, (), cases), replace(some, suggest=False))
-    kept = ProjectTests(stories[first::2], (), cases[first::2])
-    half = evaluate_strength(project, workshop, kept, some)
-    path = tmp_path / "suggested.yml"
-    path.write_text(cases_text([one for one in half.suggested if one.kind == "case"]), encoding="utf-8")
-    more = replace(kept, cases=(*kept.cases, *read_cases(tmp_path, [path]).cases))
-    mended = evaluate_strength(project, workshop, more, replace(some, suggest=False))
-
     assert full.score is not None
-    assert half.score is not None
-    assert mended.score is not None
     assert full.by_tests is not None
-    assert half.by_tests is not None
-    assert mended.by_tests is not None
-    assert half.score < full.score
-    assert half.by_tests < 0.9 * full.by_tests
-    assert mended.score >= full.score
-    assert mended.by_tests >= full.by_tests
+    for first in (0, 1):  # the first half, the second half
+        kept = ProjectTests(stories[first::2], (), cases[first::2])
+        half = evaluate_strength(project, workshop, kept, some)
+        path = tmp_path / f"suggested-{first}.yml"
+        path.write_text(cases_text([one for one in half.suggested if one.kind == "case"]), encoding="utf-8")
+        more = replace(kept, cases=(*kept.cases, *read_cases(tmp_path, [path]).cases))
+        mended = evaluate_strength(project, workshop, more, replace(some, suggest=False))
+
+        assert half.score is not None
+        assert mended.score is not None
+        assert half.by_tests is not None
+        assert mended.by_tests is not None
+        assert half.score < full.score
+        assert half.by_tests < 0.9 * full.by_tests
+        assert mended.score >= full.score
+        assert mended.by_tests >= full.by_tests
