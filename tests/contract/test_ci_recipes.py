@@ -53,7 +53,9 @@ def test_every_host_has_a_recipe_and_every_block_is_one() -> None:
 
 
 def test_settings_that_are_shown_can_be_read(tmp_path: Path) -> None:
-    for name, text in set(BLOCKS) - set(RECIPES):
+    settings = set(BLOCKS) - set(RECIPES)
+    assert settings
+    for name, text in settings:
         (tmp_path / name).write_text(text, encoding="utf-8")
         assert read_settings_file(tmp_path).values["projects"]
 

@@ -68,6 +68,7 @@ def test_recorded_answers_about_sentences_are_read() -> None:
 def test_recorded_predictions_are_read() -> None:
     domain = DialogueDomain.of(read_project(ORACLE / "conversations" / "form_dynamic_slots" / "project"))
     samples = [sample for sample in recorded("model_predict") if sample["response"]["status"] == 200]
+    assert samples
     for sample in samples:
 
         class Recorded(RasaClient):

@@ -25,6 +25,8 @@ def test_what_is_to_be_changed_is_there() -> None:
 
 def test_modules_that_the_paragraphs_name_are_there() -> None:
     rooms = {path.name for path in SOURCE.iterdir()}
-    for room, text in re.findall(r"\*\*`(\w+)`\*\*: (.+?)(?=\n\n)", ROOMS, re.DOTALL):
+    paragraphs = re.findall(r"\*\*`(\w+)`\*\*: (.+?)(?=\n\n)", ROOMS, re.DOTALL)
+    assert len(paragraphs) > 5
+    for room, text in paragraphs:
         for name in set(re.findall(r"`(\w+)/?`", text)) - rooms:
             assert any(SOURCE.glob(f"{room}/**/{name}*")), f"{room}: {name}"

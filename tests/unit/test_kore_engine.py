@@ -64,7 +64,10 @@ def test_what_is_about_something_else_matches_nothing_and_is_ranked_all_the_same
 
 def test_a_ranking_falls_from_the_intent_that_was_chosen() -> None:
     texts = [example.text for example in LIBRARY.nlu.examples]
-    for parse in understood(LIBRARY, *texts):
+    parses = understood(LIBRARY, *texts)
+    assert len(parses) == len(texts) > 20
+    assert all(parse.ranking for parse in parses)
+    for parse in parses:
         confidences = [one.confidence for one in parse.ranking]
         assert confidences == sorted(confidences, reverse=True)
         assert len({one.name for one in parse.ranking}) == len(parse.ranking)

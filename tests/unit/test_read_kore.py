@@ -96,7 +96,9 @@ def test_what_the_reader_finds_has_the_severity_that_the_manual_gives_it() -> No
 def test_a_sentence_stands_where_its_text_begins() -> None:
     path = ORACLE / "tea_shop" / "botDefinition.json"
     lines = path.read_text(encoding="utf-8").splitlines()
-    for example in read_project(path.parent).nlu.examples:
+    examples = read_project(path.parent).nlu.examples
+    assert len(examples) > 20
+    for example in examples:
         place = example.location
         assert place.line is not None
         assert place.column is not None
