@@ -31,15 +31,19 @@ format: $(VENV)/.installed
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
+# The files with a test of this marker: collecting all others takes longer than some of their tests.
+marked = $(shell grep -rl --include='test_*.py' 'mark\.$(1)\b' tests)
+
 test: lint
 	$(BIN)/pytest -n auto -m "not rasa and not image"
 
 test-image: $(VENV)/.installed
-	$(BIN)/pytest -m image
+	$(BIN)/pytest -m image $(call marked,image)
 
 # Installs Rasa 3.6.21 below .cache/, trains and serves it; RASA_PYTHON names the Python of one that is there already.
+# Two files at once: Rasa uses one core for most of its time, and a gigabyte of memory.
 test-rasa: $(VENV)/.installed
-	$(BIN)/pytest -m rasa --durations=10
+	$(BIN)/pytest -m rasa -n 2 --dist loadfile --durations=10 $(call marked,rasa)
 
 pins: $(VENV)/.installed
 	$(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-header \

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from python_3_10 import python_with
 
 from turncheck.engines.embedded.actions.templates import TemplateError, fill
 
@@ -52,11 +50,11 @@ def test_what_is_more_than_a_name_is_refused_though_rasa_fills_it(content: str) 
 
 
 @pytest.mark.rasa
-def test_rasa_still_fills_them_so(tmp_path: Path) -> None:
-    python = os.environ.get("RASA_PYTHON") or python_with("rasa", "-r", str(ROOT / "requirements" / "rasa.txt"))
+def test_rasa_still_fills_them_so(rasa: str, tmp_path: Path) -> None:
+    python = rasa.split(maxsplit=1)[0]
     anew = tmp_path / "cases.json"
     subprocess.run(
-        [str(python), str(RECORDED / "record.py"), str(RECORDED / "input.json"), str(anew)],
+        [python, str(RECORDED / "record.py"), str(RECORDED / "input.json"), str(anew)],
         check=True,
         capture_output=True,
     )
