@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from turncheck.evaluation.answers import ASKED_HERE, answered
+from turncheck.evaluation.predictions import shortened
 from turncheck.messages.engine_errors import CutShortError, EngineError
 from turncheck.work.workplace import HERE
 
@@ -108,4 +109,4 @@ def _run_fold(shared: tuple[Project, NluTrainer, Folds], fold: int) -> FoldRun:
     with threadpool_limits(limits=1):
         engine = trainer.fit(share)
         parses = engine.parse([examples[index].text for index in judged])
-    return FoldRun(fold, tuple(parses), engine.info, engine.extractors)
+    return FoldRun(fold, tuple(map(shortened, parses)), engine.info, engine.extractors)

@@ -17,7 +17,7 @@ from turncheck.evaluation.intents import score_intents
 from turncheck.evaluation.neighbours import Neighbours, find_neighbours
 from turncheck.evaluation.nlu_remarks import remarks_on, remarks_on_unknown, without_entities
 from turncheck.evaluation.overlap import Overlap, overlap_of_folds, overlap_with
-from turncheck.evaluation.predictions import Judged, judge, judgement_of
+from turncheck.evaluation.predictions import Judged, judge, judgement_of, shortened
 from turncheck.evaluation.responses import judged_selector, score_selectors
 from turncheck.evaluation.splits import Folds, stable_folds
 from turncheck.evaluation.understood import score_understood, with_fallbacks
@@ -105,7 +105,7 @@ def evaluate_held_out(
     examples = without_entities(test_data.examples, unknown_entities)
 
     def ask(missing: Sequence[int]) -> list[Parse]:
-        parses = engine.parse([examples[index].text for index in missing])
+        parses = [shortened(parse) for parse in engine.parse([examples[index].text for index in missing])]
         answers.keep(ENGINE_UNIT, EngineFacts(engine.info, engine.extractors))
         return parses
 

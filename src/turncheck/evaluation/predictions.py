@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.evaluation.intents import before_fallback
@@ -50,6 +50,11 @@ class Judged:
         if self.example.text.lstrip().startswith("/"):
             return ()
         return tuple(word.span() for word in _WORD.finditer(self.example.text))
+
+
+def shortened(parse: Parse) -> Parse:
+    """Return the parse without the part of its ranking that no report shows; the first may be the fallback's intent."""
+    return replace(parse, ranking=parse.ranking[: RANKING_LENGTH + 1])
 
 
 def judge(

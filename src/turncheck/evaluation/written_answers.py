@@ -55,9 +55,17 @@ _TYPES: Final[Mapping[str, type]] = {
         *(TurnEvent, TurnTrace, BatchSetting),
     )
 }
+_NAMES: Final[Mapping[type, tuple[str, ...]]] = {
+    one: tuple(field.name for field in (fields(one) if is_dataclass(one) else msgspec.structs.fields(one)))
+    for one in _TYPES.values()
+}
 _SECTIONS: Final[Mapping[str, type]] = {one.__name__: one for one in (Robustness, Strength)}
 """Complete sections of the report that are single answers: written as in the report."""
 _LIST, _TUPLE, _SET, _MAPPING = "[]", "()", "{}", "{:}"
+_COMMON: Final = frozenset({WrittenStep.__name__, Alternative.__name__, _MAPPING})
+"""What many answers have in common. Nobody changes a mapping in an answer."""
+_NAME: Final = 80
+"""Longer strings are hardly names."""
 
 
 class UnwritableError(ValueError):
@@ -90,19 +98,55 @@ def read_answer(text: str | bytes) -> Any:
         plain = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UnreadableError(str(error)) from error
-    return value_of(plain)
+    return AnswerReader().value_of(plain)
 
 
-def value_of(plain: Any) -> Any:
-    """Return the answer from its JSON, which is already parsed.
+class AnswerReader:
+    """Reads answers. What they have in common is only once in memory, as it is for the engine that gave them."""
 
-    Raises:
-        UnreadableError: it is not one.
-    """
-    try:
-        return _value(plain)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise UnreadableError(str(error)) from error
+    def __init__(self) -> None:
+        self._strings: dict[str, str] = {}
+        self._parts: dict[str, Any] = {}
+
+    def value_of(self, plain: Any) -> Any:
+        """Return the answer from its JSON, which is already parsed.
+
+        Raises:
+            UnreadableError: it is not one.
+        """
+        try:
+            return self._value(plain)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise UnreadableError(str(error)) from error
+
+    def _value(self, plain: Any) -> Any:
+        if isinstance(plain, str):
+            return self._strings.setdefault(plain, plain) if len(plain) <= _NAME else plain
+        if not isinstance(plain, dict):
+            if isinstance(plain, list):
+                raise UnreadableError("a list without its kind")
+            return plain
+        ((kind, items),) = plain.items()
+        if kind not in _COMMON:
+            return self._made(kind, items)
+        text = json.dumps(plain)  # not the value: 1, 1.0 and true are equal
+        if text not in self._parts:
+            self._parts[text] = self._made(kind, items)
+        return self._parts[text]
+
+    def _made(self, kind: str, items: Any) -> Any:
+        if kind == _LIST:
+            return [self._value(one) for one in items]
+        if kind == _TUPLE:
+            return tuple(self._value(one) for one in items)
+        if kind == _SET:
+            return frozenset(items)
+        if kind == _MAPPING:
+            return {self._value(key): self._value(item) for key, item in items}
+        if kind in _SECTIONS:
+            return msgspec.json.decode(items, type=_SECTIONS[kind])
+        wanted = _TYPES[kind]
+        return wanted(**dict(zip(_NAMES[wanted], map(self._value, items), strict=True)))
 
 
 def _plain(value: Any) -> Any:
@@ -118,35 +162,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, frozenset):
         return {_SET: sorted(value)}
     if _TYPES.get(kind.__name__) is kind:
-        return {kind.__name__: [_plain(getattr(value, name)) for name in _names(kind)]}
+        return {kind.__name__: [_plain(getattr(value, name)) for name in _NAMES[kind]]}
     if _SECTIONS.get(kind.__name__) is kind:
         return {kind.__name__: msgspec.json.encode(value).decode()}
     if isinstance(value, Mapping):
         return {_MAPPING: [[_plain(key), _plain(item)] for key, item in value.items()]}
     raise UnwritableError(f"a {kind.__name__} cannot be written")
-
-
-def _value(plain: Any) -> Any:
-    if not isinstance(plain, dict):
-        if isinstance(plain, list):
-            raise UnreadableError("a list without its kind")
-        return plain
-    ((kind, items),) = plain.items()
-    if kind == _LIST:
-        return [_value(one) for one in items]
-    if kind == _TUPLE:
-        return tuple(_value(one) for one in items)
-    if kind == _SET:
-        return frozenset(items)
-    if kind == _MAPPING:
-        return {_value(key): _value(item) for key, item in items}
-    if kind in _SECTIONS:
-        return msgspec.json.decode(items, type=_SECTIONS[kind])
-    wanted = _TYPES[kind]
-    return wanted(**dict(zip(_names(wanted), map(_value, items), strict=True)))
-
-
-def _names(kind: type) -> tuple[str, ...]:
-    if is_dataclass(kind):
-        return tuple(field.name for field in fields(kind))
-    return tuple(field.name for field in msgspec.structs.fields(kind))

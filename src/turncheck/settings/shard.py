@@ -26,9 +26,14 @@ class Shard:
 
         A unit stays in its part when others are added or removed.
         """
-        kind, _, name = unit.partition(":")
-        number = int(name) if kind == "fold" else int.from_bytes(_digest(unit))
-        return number % self.count == self.number - 1
+        return part_of(unit, self.count) == self.number
+
+
+def part_of(unit: str, count: int) -> int:
+    """Return the number of the part that a unit of answers belongs to, from 1 to ``count``."""
+    kind, _, name = unit.partition(":")
+    number = int(name) if kind == "fold" else int.from_bytes(_digest(unit))
+    return number % count + 1
 
 
 def parse_shard(value: Any) -> Shard:

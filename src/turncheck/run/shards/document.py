@@ -6,6 +6,8 @@ import gzip
 import hashlib
 import json
 import zlib
+from collections import Counter
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
@@ -17,7 +19,7 @@ from turncheck.report.model import EngineInfo, Evaluation, Source, Tool  # noqa:
 from turncheck.report.part import Part
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
 HEAD_NAME: Final = "shard.json"
@@ -75,14 +77,38 @@ class ShardHead(Part, frozen=True, kw_only=True):
     timings: dict[str, float] = {}  # noqa: RUF012 - as above
 
 
-def write_shard(folder: Path, head: ShardHead, answers: Mapping[str, str]) -> list[Path]:
-    """Write a shard's two files; ``answers`` are JSON, by unit. Those of an earlier run are replaced.
+class PackedAnswers:
+    """A shard's answers as they are stored: packed when they come, since all at once are large.
+
+    One JSON object, with one line for each unit.
+    """
+
+    def __init__(self) -> None:
+        self.units: Counter[str] = Counter()
+        """How many were added, by kind."""
+        self._packed = BytesIO()
+        self._file = gzip.GzipFile(fileobj=self._packed, mode="wb", compresslevel=6, mtime=0)
+
+    def add(self, unit: str, answer: str) -> None:
+        """Add the answer to a unit, which is JSON on one line. No unit is added twice."""
+        separator = ",\n" if self.units else "{"
+        self._file.write(f"{separator}{json.dumps(unit)}:{answer}".encode())
+        self.units[unit.partition(":")[0]] += 1
+
+    def content(self) -> bytes:
+        """Return the file's content. Nothing can be added afterwards."""
+        self._file.write(b"}\n" if self.units else b"{}\n")
+        self._file.close()
+        return self._packed.getvalue()
+
+
+def write_shard(folder: Path, head: ShardHead, answers: PackedAnswers) -> list[Path]:
+    """Write a shard's two files. Those of an earlier run are replaced.
 
     Raises:
         UserError: a file cannot be written.
     """
-    lines = ",\n".join(f"{json.dumps(unit)}:{answer}" for unit, answer in answers.items())
-    packed = gzip.compress(f"{{{lines}}}\n".encode(), compresslevel=6, mtime=0)
+    packed = answers.content()
     head = msgspec.structs.replace(head, answers=hashlib.sha256(packed).hexdigest())
     text = msgspec.json.format(msgspec.json.encode(head), indent=1) + b"\n"
     for name, content in ((ANSWERS_NAME, packed), (HEAD_NAME, text)):
@@ -107,24 +133,40 @@ def read_head(folder: Path) -> ShardHead:
         ) from None
 
 
-def read_answers(folder: Path, head: ShardHead) -> dict[str, Any]:
-    """Read a shard's answers, each still as plain JSON values.
+def ensure_undamaged(folder: Path, head: ShardHead) -> None:
+    """Make sure that a shard's answers are those that it wrote.
 
     Raises:
-        UserError: they are missing, or not those that the shard wrote.
+        UserError: they are missing, or others.
     """
     path = folder / ANSWERS_NAME
-    packed = _bytes(path)
-    if hashlib.sha256(packed).hexdigest() != head.answers:
+    if hashlib.sha256(_bytes(path)).hexdigest() != head.answers:
         raise UserError(f"{path} is not what its shard wrote: it is damaged, or from another run", remedy=_AGAIN)
+
+
+def read_answers(folder: Path) -> Iterator[tuple[str, Any]]:
+    """Yield a shard's units in the order in which they were answered, each answer still as plain JSON values.
+
+    Only one line of the file is in memory at a time.
+
+    Raises:
+        UserError: the file cannot be read.
+    """
+    path, left = folder / ANSWERS_NAME, _MOST_UNPACKED
     try:
-        content = zlib.decompressobj(wbits=31).decompress(packed, _MOST_UNPACKED)
-        answers = json.loads(content)
-    except (zlib.error, ValueError, RecursionError):
+        with gzip.open(path) as file:
+            while line := file.readline(left):
+                left -= len(line)
+                yield from _units_of(line.strip()).items()
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError):
         raise UserError(f"{path} cannot be read", remedy=_AGAIN) from None
-    if not isinstance(answers, dict):
-        raise UserError(f"{path} does not hold answers", remedy=_AGAIN)
-    return answers
+
+
+def _units_of(line: bytes) -> dict[str, Any]:
+    """Return the units of a line, which is a piece of an object: the first begins it, the last ends it."""
+    begin = b"" if line.startswith(b"{") else b"{"
+    units: dict[str, Any] = json.loads(begin + (line[:-1] + b"}" if line.endswith(b",") else line))
+    return units
 
 
 _AGAIN: Final = "Measure that shard again."
@@ -132,13 +174,11 @@ _AGAIN: Final = "Measure that shard again."
 
 def _bytes(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
+        if path.stat().st_size > MAX_BYTES:
+            raise UserError(f"{path} is larger than {MAX_BYTES >> 20} MB")
+        return path.read_bytes()
     except OSError as error:
         raise UserError(
             f"cannot read {path}: {error.strerror or error}",
             remedy="Name the folders that `turncheck run --shard` wrote (--out).",
         ) from None
-    if len(content) > MAX_BYTES:
-        raise UserError(f"{path} is larger than {MAX_BYTES >> 20} MB")
-    return content

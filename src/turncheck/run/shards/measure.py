@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
@@ -17,7 +16,7 @@ from turncheck.report.model import EVALUATIONS, Tool
 from turncheck.run.evaluated_project import engines_of_run, read_all
 from turncheck.run.evaluations import Evaluations
 from turncheck.run.head_start import HeadStart
-from turncheck.run.shards.document import EngineHead, Refusal, ShardHead
+from turncheck.run.shards.document import EngineHead, PackedAnswers, Refusal, ShardHead
 from turncheck.run.shards.identity import project_digest, shared_settings
 from turncheck.work.choice import workplace_of
 
@@ -46,7 +45,7 @@ class ShardAnswers:
 
     def __init__(self, shard: Shard) -> None:
         self.shard = shard
-        self.written: dict[str, str] = {}
+        self.packed = PackedAnswers()
 
     def known(self, unit: str) -> None:
         """No answer is known in advance."""
@@ -57,12 +56,12 @@ class ShardAnswers:
 
     def keep(self, unit: str, answer: Any) -> None:
         """Store an answer."""
-        self.written[unit] = write_answer(answer)
+        self.packed.add(unit, write_answer(answer))
 
 
 def measure_shard(
     shard: Shard, inputs: Inputs, given: Mapping[str, Any], screen: Screen
-) -> tuple[ShardHead, dict[str, str]]:
+) -> tuple[ShardHead, PackedAnswers]:
     """Measure one shard of a run.
 
     Args:
@@ -72,7 +71,7 @@ def measure_shard(
         screen: where progress is shown.
 
     Returns:
-        Its head, and its answers by unit. ``stopped`` in the head says why some are missing.
+        Its head, and its answers. ``stopped`` in the head says why some are missing.
 
     Raises:
         UserError: nothing could be measured at all.
@@ -102,12 +101,12 @@ def measure_shard(
             engine=_engine_head(engines, run),
             custom_code=inputs.settings.allow_custom_code,
             refused={name: _refusal(error) for name, error in run.refused.items()},
-            units=dict(Counter(unit.partition(":")[0] for unit in answers.written)),
+            units=dict(answers.packed.units),
             answers="",
             stopped=run.stopped,
             timings=dict(screen.timings),
         )
-    return head, answers.written
+    return head, answers.packed
 
 
 def shard_line(head: ShardHead) -> str:

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, cast
 from turncheck import __version__
 from turncheck.engines.base import Engines
 from turncheck.engines.capabilities import Capabilities
-from turncheck.evaluation.written_answers import UnreadableError, value_of
+from turncheck.evaluation.written_answers import AnswerReader, UnreadableError
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.messages.plurals import count
 from turncheck.process.cache import difference_of_software, software
 from turncheck.run.head_start import HeadStart
-from turncheck.run.shards.document import HEAD_NAME, read_answers, read_head
+from turncheck.run.shards.document import HEAD_NAME, ensure_undamaged, read_answers, read_head
 from turncheck.run.shards.identity import project_digest, setting_shown, settings_given
 from turncheck.settings.engines import ENGINES
-from turncheck.settings.shard import Shard
+from turncheck.settings.shard import Shard, part_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -60,9 +60,9 @@ class Shards:
         Raises:
             UserError: the answers of one shard cannot be read.
         """
-        answers: dict[str, Any] = {}
+        shared: dict[str, Any] = {}
         for head, folder in zip(self.heads, self.folders, strict=True):
-            answers |= _own_answers(folder, head)
+            shared |= _shared_answers(folder, head)
         parts: dict[Part, EngineInfo] = {}
         refused: dict[Evaluation, UserError] = {}
         for head in reversed(self.heads):
@@ -72,7 +72,7 @@ class Shards:
                 refused[name] = UserError(one.what, location=place, remedy=one.remedy)
         # An engine that only needs files is created from its project; others were asked where the shards ran.
         engines = None if ENGINES[engine].from_files else self._engines
-        return HeadStart(MergedAnswers(answers), parts, refused, engines, self.ensure_same_state)
+        return HeadStart(MergedAnswers(self.folders, shared), parts, refused, engines, self.ensure_same_state)
 
     def _engines(self, project: Project) -> Engines:
         """Return an engine that was asked elsewhere, as the shards describe it."""
@@ -100,21 +100,39 @@ class Shards:
 
 
 class MergedAnswers:
-    """The answers of all shards. A missing one is never measured here: it would be a gap."""
+    """The answers of all shards. A missing one is never measured here: it would be a gap.
 
-    def __init__(self, answers: Mapping[str, Any]) -> None:
-        self._answers = answers
+    A run asks in the order in which its shards were asked, and each question once. So their files are read on from
+    answer to answer, and only what is passed by on the way to another is kept.
+    """
+
+    def __init__(self, folders: Sequence[Path], shared: Mapping[str, Any]) -> None:
+        self._shared = shared
+        self._unread = [read_answers(folder) for folder in folders]
+        self._passed: dict[str, Any] = {}
+        self._reader = AnswerReader()
 
     def known(self, unit: str) -> Any:
         """Return the answer to a unit.
 
         Raises:
             MissingAnswerError: there is none, or it cannot be read.
+            UserError: the file of its shard cannot be read.
         """
         try:
-            return value_of(self._answers[unit])
+            return self._reader.value_of(self._plain(unit))
         except (KeyError, UnreadableError) as error:
             raise MissingAnswerError(unit) from error
+
+    def _plain(self, unit: str) -> Any:
+        if unit in self._shared:
+            return self._shared[unit]
+        if unit not in self._passed:
+            for found, plain in self._unread[part_of(unit, len(self._unread)) - 1]:
+                if found == unit:
+                    return plain
+                self._passed[found] = plain
+        return self._passed.pop(unit)
 
     def is_asked(self, unit: str) -> bool:  # noqa: ARG002
         """No units are."""
@@ -232,20 +250,28 @@ def read_shards(folders: Sequence[Path]) -> Shards:
     return Shards(heads, places)
 
 
-def _own_answers(folder: Path, head: ShardHead) -> dict[str, Any]:
-    """Return the answers to a shard's own units, and to those that every shard measures.
+def _shared_answers(folder: Path, head: ShardHead) -> dict[str, Any]:
+    """Return the answers to what every shard measures; make sure that all others are to the shard's own units.
 
     Raises:
-        UserError: they cannot be read, or contain others.
+        UserError: they cannot be read, or are not its own.
     """
-    answers, shard = read_answers(folder, head), Shard(head.number, head.count)
-    if foreign := [unit for unit in answers if ":" in unit and not shard.holds(unit)]:
+    ensure_undamaged(folder, head)
+    shard = Shard(head.number, head.count)
+    shared: dict[str, Any] = {}
+    foreign = []
+    for unit, plain in read_answers(folder):
+        if ":" not in unit:
+            shared[unit] = plain
+        elif not shard.holds(unit):
+            foreign.append(unit)
+    if foreign:
         raise UserError(
             f"shard {shard} ({folder}) has answers of another shard: `{foreign[0]}`"
             + (f" and {count(len(foreign) - 1, 'other')}" if len(foreign) > 1 else ""),
             remedy=_AGAIN,
         )
-    return answers
+    return shared
 
 
 def _times(number: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.engines.direct_message import read_direct_message
 from turncheck.engines.embedded.nlu.batch import NO_INTENT, Batch
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from turncheck.project.model import Domain
     from turncheck.report.model import EngineInfo
     from turncheck.report.trust import ConfidenceMap
+
+_BLOCK: Final = 4_096
+"""This many texts go through the pipeline at once: the features and scores of a hundred thousand fill gigabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,12 @@ class EmbeddedNluEngine:
         """Understand each text."""
         direct = [read_direct_message(text, self.domain) if text.lstrip().startswith("/") else None for text in texts]
         plain = [row for row, parse in enumerate(direct) if parse is None]
-        understood = dict(zip(plain, self._understand([texts[row] for row in plain]), strict=True))
+        blocks = (plain[first : first + _BLOCK] for first in range(0, len(plain), _BLOCK))
+        understood = {
+            row: parse
+            for block in blocks
+            for row, parse in zip(block, self._understand([texts[row] for row in block]), strict=True)
+        }
         return [understood[row] if parse is None else parse for row, parse in enumerate(direct)]
 
     def on_the_day_of(self, reference_time: int) -> EmbeddedNluEngine:

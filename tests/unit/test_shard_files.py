@@ -1,0 +1,123 @@
+"""The answers of a shard: stored as they come, read as they are asked for, and never all in memory."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from turncheck.evaluation.written_answers import AnswerReader, write_answer
+from turncheck.messages.errors import UserError
+from turncheck.report.model import Alternative, StoryStep, WrittenStep
+from turncheck.run.shards.document import ANSWERS_NAME, PackedAnswers, read_answers
+from turncheck.run.shards.merge import MergedAnswers, MissingAnswerError
+from turncheck.settings.shard import Shard
+
+
+def stored(folder: Path, answers: dict[str, Any]) -> Path:
+    packed = PackedAnswers()
+    for unit, answer in answers.items():
+        packed.add(unit, write_answer(answer))
+    folder.mkdir()
+    (folder / ANSWERS_NAME).write_bytes(packed.content())
+    return folder
+
+
+def dealt(folder: Path, answers: dict[str, Any], count: int) -> list[Path]:
+    """Store each answer in the shard that it belongs to."""
+    shards = [Shard(number, count) for number in range(1, count + 1)]
+    return [
+        stored(folder / str(one.number), {unit: answer for unit, answer in answers.items() if one.holds(unit)})
+        for one in shards
+    ]
+
+
+@pytest.mark.parametrize("answers", [{}, {"fold:1": 1}, {"sentence:a\nb": "\ud800", "story:\ud800": float("inf")}])
+def test_the_stored_answers_are_read_in_their_order(answers: dict[str, Any], tmp_path: Path) -> None:
+    folder = stored(tmp_path / "shard", answers)
+
+    assert list(read_answers(folder)) == list(answers.items())
+    assert json.loads(gzip.decompress((folder / ANSWERS_NAME).read_bytes())) == answers  # one object, for any reader
+
+
+def test_answers_on_one_line_are_read_too(tmp_path: Path) -> None:
+    (tmp_path / ANSWERS_NAME).write_bytes(gzip.compress(json.dumps({"story:a": 1, "story:b": "},"}).encode()))
+
+    assert dict(read_answers(tmp_path)) == {"story:a": 1, "story:b": "},"}
+
+
+@pytest.mark.parametrize("content", [b"[1]", b'{"a":1', b'"a":1}{', b"{" * 100_000, b"\xff"])
+def test_what_is_not_answers_is_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / ANSWERS_NAME).write_bytes(gzip.compress(content))
+
+    with pytest.raises(UserError, match="cannot be read"):
+        list(read_answers(tmp_path))
+
+
+def test_merging_holds_one_answer_at_a_time(tmp_path: Path) -> None:
+    answers = {f"story:{number}": (f"{number} ", "x" * 1000) for number in range(20_000)}  # 20 MB
+    merged = MergedAnswers(dealt(tmp_path, answers, 3), {})
+    tracemalloc.start()
+    try:
+        for unit, answer in answers.items():
+            assert merged.known(unit) == answer
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 5_000_000
+
+
+def test_storing_holds_packed_answers(tmp_path: Path) -> None:
+    packed = PackedAnswers()
+    tracemalloc.start()
+    try:
+        for number in range(20_000):
+            packed.add(f"story:{number}", json.dumps("x" * 1000))
+        packed.content()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 5_000_000
+    assert packed.units == {"story": 20_000}
+
+
+def test_answers_are_found_in_any_order(tmp_path: Path) -> None:
+    answers = {f"story:{number}": number for number in range(10)}
+    merged = MergedAnswers(dealt(tmp_path, answers, 2), {"engine": "of all"})
+
+    assert [merged.known(unit) for unit in reversed(answers)] == [*reversed(answers.values())]
+    assert merged.known("engine") == "of all"
+    with pytest.raises(MissingAnswerError, match="story:10"):
+        merged.known("story:10")
+
+
+def test_what_answers_have_in_common_is_in_memory_once() -> None:
+    reader = AnswerReader()
+
+    def step(value: object) -> tuple[StoryStep, WrittenStep]:
+        plain = StoryStep(
+            kind="action",
+            expected="utter_greet",
+            predicted="utter_bye",
+            passed=False,
+            alternatives=(Alternative(action="utter_greet", confidence=0.3),),
+            slots={"size": value},
+        )
+        made = reader.value_of(json.loads(write_answer((plain, WrittenStep(step={"size": value})))))
+        assert made == (plain, WrittenStep(step={"size": value}))
+        return made  # type: ignore[no-any-return]
+
+    one, other = step(1), step(1)
+
+    assert one[0].expected is other[0].expected
+    assert one[0].alternatives[0] is other[0].alternatives[0]
+    assert one[0].slots is other[0].slots
+    assert one[1] is other[1]
+    for value in (True, 1.0):
+        assert type(step(value)[1].step["size"]) is type(value)  # equal to 1, and not the same
