@@ -1,9 +1,10 @@
 """Memory and time of each stage at several sizes, each in a process of its own, and how they grow.
 
 python benchmarks/memory.py [--examples 10000 100000 1000000] [--sentences 1000 10000 100000]
-                            [--stories 1000 10000 100000] [--merge 1000 10000 100000]
+                            [--stories 1000 10000 100000] [--understood 1000 10000 100000 1000000]
 
-With a base, all differ from it: its sentences are understood otherwise, and its stories fail.
+With a base, all differ from it: its sentences are understood otherwise, and its stories fail. Of ``--understood``
+sentences only `test nlu` is measured. A table without one of the parts: give its option no size.
 """
 
 from __future__ import annotations
@@ -20,21 +21,23 @@ INTENTS = 100
 WORDS = 5000
 PER_FILE = 20_000
 TRAINED_ON = 20
+RUN = ("run", "--no-cache", "--out")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--examples", type=int, nargs="*", default=[10_000, 100_000, 1_000_000])
-    for name in ("sentences", "stories", "merge"):
+    parser.add_argument("--understood", type=int, nargs="*", default=[1_000, 10_000, 100_000, 1_000_000])
+    for name in ("sentences", "stories"):
         parser.add_argument(f"--{name}", type=int, nargs="*", default=[1_000, 10_000, 100_000])
     chosen = parser.parse_args()
     print("| stage | size | CPU s | seconds | MiB | MiB per 1,000 more |\n|---|---|---|---|---|---|")
     table = Table()
     for parts, sizes in (
         (validation, chosen.examples),
+        (understood_sentences, chosen.understood),
         (tested_sentences, chosen.sentences),
         (tested_stories, chosen.stories),
-        (merged_shards, chosen.merge),
     ):
         for size in sizes:
             with tempfile.TemporaryDirectory() as name:
@@ -81,22 +84,28 @@ def validation(table: Table, size: int, folder: Path) -> None:
     table.row("`data validate`, sentences", size, "data", "validate", "--project", folder)
 
 
+def understood_sentences(table: Table, size: int, folder: Path) -> None:
+    """Test sentences without a report."""
+    project = folder / "bot"
+    write_tested(project, size, shifted=1)
+    tests = ("--nlu", project / "tests")
+    table.row("`test nlu`, sentences", size, "test", "nlu", "--project", project, *tests, *out(folder))
+
+
 def tested_sentences(table: Table, size: int, folder: Path) -> None:
-    """Test sentences, compare with a base that understands all of them differently, and render that again."""
+    """Test sentences, in one job and in two, and compare with a base that understands all of them differently."""
     base, head = folder / "base", folder / "head"
     write_tested(base, size, shifted=0)
     write_tested(head, size, shifted=1)
-    table.row("`test nlu`, sentences", size, "test", "nlu", "--project", head, "--nlu", head / "tests", *out(folder))
-    run = ("run", "--no-cache", "--out")
-    table.row("`run`, sentences", size, *run, folder / "b", "--project", base, "--baseline", "none")
-    against = ("--baseline", folder / "b" / "report.json")
-    table.row("`run` with a base, sentences", size, *run, folder / "h", "--project", head, *against)
-    again = (folder / "h" / "report.json", *against, "--out", folder / "again")
-    table.row("`report render`, sentences", size, "report", "render", *again)
+    reports = folder / "b" / "report.json", folder / "h" / "report.json"
+    table.row("`run`, sentences", size, *RUN, folder / "b", "--project", base, "--baseline", "none")
+    table.row("`run` with a base, sentences", size, *RUN, folder / "h", "--project", head, "--baseline", reports[0])
+    rendered_and_compared(table, size, folder, "sentences", reports)
+    merged_shards(table, size, folder, "sentences", base)
 
 
 def tested_stories(table: Table, size: int, folder: Path) -> None:
-    """Run test stories, write their report, compare a report in which all fail with it, and render that."""
+    """Test stories, in one job and in two, and compare a report in which all fail with one in which they pass."""
     base, head = folder / "base", folder / "head"
     write_stories(base, size, shifted=0)
     write_stories(head, size, shifted=1)
@@ -105,20 +114,27 @@ def tested_stories(table: Table, size: int, folder: Path) -> None:
     for name, project, report in zip(("pass", "fail"), (base, head), reports, strict=True):
         stage = f"`test core --json`, stories that {name}"
         table.row(stage, size, "test", "core", "--project", project, *out(folder), "--json", report)
-    again = (reports[1], "--baseline", reports[0], "--out", folder / "again")
-    table.row("`report render`, stories", size, "report", "render", *again)
+    rendered_and_compared(table, size, folder, "stories", reports)
+    table.row("`run`, stories that fail", size, *RUN, folder / "h", "--project", head, "--baseline", "none")
+    merged_shards(table, size, folder, "stories", head)
 
 
-def merged_shards(table: Table, size: int, folder: Path) -> None:
-    """Test sentences in two shards and merge them."""
-    project = folder / "bot"
-    write_tested(project, size, shifted=0)
-    for number in (1, 2):
-        shard = ("--shard", f"{number}/2", "--out", folder / f"shard-{number}")
-        stage = f"`run --shard {number}/2`, sentences"
-        table.row(stage, size, "run", "--no-cache", "--project", project, *shard)
-    shards = (folder / "shard-1", folder / "shard-2", "--project", project, "--baseline", "none")
-    table.row("`report merge`, sentences", size, "report", "merge", *shards, "--out", folder / "merged")
+def rendered_and_compared(table: Table, size: int, folder: Path, what: str, reports: tuple[Path, Path]) -> None:
+    """Compare two reports, and make all files of the second beside the first again."""
+    base, head = reports
+    table.row(f"`report compare`, {what}", size, "report", "compare", base, head, "--out", folder / "compared")
+    again = (head, "--baseline", base, "--out", folder / "again")
+    table.row(f"`report render`, {what}", size, "report", "render", *again)
+
+
+def merged_shards(table: Table, size: int, folder: Path, what: str, project: Path) -> None:
+    """Test in two shards and merge them."""
+    shards = folder / "shard-1", folder / "shard-2"
+    for number, shard in enumerate(shards, 1):
+        part = ("--shard", f"{number}/2", "--project", project)
+        table.row(f"`run --shard {number}/2`, {what}", size, *RUN, shard, *part)
+    merge = ("report", "merge", *shards, "--project", project, "--baseline", "none", "--out", folder / "merged")
+    table.row(f"`report merge`, {what}", size, *merge)
 
 
 def out(folder: Path) -> tuple[object, ...]:

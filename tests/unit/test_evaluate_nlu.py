@@ -126,6 +126,19 @@ def test_intents_are_judged_before_the_fallback_and_understood_after_it() -> Non
     assert (nlu.understood.threshold, nlu.understood.ambiguity_threshold) == (0.3, 0.1)
 
 
+def test_after_a_fallback_a_ranking_is_as_long_as_any_other() -> None:
+    names = [("greet", 0.25), ("bye", 0.2), ("order", 0.15), ("ask", 0.1), ("stop", 0.05)]
+    nlu = held_out(
+        [Example("hm", "greet"), Example("hi", "greet"), Example("see you", "bye")],
+        fallen_back(parse_of("hm", *names), 0.3),
+        parse_of("hi", *names),
+        parse_of("see you", ("bye", 0.9)),
+    )
+    unsure, sure, _ = (one.predicted for one in nlu.predictions)
+    assert unsure.ranking == sure.ranking
+    assert [entry.name for entry in sure.ranking] == ["greet", "bye", "order"]
+
+
 def test_a_fallback_that_is_alone_in_the_ranking_is_the_prediction() -> None:
     alone = fallen_back(Parse("hm", PredictedIntent(None, 0.0)), 0.3)
     nlu = held_out([Example("hm", "greet"), Example("bye", "bye")], alone, parse_of("bye", ("bye", 0.9)))

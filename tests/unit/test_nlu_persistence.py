@@ -5,12 +5,14 @@ import io
 import json
 import pickle
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from turncheck.engines.embedded.model_archive import MemberWriter, read_model, write_model
+from turncheck.engines.embedded.nlu.batch import Batch
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.persistence import read_nlu, write_nlu
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
@@ -86,6 +88,25 @@ def test_a_model_read_back_answers_alike(engine: EmbeddedNluEngine, tmp_path: Pa
 
 def test_the_same_project_and_seed_give_the_same_answers(project: Project, engine: EmbeddedNluEngine) -> None:
     assert EmbeddedNluTrainer(seed=7).fit(project).parse(TEXTS) == engine.parse(TEXTS)
+
+
+def test_sentences_go_through_the_pipeline_in_blocks(
+    engine: EmbeddedNluEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once: list[int] = []
+
+    class Watched:
+        def process(self, batch: Batch) -> None:
+            at_once.append(len(batch.texts))
+
+        def save(self, members: MemberWriter) -> None:
+            raise NotImplementedError
+
+    watched = replace(engine, components=(*engine.components, (engine.components[0][0], Watched())))
+    monkeypatch.setattr("turncheck.engines.embedded.nlu.engine._BLOCK", 2)
+
+    assert watched.parse(TEXTS) == engine.parse(TEXTS) == [engine.parse([text])[0] for text in TEXTS]
+    assert at_once == [2, 2, 1]  # one message says what it means
 
 
 def test_an_engine_and_a_trainer_travel_to_a_worker_process(engine: EmbeddedNluEngine) -> None:
