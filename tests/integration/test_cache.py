@@ -128,8 +128,8 @@ whole; with ``--robustness`` the same folds read other sentences)."""
 WITH_NOISE = {"a comment above the sentences", "a training sentence", "a synonym"}
 
 
-def test_what_each_edit_trains_anew(project: Path, tmp_path: Path, trained: list[str]) -> None:
-    (project / "config.yml").write_text(QUICK)
+def test_what_each_edit_trains_anew(quick: Path, tmp_path: Path, trained: list[str]) -> None:
+    project = quick
     run(project, tmp_path / "first", *ALL)
     wrong = {}
     for what, (name, old, new, expected) in EDITS.items():
@@ -157,20 +157,27 @@ def other_content(content: bytes) -> bytes:
     return f"turncheck cache v1 {key} {hashlib.sha256(forged).hexdigest()}\n".encode() + forged
 
 
+@pytest.fixture
+def quick(project: Path) -> Path:
+    """The same with a pipeline that is soon trained, for what is about the entries themselves."""
+    (project / "config.yml").write_text(QUICK)
+    return project
+
+
 @pytest.mark.parametrize(
     "damage", [lambda _: b"", lambda content: content[:-7], lambda content: content + b"x", other_content]
 )
 def test_a_damaged_entry_is_ignored_and_said(
-    damage: Callable[[bytes], bytes], project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    damage: Callable[[bytes], bytes], quick: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first = run(project, tmp_path / "1", "--cache-folder", tmp_path / "cache")
+    first = run(quick, tmp_path / "1", "--cache-folder", tmp_path / "cache")
     entries = list((tmp_path / "cache").rglob("*.entry"))
     assert len(entries) == 13
     for entry in entries:
         entry.write_bytes(damage(entry.read_bytes()))
     capsys.readouterr()
 
-    assert run(project, tmp_path / "2", "--cache-folder", tmp_path / "cache") == first
+    assert run(quick, tmp_path / "2", "--cache-folder", tmp_path / "cache") == first
     said = capsys.readouterr().err
     assert f"13 cache entries in {tmp_path / 'cache'} are damaged: they are ignored." in said
     assert "taken from the cache" not in said
@@ -224,14 +231,14 @@ def test_nothing_is_kept_or_believed_for_a_fork(project: Path, tmp_path: Path, m
 
 
 def test_a_folder_that_cannot_be_written_to_is_said_once_and_fails_nothing(
-    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    quick: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("not a folder")
 
-    cached = run(project, tmp_path / "1", "--cache-folder", tmp_path / "file" / "cache")
+    cached = run(quick, tmp_path / "1", "--cache-folder", tmp_path / "file" / "cache")
 
     assert capsys.readouterr().err.count("The cache keeps nothing more: cannot write ") == 1
-    assert cached == run(project, tmp_path / "2", "--no-cache")
+    assert cached == run(quick, tmp_path / "2", "--no-cache")
 
 
 def test_kinds_of_entries_are_counted_in_words() -> None:

@@ -162,6 +162,7 @@ def test_of_several_assistants_nothing_is_measured_without_the_cluster(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cluster_module, "CONNECT_SECONDS", 1.0)
     several(tmp_path)
 
     assert turncheck("run", "bots/*/bot", "--cluster", "tcp://127.0.0.1:9", "--out", "out") == 2
@@ -224,7 +225,10 @@ def test_what_is_lost_on_the_way_is_done_again(tmp_path: Path, monkeypatch: pyte
 # --- what cannot be used ---------------------------------------------------------------------------------------------
 
 
-def test_a_scheduler_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_scheduler_that_is_not_there_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_module, "CONNECT_SECONDS", 1.0)
     project = bot(tmp_path)
 
     assert turncheck("run", project, "--cluster", "tcp://127.0.0.1:9", "--out", tmp_path / "out") == 2

@@ -167,5 +167,6 @@ def test_a_scheduler_with_two_worker_processes_gives_the_same_files(tmp_path: Pa
 
 
 def test_a_cluster_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turncheck.work.cluster.CONNECT_SECONDS", 1.0)
     with pytest.raises(UserError, match="cannot be reached"):
         compare(tmp_path, cluster="tcp://127.0.0.1:9")
