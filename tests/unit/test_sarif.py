@@ -117,8 +117,8 @@ def test_of_too_many_findings_the_worst_are_kept_in_their_order_and_it_is_said()
 
 
 def test_a_log_is_never_larger_than_github_takes() -> None:
-    letters = random.Random(1)
-    texts = ["".join(chr(letters.randrange(0x4E00, 0x9FFF)) for _ in range(5_000)) for _ in range(2_000)]
+    letters, alphabet = random.Random(1), [chr(code) for code in range(0x4E00, 0x9FFF)]
+    texts = ["".join(letters.choices(alphabet, k=5_000)) for _ in range(2_000)]
     found = [Finding("a", "info", text, Location("x.yml", 1)) for text in texts]
     found += [Finding("b", "error", text[::-1], Location("x.yml", 2)) for text in texts[:100]]
 
