@@ -24,12 +24,12 @@ def found_in_folds(count: int = 5) -> tuple[int, int, int]:
         model = EntityModel.train(
             [examples[row] for row in kept],
             [tokens[row] for row in kept],
-            [examples[row].intent for row in kept],
+            [[(str(examples[row].intent), 1.0)] for row in kept],
             seed=0,
         )
         assert model is not None
         for row in range(fold, len(examples), count):
-            found = model.find(tokens[row], examples[row].intent, split_by_comma=True)
+            found = model.find(tokens[row], [(str(examples[row].intent), 1.0)], split_by_comma=True)
             spans = {(one.start, one.end, one.entity) for one in found}
             truth = {(one.start, one.end, one.entity) for one in examples[row].entities}
             right, said, there = right + len(spans & truth), said + len(spans), there + len(truth)

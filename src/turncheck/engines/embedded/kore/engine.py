@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.engines.embedded.kore.entities import EXTRACTOR
 from turncheck.engines.embedded.nlu.batch import NO_INTENT
+from turncheck.engines.embedded.nlu.intent_model import LIKELY
 from turncheck.engines.embedded.nlu.model_parse import as_model_parse
 from turncheck.engines.parse import Parse, PredictedIntent
 
@@ -88,12 +89,13 @@ class KoreNluEngine:
         enough = THRESHOLD if intent.name in self.of_dialogs else NEAR_ENOUGH
         if intent.confidence < enough or not near or near[0].similarity < STRANGE:
             intent = NO_INTENT
-        guessed = ranking[0].name if ranking and ranking[0].name in self.of_dialogs else None
+        of_dialogs = [(one.name, one.confidence) for one in ranking if one.name in self.of_dialogs]
+        is_dialog = bool(of_dialogs) and of_dialogs[0][0] == ranking[0].name
         return Parse(
             text,
             intent,
             ranking,
-            self.entities.find(text, tokens, guessed),
+            self.entities.find(text, tokens, of_dialogs[:LIKELY] if is_dialog else ()),
             tokens=tokens.spans,
             traits=self.traits.find(text),
         )

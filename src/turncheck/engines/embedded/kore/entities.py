@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from turncheck.engines.embedded.nlu.batch import Tokens
+    from turncheck.engines.embedded.nlu.intent_model import Ranking
     from turncheck.project.kore.model import KoreBot, KoreEntity
     from turncheck.project.nlu_data import Example
 
@@ -84,7 +85,7 @@ class EntityFinder:
         bot: KoreBot,
         examples: Sequence[Example],
         tokens: Sequence[Tokens],
-        guessed: Sequence[str | None],
+        guessed: Sequence[Ranking],
         seed: int,
     ) -> Self:
         """Learn from the annotations of examples; ``guessed``: their intents, by models that have not seen them."""
@@ -102,8 +103,8 @@ class EntityFinder:
         words = _Words.of(bot.entities)
         return cls(words, patterns, learnt)
 
-    def find(self, text: str, tokens: Tokens, intent: str | None) -> tuple[PredictedEntity, ...]:
-        """Find the entities of a sentence, in order."""
+    def find(self, text: str, tokens: Tokens, ranking: Ranking) -> tuple[PredictedEntity, ...]:
+        """Find the entities of a sentence, in order; ``ranking`` are its likely intents."""
         found = list(self.words.find(text))
         for name, pattern in self.patterns:
             found += (
@@ -113,7 +114,7 @@ class EntityFinder:
         if self.learnt is not None and text:
             taken = [(entity.start, entity.end) for entity in found]
             learnt = (
-                as_predicted(text, one, EXTRACTOR) for one in self.learnt.find(tokens, intent, split_by_comma=True)
+                as_predicted(text, one, EXTRACTOR) for one in self.learnt.find(tokens, ranking, split_by_comma=True)
             )
             found += (one for one in learnt if all(one.end <= start or end <= one.start for start, end in taken))
         return tuple(sorted(found, key=lambda one: (one.start, one.end, one.entity)))

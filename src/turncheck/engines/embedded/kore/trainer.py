@@ -12,7 +12,7 @@ from turncheck.engines.embedded.kore.engine import NEAR_ENOUGH, THRESHOLD, KoreN
 from turncheck.engines.embedded.kore.entities import EntityFinder
 from turncheck.engines.embedded.kore.substitutions import notes, substitutions
 from turncheck.engines.embedded.kore.traits import TraitFinder
-from turncheck.engines.embedded.nlu.intent_model import IntentModel, out_of_fold_labels
+from turncheck.engines.embedded.nlu.intent_model import IntentModel, Ranking, out_of_fold_rankings
 from turncheck.engines.embedded.nlu.neighbours import TrainingSentences
 from turncheck.engines.embedded.nlu.tokenizers import WhitespaceTokenizer
 from turncheck.engines.embedded.nlu.trainer import ENGINE_NAME, unique_examples
@@ -47,11 +47,11 @@ class KoreNluTrainer:
         texts, labels = [one.text for one in dialogs], [str(one.intent) for one in dialogs]
         tokenizer = WhitespaceTokenizer(None)
         model: IntentModel | None = None
-        guessed: list[str | None] = []
+        guessed: list[Ranking] = []
         if dialogs:
             model = IntentModel.train(texts, labels, self.seed, vectors=self.vectors)
             if any(one.entities for one in dialogs):  # entities are learnt with the predicted intents
-                guessed += out_of_fold_labels(texts, labels, self.seed, vectors=self.vectors)
+                guessed += out_of_fold_rankings(texts, labels, self.seed, vectors=self.vectors)
         tokens = [tokenizer.tokenize(text) for text in texts]
         return KoreNluEngine(
             info=EngineInfo(

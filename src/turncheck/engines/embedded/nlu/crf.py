@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from turncheck.engines.embedded.nlu.crf_file import with_weights_times
 from turncheck.engines.embedded.nlu.tagging import OUTSIDE, TagColumn, name_of, repair_bilou
 from turncheck.messages.errors import UserError
 
@@ -41,6 +43,10 @@ class SequenceTagger:
         """Pickle as the file's bytes: CRFsuite's handle cannot be pickled."""
         return SequenceTagger.of, (self.content,)
 
+    def sharpened(self, factor: float) -> SequenceTagger:
+        """The same tagger with weights times ``factor``: it finds the same, with other probabilities."""
+        return SequenceTagger.of(with_weights_times(factor, self.content))
+
     @property
     def labels(self) -> list[str]:
         """All tags, in the order in which ties are broken."""
@@ -54,6 +60,25 @@ class SequenceTagger:
             if tags.count(OUTSIDE) == len(tags):
                 return tags, [1.0] * len(tags)
             return tags, [self._tagger.marginal(tag, index) for index, tag in enumerate(tags)]
+
+    def best_of_several(self, sequences: Sequence[tuple[Any, float]]) -> tuple[list[str], list[float]]:
+        """The same for a sentence with several possible descriptions, each with its probability.
+
+        Where they lead to different sequences, each token has the tag that is most probable over all of them.
+        """
+        answers = [self.best(sequence) for sequence, _ in sequences]
+        tags = answers[0][0]
+        if all(others == tags for others, _ in answers):
+            columns = zip(*(confidences for _, confidences in answers), strict=True)
+            shares = [share for _, share in sequences]
+            return tags, [sum(map(operator.mul, column, shares)) for column in columns]
+        mixed = [dict.fromkeys(self.labels, 0.0) for _ in tags]
+        for sequence, share in sequences:
+            for of_token, more in zip(mixed, self.marginals(sequence), strict=True):
+                for label, probability in more.items():
+                    of_token[label] += share * probability
+        best = [max(of_token, key=of_token.__getitem__) for of_token in mixed]
+        return best, [of_token[tag] for of_token, tag in zip(mixed, best, strict=True)]
 
     def marginals(self, sequence: Any) -> list[dict[str, float]]:
         """For each token the probability of each tag."""

@@ -14,7 +14,7 @@ from turncheck.engines.embedded.nlu.batch import NO_INTENT
 from turncheck.engines.embedded.nlu.classifiers import rank
 from turncheck.engines.embedded.nlu.crf_extractor import as_predicted
 from turncheck.engines.embedded.nlu.entity_model import EntityModel
-from turncheck.engines.embedded.nlu.intent_model import IntentModel, out_of_fold_labels
+from turncheck.engines.embedded.nlu.intent_model import IntentModel, Ranking, likely, out_of_fold_rankings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,14 +45,14 @@ class DietStandIn:
             intents = IntentModel.train(texts, labels, training.seed, training.label_split, training.vectors)
         entities = None
         if parameters["entity_recognition"] and any(example.entities for example in training.examples):
-            guessed: list[str | None] = [None] * len(training.examples)
+            guessed: list[Ranking] = [()] * len(training.examples)
             if intents is not None:
-                for row, label in zip(
+                for row, ranking in zip(
                     rows,
-                    out_of_fold_labels(texts, labels, training.seed, training.label_split, training.vectors),
+                    out_of_fold_rankings(texts, labels, training.seed, training.label_split, training.vectors),
                     strict=True,
                 ):
-                    guessed[row] = label
+                    guessed[row] = ranking
             entities = EntityModel.train(training.examples, training.batch.tokens, guessed, training.seed)
         return cls(
             name,
@@ -65,17 +65,18 @@ class DietStandIn:
 
     def process(self, batch: Batch) -> None:
         """Set intents and rankings, append entities."""
-        best: Sequence[str | None] = [None] * len(batch.texts)
+        rankings: Sequence[Ranking] = [()] * len(batch.texts)
         if self.intents is not None:
-            best = self._process_intents(self.intents, batch)
+            rankings = self._process_intents(self.intents, batch)
         if self.entities is None:
             return
         for row, text in enumerate(batch.texts):
             if text:
-                found = self.entities.find(batch.tokens[row], best[row], self.split_by_comma)
+                found = self.entities.find(batch.tokens[row], rankings[row], self.split_by_comma)
                 batch.entities[row].extend(as_predicted(text, entity, self.name) for entity in found)
 
-    def _process_intents(self, intents: IntentModel, batch: Batch) -> list[str]:
+    def _process_intents(self, intents: IntentModel, batch: Batch) -> list[Ranking]:
+        """Return the most likely intents of each text, with their confidences before these are renormalized."""
         confidences = intents.confidences(batch.texts)
         for row, text in enumerate(batch.texts):
             if not text:
@@ -85,7 +86,7 @@ class DietStandIn:
             if self.renormalize and 0 < self.ranking_length < len(values):
                 values = values / np.sort(values)[-self.ranking_length :].sum()
             batch.intents[row], batch.rankings[row] = rank(intents.names, values, self.ranking_length)
-        return [intents.names[column] for column in confidences.argmax(axis=1)]
+        return likely(intents.names, confidences)
 
     def save(self, members: MemberWriter) -> None:
         """Write both models."""

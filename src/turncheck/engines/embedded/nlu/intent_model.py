@@ -7,8 +7,9 @@ contributes (:mod:`.second_opinion`).
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
@@ -38,7 +39,7 @@ from turncheck.engines.embedded.nlu.sentence_features import SentenceFeatures
 from turncheck.engines.embedded.nlu.small_svm import MOST_ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -46,6 +47,16 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.feature_rows import FeatureRows
     from turncheck.engines.embedded.nlu.linear import LabelSplit
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
+
+
+LIKELY: Final = 3
+"""The number of intents that are passed on to what learns from predicted intents."""
+
+Ranking = Sequence[tuple[str, float]]
+"""The most likely intents of a sentence with their confidences, best first; empty if nothing is known."""
+
+_SCALED_BY: Final = 300
+"""The number of sentences to which the temperature of out-of-fold scores is fitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,26 +213,39 @@ def _judged(
     return Judged(np.concatenate(scores), np.array(truth)) if scores else None
 
 
-def out_of_fold_labels(
+def likely(names: Sequence[str], confidences: NDArray[np.float64]) -> list[Ranking]:
+    """The most likely intents of each row; ``confidences`` has shape (texts, intents)."""
+    best = np.argsort(-confidences, axis=1, kind="stable")[:, :LIKELY]
+    return [
+        tuple((names[column], float(row[column])) for column in columns)
+        for row, columns in zip(confidences, best, strict=True)
+    ]
+
+
+def out_of_fold_rankings(
     texts: Sequence[str],
     labels: Sequence[str],
     seed: int,
     split: LabelSplit | None = None,
     vectors: SentenceVectors | None = None,
-) -> list[str]:
-    """Predict each sentence's intent by a support vector machine that was trained without it (two folds).
+) -> list[Ranking]:
+    """The most likely intents of each sentence by a support vector machine trained without it (two folds).
 
     A model that learns from predicted intents must see them as wrong in training as they are later. The vocabulary is
     that of all sentences, which does not depend on the labels.
     """
     rows = _ready(SentenceFeatures.fit(texts, vectors, few=False)[1])
     halves = np.random.default_rng(seed).permutation(len(labels)) % 2
-    predicted = list(labels)
+    rankings: list[Ranking] = [((label, 1.0),) for label in labels]
     for half in (0, 1):
         learned, judged = np.flatnonzero(halves != half), np.flatnonzero(halves == half)
         if not len(learned) or not len(judged):
-            return predicted
+            return rankings
         model = LinearModel.fit(rows.take(learned), [labels[int(row)] for row in learned], seed, split)
-        for row, best in zip(judged, model.scores(rows.take(judged)).argmax(axis=1), strict=True):
-            predicted[int(row)] = model.names[best]
-    return predicted
+        scores = model.scores(rows.take(judged)).astype(np.float64)
+        best = scores[:_SCALED_BY].argmax(axis=1)
+        right = [labels[int(row)] == model.names[column] for row, column in zip(judged, best, strict=False)]
+        confidences = softmax(scores * fit_factor(scores[:_SCALED_BY], np.array(right)))
+        for row, ranking in zip(judged, likely(model.names, confidences), strict=True):
+            rankings[int(row)] = ranking
+    return rankings
