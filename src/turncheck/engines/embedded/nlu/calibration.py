@@ -36,6 +36,9 @@ _SHIFT_COST: Final = 10.0
 _TILT_COST: Final = 30.0
 """The same for multiplying them by more or less than 1."""
 
+_SUREST: Final = 1e-3
+"""Marginals nearer to 0 or 1 count like this: a tagger's last thousandth says nothing about whether it is right."""
+
 _NEWTON_STEPS: Final = 20
 _SMALL_STEP: Final = 1e-3
 
@@ -176,7 +179,7 @@ class Reliability:
 class EntityConfidence:
     """The probability that an entity is right, from its tagger's marginal: logistic in the log-odds.
 
-    The probabilities of a passive-aggressively trained CRF have no scale: for right answers one may be 0.06.
+    The probabilities of a passive-aggressively trained CRF have no scale: training stops at a lead of one.
     """
 
     intercept: float = 0.0
@@ -188,7 +191,7 @@ class EntityConfidence:
         """Fit to entities found in sentences that their tagger had not seen. Without any, it is one half."""
         if not right:
             return cls()
-        inputs, was_right = _log_odds(np.array(marginals))[:, None], np.array(right)
+        inputs, was_right = _log_odds(np.array(marginals), _SUREST)[:, None], np.array(right)
         intercept, (slope,) = _fit_logistic(inputs, was_right)
         if slope < 0:
             intercept, (slope,) = _fit_logistic(np.zeros_like(inputs), was_right)
@@ -196,7 +199,7 @@ class EntityConfidence:
 
     def applied(self, marginal: float) -> float:
         """Return the confidence of an entity from the marginal probability of its tags."""
-        return float(_logistic(self.intercept + self.slope * _log_odds(np.array(marginal))))
+        return float(_logistic(self.intercept + self.slope * _log_odds(np.array(marginal), _SUREST)))
 
 
 def _restated(confidences: NDArray[np.float64], stated: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -207,8 +210,8 @@ def _restated(confidences: NDArray[np.float64], stated: NDArray[np.float64]) -> 
     return np.where(confidences == best, new, confidences * others)
 
 
-def _log_odds(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    inner = np.clip(probabilities, 1e-9, 1 - 1e-9)
+def _log_odds(probabilities: NDArray[np.float64], surest: float = 1e-9) -> NDArray[np.float64]:
+    inner = np.clip(probabilities, surest, 1 - surest)
     return np.asarray(np.log(inner / (1 - inner)))
 
 

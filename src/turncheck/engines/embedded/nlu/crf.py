@@ -64,21 +64,22 @@ class SequenceTagger:
     def best_of_several(self, sequences: Sequence[tuple[Any, float]]) -> tuple[list[str], list[float]]:
         """The same for a sentence with several possible descriptions, each with its probability.
 
-        Where they lead to different sequences, each token has the tag that is most probable over all of them.
+        Of their best sequences of tags, the one with the most tags expected to be right over all descriptions
+        (minimum Bayes risk): so the tags still fit together.
         """
         answers = [self.best(sequence) for sequence, _ in sequences]
-        tags = answers[0][0]
-        if all(others == tags for others, _ in answers):
-            columns = zip(*(confidences for _, confidences in answers), strict=True)
+        if all(tags == answers[0][0] for tags, _ in answers):
+            columns = zip(*(probabilities for _, probabilities in answers), strict=True)
             shares = [share for _, share in sequences]
-            return tags, [sum(map(operator.mul, column, shares)) for column in columns]
-        mixed = [dict.fromkeys(self.labels, 0.0) for _ in tags]
+            return answers[0][0], [sum(map(operator.mul, column, shares)) for column in columns]
+        mixed = [dict.fromkeys(self.labels, 0.0) for _ in answers[0][0]]
         for sequence, share in sequences:
             for of_token, more in zip(mixed, self.marginals(sequence), strict=True):
                 for label, probability in more.items():
                     of_token[label] += share * probability
-        best = [max(of_token, key=of_token.__getitem__) for of_token in mixed]
-        return best, [of_token[tag] for of_token, tag in zip(mixed, best, strict=True)]
+        expected = [[of_token[tag] for of_token, tag in zip(mixed, tags, strict=True)] for tags, _ in answers]
+        best = max(range(len(answers)), key=lambda index: sum(expected[index]))
+        return answers[best][0], expected[best]
 
     def marginals(self, sequence: Any) -> list[dict[str, float]]:
         """For each token the probability of each tag."""
