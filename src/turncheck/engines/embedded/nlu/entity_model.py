@@ -88,6 +88,8 @@ class WordFeatures:
         described = self._describe(written, guess, known)
         if known is not None:
             return ItemSequence(list(described))
+        if bias == 1:  # as in training; quicker
+            return ItemSequence([[*features, _BIAS] for features in described])
         return ItemSequence([{**dict.fromkeys(features, 1.0), _BIAS: bias} for features in described])
 
     def _describe(
