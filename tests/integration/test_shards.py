@@ -139,9 +139,32 @@ def foreign_answer(folder: Path) -> None:
     edited_answers(folder, lambda answers: answers.update({name: None}))
 
 
-def lose_an_answer(folder: Path) -> None:
-    """An answer is gone, and the head does not tell it: what only merging itself can notice."""
-    edited_answers(folder, lambda answers: answers.pop(next(one for one in answers if one.startswith("sentence:"))))
+def lose_an_answer(folder: Path, number_measured: int = 0) -> None:
+    """An answer is gone, and the digest does not tell it."""
+    edited_answers(folder, lambda answers: answers.pop(one_of(answers, "sentence")))
+    if number_measured:
+        edited_head(
+            folder, units={**json.loads((folder / HEAD_NAME).read_text())["units"], "sentence": number_measured}
+        )
+
+
+def one_of(answers: dict[str, object], kind: str) -> str:
+    return next(one for one in answers if one.startswith(f"{kind}:"))
+
+
+def one_too_many(folder: Path) -> None:
+    shard = Shard(2, 3)
+    name = next(f"story:new {number}" for number in range(99) if shard.holds(f"story:new {number}"))
+    edited_answers(folder, lambda answers: answers.update({name: None}))
+
+
+def number_of(folder: Path, kind: str) -> int:
+    return int(json.loads((folder / HEAD_NAME).read_text())["units"][kind])
+
+
+def emptied(folder: Path, kind: str) -> None:
+    """Nothing is no answer: taken for one that is asked elsewhere, it would leave out all stories."""
+    edited_answers(folder, lambda answers: answers.update({one_of(answers, kind): None}))
 
 
 def edited_answers(folder: Path, edit: Callable[[dict[str, object]], object]) -> None:
@@ -179,7 +202,18 @@ def edited_answers(folder: Path, edit: Callable[[dict[str, object]], object]) ->
         (lambda parts: (parts / "shard-2" / ANSWERS_NAME).unlink(), "cannot read"),
         (lambda parts: (parts / "shard-2" / ANSWERS_NAME).write_bytes(b"x"), "is not what its shard wrote"),
         (lambda parts: (parts / "shard-2" / HEAD_NAME).write_text("{}"), "was not written by a shard of this version"),
-        (lambda parts: lose_an_answer(parts / "shard-2"), "none of them has the answer to `"),
+        (
+            lambda parts: lose_an_answer(parts / "shard-2", number_of(parts / "shard-2", "sentence") - 1),
+            "none of them has the answer to `",
+        ),
+        (lambda parts: lose_an_answer(parts / "shard-2"), "answers of the kind `sentence`, but measured "),
+        (lambda parts: one_too_many(parts / "shard-2"), "answers of the kind `story`, but measured "),
+        (lambda parts: emptied(parts / "shard-2", "sentence"), "none of them has the answer to `sentence:"),
+        (lambda parts: emptied(parts / "shard-2", "story"), "none of them has the answer to `story:"),
+        (
+            lambda parts: edited_answers(parts / "shard-2", lambda answers: answers.update({"fold:x": None})),
+            "answer",
+        ),
         (
             lambda parts: (parts.parent / "pizzeria" / "turncheck.yml").write_text("seed: 5\n"),
             "files of the project that differ from the ones here",

@@ -10,9 +10,13 @@ from typing import Any
 
 import pytest
 
+from turncheck.evaluation.answers import EngineFacts
+from turncheck.evaluation.story_judge import StoryAnswer
+from turncheck.evaluation.story_run import StoryRun
 from turncheck.evaluation.written_answers import AnswerReader, write_answer
 from turncheck.messages.errors import UserError
-from turncheck.report.model import Alternative, StoryStep, WrittenStep
+from turncheck.report.model import Alternative, EngineInfo, StoryStep, WrittenStep
+from turncheck.run.shards import document
 from turncheck.run.shards.document import ANSWERS_NAME, PackedAnswers, read_answers
 from turncheck.run.shards.merge import MergedAnswers, MissingAnswerError
 from turncheck.settings.shard import Shard
@@ -59,7 +63,12 @@ def test_what_is_not_answers_is_refused(content: bytes, tmp_path: Path) -> None:
 
 
 def test_merging_holds_one_answer_at_a_time(tmp_path: Path) -> None:
-    answers = {f"story:{number}": (f"{number} ", "x" * 1000) for number in range(20_000)}  # 20 MB
+    names = [f"story:{number}" for number in range(20_000)]
+    said = {name: f"{name} {'x' * 1000}" for name in names}  # 20 MB
+    answers = {
+        name: StoryAnswer(StoryRun(), as_written=True, seconds=1.0, tokens={text: ((0, 1),)})
+        for name, text in said.items()
+    }
     merged = MergedAnswers(dealt(tmp_path, answers, 3), {})
     tracemalloc.start()
     try:
@@ -70,6 +79,20 @@ def test_merging_holds_one_answer_at_a_time(tmp_path: Path) -> None:
         tracemalloc.stop()
 
     assert peak < 5_000_000
+
+
+def test_what_only_one_answer_has_is_not_kept() -> None:
+    reader = AnswerReader()
+    tracemalloc.start()
+    try:
+        for number in range(50_000):
+            plain = {"{:}": [[f"sentence {number}", {"()": [0, number]}]]}
+            assert reader.value_of(plain) == {f"sentence {number}": (0, number)}
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 8_000_000
 
 
 def test_storing_holds_packed_answers(tmp_path: Path) -> None:
@@ -88,13 +111,41 @@ def test_storing_holds_packed_answers(tmp_path: Path) -> None:
 
 
 def test_answers_are_found_in_any_order(tmp_path: Path) -> None:
-    answers = {f"story:{number}": number for number in range(10)}
-    merged = MergedAnswers(dealt(tmp_path, answers, 2), {"engine": "of all"})
+    answers = {
+        f"story:{number}": StoryAnswer(StoryRun(), as_written=True, seconds=number, tokens={}) for number in range(10)
+    }
+    facts = EngineFacts(EngineInfo(name="one", version="1"), ())
+    merged = MergedAnswers(dealt(tmp_path, answers, 2), {"engine": json.loads(write_answer(facts))})
 
     assert [merged.known(unit) for unit in reversed(answers)] == [*reversed(answers.values())]
-    assert merged.known("engine") == "of all"
+    assert merged.known("engine") == facts
     with pytest.raises(MissingAnswerError, match="story:10"):
         merged.known("story:10")
+
+
+@pytest.mark.parametrize("unit", ["engine", "fold:0", "sentence:a", "story:a", "case:a", "suite:a", "section:a", "x:a"])
+@pytest.mark.parametrize("answer", [None, 5, EngineInfo(name="one", version="1")])
+def test_what_does_not_answer_a_unit_is_a_gap(unit: str, answer: object, tmp_path: Path) -> None:
+    merged = MergedAnswers(dealt(tmp_path, {unit: answer}, 2), {})
+
+    with pytest.raises(MissingAnswerError, match=unit):
+        merged.known(unit)
+
+
+@pytest.mark.parametrize(
+    ("limit", "value"), [("_MOST_UNPACKED", 100), ("_MOST_UNPACKED", 25), ("_LONGEST_LINE", 20), ("_MOST_VALUES", 3)]
+)
+def test_answers_that_would_fill_the_memory_are_refused(
+    limit: str, value: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = stored(
+        tmp_path / "shard", {f"story:{number}": (1, 2, number) for number in range(10)}
+    )  # lines of 25 bytes
+    assert len(list(read_answers(folder))) == 10
+    monkeypatch.setattr(document, limit, value)
+
+    with pytest.raises(UserError, match="too large to be merged"):
+        list(read_answers(folder))
 
 
 def test_what_answers_have_in_common_is_in_memory_once() -> None:

@@ -6,7 +6,7 @@ The value that is read equals the one written: floats to the last digit, tuples 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
@@ -61,11 +61,25 @@ _NAMES: Final[Mapping[type, tuple[str, ...]]] = {
 }
 _SECTIONS: Final[Mapping[str, type]] = {one.__name__: one for one in (Robustness, Strength)}
 """Complete sections of the report that are single answers: written as in the report."""
+ANSWER_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "engine": (EngineFacts,),
+    "fold": (FoldRun,),
+    "sentence": (Parse,),
+    "story": (StoryAnswer,),
+    "case": (CaseOutcome,),
+    "suite": (SuiteAnswers,),
+    "section": tuple(_SECTIONS.values()),
+}
+"""The types of answers by the kind of their units."""
 _LIST, _TUPLE, _SET, _MAPPING = "[]", "()", "{}", "{:}"
 _COMMON: Final = frozenset({WrittenStep.__name__, Alternative.__name__, _MAPPING})
 """What many answers have in common. Nobody changes a mapping in an answer."""
 _NAME: Final = 80
 """Longer strings are hardly names."""
+_PART: Final = 1_000
+"""Parts whose JSON is longer are hardly common."""
+_MOST_SHARED: Final = 4_096
+"""So many strings and parts are shared at a time: those that only one answer has would fill the memory."""
 
 
 class UnwritableError(ValueError):
@@ -121,7 +135,7 @@ class AnswerReader:
 
     def _value(self, plain: Any) -> Any:
         if isinstance(plain, str):
-            return self._strings.setdefault(plain, plain) if len(plain) <= _NAME else plain
+            return _shared(self._strings, plain, lambda: plain) if len(plain) <= _NAME else plain
         if not isinstance(plain, dict):
             if isinstance(plain, list):
                 raise UnreadableError("a list without its kind")
@@ -130,9 +144,9 @@ class AnswerReader:
         if kind not in _COMMON:
             return self._made(kind, items)
         text = json.dumps(plain)  # not the value: 1, 1.0 and true are equal
-        if text not in self._parts:
-            self._parts[text] = self._made(kind, items)
-        return self._parts[text]
+        if len(text) > _PART:
+            return self._made(kind, items)
+        return _shared(self._parts, text, lambda: self._made(kind, items))
 
     def _made(self, kind: str, items: Any) -> Any:
         if kind == _LIST:
@@ -147,6 +161,15 @@ class AnswerReader:
             return msgspec.json.decode(items, type=_SECTIONS[kind])
         wanted = _TYPES[kind]
         return wanted(**dict(zip(_NAMES[wanted], map(self._value, items), strict=True)))
+
+
+def _shared(known: dict[str, Any], text: str, make: Callable[[], Any]) -> Any:
+    if text not in known:
+        value = make()
+        if len(known) >= _MOST_SHARED:
+            known.clear()
+        known[text] = value
+    return known[text]
 
 
 def _plain(value: Any) -> Any:

@@ -32,7 +32,8 @@ class Shard:
 def part_of(unit: str, count: int) -> int:
     """Return the number of the part that a unit of answers belongs to, from 1 to ``count``."""
     kind, _, name = unit.partition(":")
-    number = int(name) if kind == "fold" else int.from_bytes(_digest(unit))
+    is_fold = kind == "fold" and name.isdecimal() and name.isascii()
+    number = int(name) if is_fold else int.from_bytes(_digest(unit))
     return number % count + 1
 
 

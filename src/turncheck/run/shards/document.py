@@ -26,6 +26,10 @@ HEAD_NAME: Final = "shard.json"
 ANSWERS_NAME: Final = "shard-answers.json.gz"
 SCHEMA: Final = "turncheck/shard/v1"
 _MOST_UNPACKED: Final = 4 << 30
+_LONGEST_LINE: Final = MAX_BYTES
+_MOST_VALUES: Final = 40_000_000
+"""In one line, as in the reports of an artifact: a line is in memory as a whole."""
+_BEFORE_VALUES: Final = (b",", b"[", b"{")
 
 
 class Refusal(Part, frozen=True, kw_only=True):
@@ -150,13 +154,17 @@ def read_answers(folder: Path) -> Iterator[tuple[str, Any]]:
     Only one line of the file is in memory at a time.
 
     Raises:
-        UserError: the file cannot be read.
+        UserError: the file cannot be read, or is too large.
     """
     path, left = folder / ANSWERS_NAME, _MOST_UNPACKED
     try:
         with gzip.open(path) as file:
-            while line := file.readline(left):
+            while line := file.readline(min(left, _LONGEST_LINE) + 1):
                 left -= len(line)
+                if left < 0 or len(line) > _LONGEST_LINE or sum(map(line.count, _BEFORE_VALUES)) > _MOST_VALUES:
+                    raise UserError(
+                        f"{path} is too large to be merged", remedy="Measure the run in more shards, all of them again."
+                    )
                 yield from _units_of(line.strip()).items()
     except (OSError, EOFError, zlib.error, ValueError, RecursionError):
         raise UserError(f"{path} cannot be read", remedy=_AGAIN) from None

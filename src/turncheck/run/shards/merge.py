@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from turncheck import __version__
 from turncheck.engines.base import Engines
 from turncheck.engines.capabilities import Capabilities
-from turncheck.evaluation.written_answers import AnswerReader, UnreadableError
+from turncheck.evaluation.written_answers import ANSWER_TYPES, AnswerReader, UnreadableError
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.messages.plurals import count
@@ -116,13 +117,17 @@ class MergedAnswers:
         """Return the answer to a unit.
 
         Raises:
-            MissingAnswerError: there is none, or it cannot be read.
+            MissingAnswerError: there is none, it cannot be read, or it answers something else.
             UserError: the file of its shard cannot be read.
         """
         try:
-            return self._reader.value_of(self._plain(unit))
+            answer = self._reader.value_of(self._plain(unit))
         except (KeyError, UnreadableError) as error:
             raise MissingAnswerError(unit) from error
+        # No answer at all would be taken for one that is asked elsewhere: a gap.
+        if not isinstance(answer, ANSWER_TYPES.get(unit.partition(":")[0], ())):
+            raise MissingAnswerError(unit)
+        return answer
 
     def _plain(self, unit: str) -> Any:
         if unit in self._shared:
@@ -260,7 +265,9 @@ def _shared_answers(folder: Path, head: ShardHead) -> dict[str, Any]:
     shard = Shard(head.number, head.count)
     shared: dict[str, Any] = {}
     foreign = []
+    units: Counter[str] = Counter()
     for unit, plain in read_answers(folder):
+        units[unit.partition(":")[0]] += 1
         if ":" not in unit:
             shared[unit] = plain
         elif not shard.holds(unit):
@@ -269,6 +276,13 @@ def _shared_answers(folder: Path, head: ShardHead) -> dict[str, Any]:
         raise UserError(
             f"shard {shard} ({folder}) has answers of another shard: `{foreign[0]}`"
             + (f" and {count(len(foreign) - 1, 'other')}" if len(foreign) > 1 else ""),
+            remedy=_AGAIN,
+        )
+    if wrong := [kind for kind in sorted({*units, *head.units}) if units[kind] != head.units.get(kind, 0)]:
+        kind = wrong[0]
+        raise UserError(
+            f"shard {shard} ({folder}) has {count(units[kind], 'answer')} of the kind `{kind}`, but measured "
+            f"{head.units.get(kind, 0)}",
             remedy=_AGAIN,
         )
     return shared
