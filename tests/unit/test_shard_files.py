@@ -170,5 +170,7 @@ def test_what_answers_have_in_common_is_in_memory_once() -> None:
     assert one[0].alternatives[0] is other[0].alternatives[0]
     assert one[0].slots is other[0].slots
     assert one[1] is other[1]
+    pairs = json.loads(write_answer([("utter_a", "utter_b")]))
+    assert reader.value_of(pairs)[0] is reader.value_of(pairs)[0]
     for value in (True, 1.0):
         assert type(step(value)[1].step["size"]) is type(value)  # equal to 1, and not the same

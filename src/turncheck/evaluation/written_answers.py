@@ -152,7 +152,9 @@ class AnswerReader:
         if kind == _LIST:
             return [self._value(one) for one in items]
         if kind == _TUPLE:
-            return tuple(self._value(one) for one in items)
+            values = tuple(self._value(one) for one in items)
+            is_of_names = len(values) == 2 and all(isinstance(one, str) and len(one) <= _NAME for one in values)
+            return _shared(self._parts, json.dumps(values), lambda: values) if is_of_names else values
         if kind == _SET:
             return frozenset(items)
         if kind == _MAPPING:
