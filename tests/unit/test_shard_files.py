@@ -17,7 +17,7 @@ from turncheck.evaluation.written_answers import AnswerReader, write_answer
 from turncheck.messages.errors import UserError
 from turncheck.report.model import Alternative, EngineInfo, StoryStep, WrittenStep
 from turncheck.run.shards import document
-from turncheck.run.shards.document import ANSWERS_NAME, PackedAnswers, read_answers
+from turncheck.run.shards.document import ANSWERS_NAME, HEAD_NAME, PackedAnswers, read_answers, read_head
 from turncheck.run.shards.merge import MergedAnswers, MissingAnswerError
 from turncheck.settings.shard import Shard
 
@@ -52,6 +52,13 @@ def test_answers_on_one_line_are_read_too(tmp_path: Path) -> None:
     (tmp_path / ANSWERS_NAME).write_bytes(gzip.compress(json.dumps({"story:a": 1, "story:b": "},"}).encode()))
 
     assert dict(read_answers(tmp_path)) == {"story:a": 1, "story:b": "},"}
+
+
+def test_a_device_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / HEAD_NAME).symlink_to("/dev/zero")
+
+    with pytest.raises(UserError, match="is not a file"):
+        read_head(tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"[1]", b'{"a":1', b'"a":1}{', b"{" * 100_000, b"\xff"])

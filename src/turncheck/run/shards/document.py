@@ -182,6 +182,8 @@ _AGAIN: Final = "Measure that shard again."
 
 def _bytes(path: Path) -> bytes:
     try:
+        if path.exists() and not path.is_file():  # a device may have no end
+            raise UserError(f"{path} is not a file", remedy=_AGAIN)
         if path.stat().st_size > MAX_BYTES:
             raise UserError(f"{path} is larger than {MAX_BYTES >> 20} MB")
         return path.read_bytes()
