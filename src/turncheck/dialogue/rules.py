@@ -147,7 +147,7 @@ class RuleBook:
 
     def decide(self, tracker: Tracker) -> RuleDecision:
         """Decide in Rasa's order: default actions, the loop, rules by text, rules by intent."""
-        states = tracker.states()[-self._reach() :]
+        states = tracker.last_states(self._reach())
         by_message = RuleDecision(None, None)
         if tracker.latest_action_name == ACTION_LISTEN:
             by_message = self._by_rules(tracker, by_text(states), uses_text=True)
