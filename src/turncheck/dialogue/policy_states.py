@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from turncheck.dialogue import states as s
 from turncheck.dialogue.defaults import ACTION_UNLIKELY_INTENT
 from turncheck.dialogue.form_history import SeenByRasa1
-from turncheck.dialogue.history import History
 from turncheck.dialogue.states import Part, State, follows_listen, previous_action
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.events import Event
-    from turncheck.dialogue.history import Moment
+    from turncheck.dialogue.history import History, Moment
     from turncheck.dialogue.tracker import Tracker
 
 
@@ -88,11 +86,11 @@ def learner_history(tracker: Tracker, rule_only: RuleOnly) -> tuple[Sequence[Sta
     return learner.history(tracker.moments())
 
 
-def learner_states_of(domain: DialogueDomain, applied: Sequence[Event], rule_only: RuleOnly) -> list[State]:
-    """Like :func:`learner_states`, from applied events."""
-    if domain.is_older:
-        return by_intent(SeenByRasa1(domain).states(applied))
-    past, now = _Learner(rule_only).history(History(domain).moments(applied))
+def learner_states_of(history: History, events: Sequence[Event], rule_only: RuleOnly) -> list[State]:
+    """Like :func:`learner_states`, from the events of a history."""
+    if history.domain.is_older:
+        return by_intent(SeenByRasa1(history.domain).states(history.applied_events(events)))
+    past, now = _Learner(rule_only).history(history.moments(events))
     return by_intent([*past, *now])
 
 

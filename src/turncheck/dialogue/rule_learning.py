@@ -93,7 +93,7 @@ def learn_rules(trackers: Iterable[StoryTracker], domain: DialogueDomain, settin
             "Rules and stories contradict each other",
             "Change the rules and stories so that the same situation has one continuation.",
         )
-    return book
+    return book.learnt(book.not_in_stories)
 
 
 def _raise_if_any(conflicts: Sequence[Conflict], what: str, remedy: str) -> None:

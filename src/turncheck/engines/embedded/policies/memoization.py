@@ -136,12 +136,12 @@ class AugmentedMemoizationPolicy(MemoizationPolicy):
         found = None
         shorter = _from_action(past, skip=0)
         while found is None and shorter:
-            applied = History(tracker.domain).applied_events(shorter)
-            seen = learner_states_of(tracker.domain, applied, rule_only)
+            history = History(tracker.domain)
+            seen = learner_states_of(history, shorter, rule_only)
             before, states = states, seen[-self.settings.max_history :]
             if states != before:
                 found = self.look_up(states)
-            shorter = _from_action(applied, skip=1)
+            shorter = _from_action(history.applied_events(shorter), skip=1)
         return found
 
 
