@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.defaults import ACTION_LISTEN
@@ -194,7 +193,7 @@ class _GrowingKey:
         """Return what :func:`key_of` returns for the first ``number`` states, by intent, and the last one."""
         if number < self._read:
             self._begin()
-        for state in islice(states, self._read, number):
+        for state in states[self._read : number]:
             self._hash.update(f"{_unquoted(state.by_intent)}, ".encode())
         self._read = number
         key = self._hash.copy()
