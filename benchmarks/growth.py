@@ -70,11 +70,17 @@ def write_project(
     responses = {f"utter_{intent}": [{"text": intent}] for intent in sentences}
     domain = {"version": "3.1", "intents": list(sentences), "responses": responses}
     (folder / "domain.yml").write_text(json.dumps(domain), encoding="utf-8")  # JSON is YAML
-    nlu = [{"intent": intent, "examples": "".join(f"- {one}\n" for one in texts)} for intent, texts in sentences.items()]
-    (folder / "data" / "nlu.yml").write_text(json.dumps({"version": "3.1", "nlu": nlu}), encoding="utf-8")
+    (folder / "data" / "nlu.yml").write_text(_nlu(sentences), encoding="utf-8")
     (folder / "data" / "stories.yml").write_text(_stories("story", training), encoding="utf-8")
     if tests:
         (folder / "tests" / "test_stories.yml").write_text(_stories("test", tests), encoding="utf-8")
+
+
+def _nlu(sentences: Mapping[str, Sequence[str]]) -> str:
+    lines = ['version: "3.1"', "nlu:"]
+    for intent, texts in sentences.items():
+        lines += [f"- intent: {intent}", "  examples: |", *(f"    - {text}" for text in texts)]
+    return "\n".join(lines) + "\n"
 
 
 def _stories(name: str, stories: Sequence[Sequence[str]]) -> str:
@@ -93,13 +99,12 @@ def sentences_of(number: int) -> dict[str, list[str]]:
     """Return five different sentences for each of so many intents."""
     chance = Random(number)
     words = ["".join(chance.choice("aeioubdfgklmnprst") for _ in range(chance.randint(2, 8))) for _ in range(3_000)]
-    return {
-        f"topic_{topic}": [
-            " ".join([*chance.sample(words, chance.randint(2, 5)), words[topic % len(words)], f"w{topic}"])
-            for _ in range(LENGTH)
-        ]
-        for topic in range(number)
-    }
+    sentences = {}
+    for topic in range(number):
+        own = chance.sample(words, 3)
+        drawn = [chance.sample(own, chance.randint(1, 2)) + chance.sample(words, chance.randint(1, 4)) for _ in range(LENGTH)]
+        sentences[f"topic_{topic}"] = [" ".join(one) for one in drawn]
+    return sentences
 
 
 def many_intents(folder: Path, number: int) -> None:

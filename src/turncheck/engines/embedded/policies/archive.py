@@ -91,11 +91,15 @@ def _policy(component: Component, shape: Mapping[str, Any], domain: DialogueDoma
             return RulePolicy.from_json(shape, domain, RuleSettings.of(component.parameters))
         case "MemoizationPolicy":
             return MemoizationPolicy(
-                MemoizationSettings.of(name, component.parameters, max_history=history), shape["lookup"]
+                MemoizationSettings.of(name, component.parameters, max_history=history),
+                shape["lookup"],
+                shape.get("longest", 0),  # models of older versions do not have it
             )
         case "AugmentedMemoizationPolicy":
             return AugmentedMemoizationPolicy(
-                MemoizationSettings.of(name, component.parameters, max_history=history), shape["lookup"]
+                MemoizationSettings.of(name, component.parameters, max_history=history),
+                shape["lookup"],
+                shape.get("longest", 0),  # models of older versions do not have it
             )
         case older.MAPPING:
             return older.MappingPolicy(int(component.parameters.get("priority", 2)))

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.dialogue.defaults import ACTION_LISTEN
-from turncheck.dialogue.events import ActionExecuted, ActiveLoop, SlotSet, UserUttered
+from turncheck.dialogue.defaults import ACTION_LISTEN, ACTION_UNLIKELY_INTENT
+from turncheck.dialogue.events import ActionExecuted, ActiveLoop, FollowupAction, SlotSet, UserUttered
 from turncheck.dialogue.history import History
 from turncheck.dialogue.policy_states import (
     RuleOnly,
@@ -23,8 +23,9 @@ from turncheck.dialogue.rules import memorised
 from turncheck.project.config import max_history_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
+    from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.events import Event
     from turncheck.dialogue.states import State
     from turncheck.dialogue.tracker import Tracker
@@ -61,12 +62,15 @@ class MemoizationPolicy:
 
     settings: MemoizationSettings
     lookup: Mapping[str, str] = field(repr=False)
+    longest: int = 0
+    """The number of states of the longest history that was memorised; 0 if it is not known."""
 
     @classmethod
     def fit(cls, trackers: Iterable[StoryTracker], settings: MemoizationSettings) -> MemoizationPolicy:
         """Memorise the stories, without rules and augmented stories."""
         stories = [tracker for tracker in trackers if not tracker.is_rule and not tracker.is_augmented]
-        return cls(settings, memorised(_examples(stories, settings.max_history)))
+        longest = max((len(tracker.states()) for tracker in stories), default=1)
+        return cls(settings, memorised(_examples(stories, settings.max_history)), longest)
 
     @property
     def name(self) -> str:
@@ -97,7 +101,7 @@ class MemoizationPolicy:
 
     def to_json(self) -> dict[str, Any]:
         """Return what was learnt."""
-        return {"lookup": dict(self.lookup)}
+        return {"lookup": dict(self.lookup), "longest": self.longest}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,32 +119,31 @@ class AugmentedMemoizationPolicy(MemoizationPolicy):
         found = self._known(tracker, rule_only)
         if found is not None:
             return found
-        states = learner_states(tracker, rule_only, max_history=self.settings.max_history)
+        domain, max_history = tracker.domain, self.settings.max_history
         # Rasa 1 forgets from the very beginning, later versions only what ``max_history`` reaches.
-        past = _trimmed(tracker, 0 if tracker.domain.is_older else self.settings.max_history)
-        happened = _seen_in(past)
-        if happened is None:
-            return self._recall_less(tracker, past, states, rule_only)
-        key = happened, rule_only
-        if key not in self._forgotten:
-            found = self._recall_less(tracker, past, states, rule_only)
-            if len(self._forgotten) >= _REMEMBERED:
-                return found
-            self._forgotten[key] = found
-        return self._forgotten[key]
+        past = _trimmed(tracker, 0 if domain.is_older else max_history)
+        if self.longest and not max_history:
+            past = _not_longer(past, self.longest, domain.domain.forms)
+        return self._recall_less(domain, past, rule_only)
 
-    def _recall_less(
-        self, tracker: Tracker, past: Sequence[Event], states: Sequence[State], rule_only: RuleOnly
-    ) -> str | None:
+    def _recall_less(self, domain: DialogueDomain, past: Sequence[Event], rule_only: RuleOnly) -> str | None:
+        tried: list[tuple[str, RuleOnly]] = []
         found = None
         shorter = _from_action(past, skip=0)
         while found is None and shorter:
-            history = History(tracker.domain)
+            happened = _seen_in(shorter)
+            if happened is not None:
+                key = happened, rule_only
+                if key in self._forgotten:
+                    found = self._forgotten[key]
+                    break
+                tried.append(key)
+            history = History(domain)
             seen = learner_states_of(history, shorter, rule_only)
-            before, states = states, seen[-self.settings.max_history :]
-            if states != before:
-                found = self.look_up(states)
+            found = self.look_up(seen[-self.settings.max_history :])
             shorter = _from_action(history.applied_events(shorter), skip=1)
+        if len(self._forgotten) < _REMEMBERED:
+            self._forgotten.update(dict.fromkeys(tried, found))
         return found
 
 
@@ -234,6 +237,24 @@ def _trimmed(tracker: Tracker, max_history: int) -> Sequence[Event]:
             actions += 1
             if actions > max_history and event.name == ACTION_LISTEN:
                 return History(tracker.domain).applied_events(applied[index:])
+    return applied
+
+
+def _not_longer(applied: Sequence[Event], longest: int, loops: Container[str]) -> Sequence[Event]:
+    """Leave out the beginning as long as more than ``longest`` states would surely be seen of the rest."""
+    seen = 0
+    is_seen = True
+    for index in range(len(applied) - 1, -1, -1):
+        match applied[index]:
+            case FollowupAction():
+                is_seen = False  # whether the state before that action is hidden depends on earlier ones
+            case ActionExecuted(name=name) as before:
+                seen += is_seen and name not in loops and name != ACTION_UNLIKELY_INTENT
+                if seen > longest:
+                    return applied[index + 1 :]
+                is_seen = not before.hide_rule_turn
+            case _:
+                pass
     return applied
 
 
