@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from turncheck.ci.base import BaseSearch
 from turncheck.ci.git import GitError, find_checkout
 from turncheck.ci.host import Base
 from turncheck.project.folder import ProjectFolder
-from turncheck.run.find_base import BaseSearch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _REPOSITORY: Final = re.compile(r"(?!\.+/)[\w.-]{1,100}/(?!\.+$)[\w.-]{1,200}", re.ASCII)
-NO_COMMIT: Final = "0" * 40
-"""In a push event: the branch is new (``before``) or was deleted (``after``)."""
 
 
 @dataclass(frozen=True, slots=True)
