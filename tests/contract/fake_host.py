@@ -1,9 +1,11 @@
 """What the fakes of hosts share: a server on loopback that can be told to fail, and to let others act in between."""
 
-from __future__ import annotations
+from __future__ import hashlib
 
+import io
 import json
 import re
+import tarfile
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -129,3 +131,14 @@ def serve(answer: Callable[[Seen], Answer]) -> ThreadingHTTPServer:
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     return server
+
+
+def tip_of(branch: str) -> str:
+    """The newest commit of a branch."""
+    return hashlib.sha1(branch.encode(), usedforsecurity=False).hexdigest()
+
+
+def files_in(archive: bytes) -> list[str]:
+    """The paths of the files and links in the archive of a repository, without its own folder."""
+    with tarfile.open(fileobj=io.BytesIO(archive), mode="r:*") as packed:
+        return [one.name.partition("/")[2] for one in packed if not one.isdir()]

@@ -213,7 +213,8 @@ def test_where_states_part_and_what_a_commit_holds(fake: FakeGitLab) -> None:
 
     assert project.merge_base("main", "b" * 40) == "c" * 40
     assert project.merge_base("gone", "b" * 40) is None
-    with project.files_of("c" * 40) as folder:
+    with project.files_of("c" * 40) as had:
+        folder = had.folder
         assert (folder / "domain.yml").read_text() == "x\n\n"
 
 

@@ -162,7 +162,7 @@ class BaseSearch:
         if not isinstance(base, Base) or self.checkout is None:
             return False
         tips = (base.tip, self._branch_of_target(base.branch))
-        return any(tip is not None and self.checkout.merge_base(commit, tip) == commit for tip in tips)
+        return any(tip is not None and commit in {tip, self.checkout.merge_base(commit, tip)} for tip in tips)
 
     def _parted(self, base: Base, head: str) -> str | None:
         """Where ``head`` left a branch: by git if it is certain, else by the host."""

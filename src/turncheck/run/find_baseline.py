@@ -67,8 +67,8 @@ class BaselineSearch:
         checkout: the working tree that the project is in, if any.
         top: the folder that the repository's files are in.
         host: the CI host that this runs on, or its absence.
-        past: where this assistant is on the base, by its path in the repository, if that is known already.
         measure: measures a folder; replaced in tests.
+        past: where this assistant is on the base, by its path in the repository, if that is known already.
     """
 
     inputs: Inputs
@@ -76,8 +76,8 @@ class BaselineSearch:
     checkout: Checkout | None
     top: Path | None
     host: Host
-    past: str | None = None
     measure: Callable[[Inputs, Screen], Report] = report_of_project
+    past: str | None = None
     _troubles: list[str] = field(default_factory=list)
     """Why the base cannot be measured here."""
     _out_of_reach: bool = False

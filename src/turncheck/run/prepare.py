@@ -177,7 +177,7 @@ def baseline_finder(prepared: Prepared, past: str | None = None) -> Callable[[Re
         inputs=prepared.inputs,
         given=given,
         checkout=find_checkout(folder, outer=bool(host.name)),
-        top=_top_of_repository(folder, host),
+        top=_top_of_repository(folder, host) or (Path.cwd() if host.name else None),
         host=host,
         past=past,
     )

@@ -130,7 +130,8 @@ def is_between(client: GitHubClient, repository: str, start: str | None, commit:
     try:
         if start != commit and _compare(client, repository, start, commit).status != "ahead":
             return False
-        return _compare(client, repository, branch, commit).status in {"behind", "identical"}
+        tip = _tip_of(client, repository, quote(branch, safe="/", errors="replace"))
+        return _compare(client, repository, tip, commit).status in {"behind", "identical"}
     except NotFoundError:
         return False
 
