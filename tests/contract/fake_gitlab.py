@@ -134,7 +134,7 @@ class FakeGitLab(FakeHost):
             return Answer(404, {"message": "404 Project Not Found"})
         return self._of_project(seen, match[2], author)
 
-    def _of_project(self, seen: Seen, path: str, author: str) -> Answer:
+    def _of_project(self, seen: Seen, path: str, author: str) -> Answer:  # noqa: PLR0911 - a way for each address
         if match := re.fullmatch(r"/merge_requests/(\d+)(?:/notes(?:/(\d+))?)?", path):
             number = int(match[1])
             if number not in self.merge_requests:
@@ -152,12 +152,9 @@ class FakeGitLab(FakeHost):
             )
         if match := re.fullmatch(r"/repository/branches/(.+)", path):
             name = unquote(match[1])
-            known = any(name in one for one in self.merge_bases)
-            return (
-                Answer(200, {"name": name, "commit": {"id": tip_of(name)}})
-                if known
-                else Answer(404, {"message": "404 Branch Not Found"})
-            )
+            if not any(name in one for one in self.merge_bases):
+                return Answer(404, {"message": "404 Branch Not Found"})
+            return Answer(200, {"name": name, "commit": {"id": tip_of(name)}})
         if path == "/repository/tree" and seen.query.get("ref") in self.archives:
             assert seen.query["recursive"] == "true"
             files = self.trees.get(seen.query["ref"]) or files_in(self.archives[seen.query["ref"]])

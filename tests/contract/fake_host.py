@@ -1,7 +1,8 @@
 """What the fakes of hosts share: a server on loopback that can be told to fail, and to let others act in between."""
 
-from __future__ import hashlib
+from __future__ import annotations
 
+import hashlib
 import io
 import json
 import re
