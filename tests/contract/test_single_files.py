@@ -39,7 +39,7 @@ def fake(request: pytest.FixtureRequest, fakes: dict[str, FakeAzure | FakeBitbuc
     return found
 
 
-def asked(fake: FakeAzure | FakeBitbucket) -> AbstractContextManager[Path]:
+def asked(fake: FakeAzure | FakeBitbucket) -> AbstractContextManager[CommitFiles]:
     patience = Patience(sleep=lambda _: None)
     if isinstance(fake, FakeAzure):
         client = AzureClient(fake.url, Secret(fake_azure.TOKEN), patience)

@@ -24,11 +24,11 @@ def context(event_name: str, ref: str, *, event: dict[str, Any] | None = None, *
 @pytest.mark.parametrize(
     ("given", "base"),
     [
-        (context("pull_request", "refs/pull/7/merge", pull_request=PULL), Base("develop", head="7" * 40)),
-        (context("push", "refs/heads/feature", event={"before": "p" * 40}), Base("main", head="5" * 40)),
+        (context("pull_request", "refs/pull/7/merge", pull_request=PULL), Base("develop", head="7" * 40, tip="b" * 40)),
+        (context("push", "refs/heads/feature", event={"before": "9" * 40}), Base("main", head="5" * 40)),
         (context("push", "refs/heads/feature", event={"before": NEW}), Base("main", head="5" * 40)),
-        (context("push", "refs/heads/main", event={"before": "p" * 40}), Base("main", commit="p" * 40)),
-        (context("push", "refs/heads/main", event={"before": NEW}), Base("main")),
+        (context("push", "refs/heads/main", event={"before": "9" * 40}), Base("main", commit="9" * 40, child="5" * 40)),
+        (context("push", "refs/heads/main", event={"before": NEW}), Base("main", child="5" * 40)),
         (context("push", "refs/tags/v1", event={"before": NEW}), Base("main", head="5" * 40)),
         (
             context(
