@@ -324,7 +324,7 @@ def test_without_git_history_the_base_comes_from_the_api(
     assert f"commit/{job.base}" in body
 
 
-@pytest.mark.parametrize("left_out", ["bot/tests/e2e_test_cases.yml", "bot", "turncheck.yml"])
+@pytest.mark.parametrize("left_out", ["bot/tests/e2e_test_cases.yml", "bot/turncheck.yml", "README.md"])
 def test_an_archive_that_leaves_files_out_is_no_base(
     job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left_out: str
 ) -> None:
