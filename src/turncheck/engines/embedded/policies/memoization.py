@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.dialogue.defaults import ACTION_LISTEN
 from turncheck.dialogue.events import ActionExecuted, ActiveLoop, SlotSet, UserUttered
 from turncheck.dialogue.history import History
-from turncheck.dialogue.policy_states import RuleOnly, learner_states, learner_states_of, learnt
+from turncheck.dialogue.policy_states import (
+    RuleOnly,
+    before_action,
+    by_intent,
+    learner_history,
+    learner_states,
+    learner_states_of,
+    learnt,
+)
 from turncheck.dialogue.prediction import Prediction
 from turncheck.dialogue.rules import memorised
 from turncheck.project.config import max_history_of
@@ -24,6 +32,7 @@ if TYPE_CHECKING:
 
 PRIORITY: Final = 3
 _REMEMBERED: Final = 20_000
+_DIGEST_SIZE: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +84,12 @@ class MemoizationPolicy:
 
     def recall(self, tracker: Tracker, rule_only: RuleOnly) -> str | None:
         """Return what came next in the stories."""
-        return self.look_up(self.recent(tracker, rule_only))
+        return self._known(tracker, rule_only)
 
-    def recent(self, tracker: Tracker, rule_only: RuleOnly) -> list[State]:
-        """Return the states that count, without what only rules know."""
-        return learner_states(tracker, rule_only)[-self.settings.max_history :]
+    def _known(self, tracker: Tracker, rule_only: RuleOnly) -> str | None:
+        if self.settings.max_history or tracker.domain.is_older:
+            return self.look_up(learner_states(tracker, rule_only, max_history=self.settings.max_history))
+        return self.lookup.get(_whole_key(tracker, rule_only))
 
     def look_up(self, states: Sequence[State]) -> str | None:
         """Return what came next after exactly these states."""
@@ -102,10 +112,10 @@ class AugmentedMemoizationPolicy(MemoizationPolicy):
 
     def recall(self, tracker: Tracker, rule_only: RuleOnly) -> str | None:
         """Return what came next in the stories after as much of the history as they know."""
-        states = self.recent(tracker, rule_only)
-        found = self.look_up(states)
+        found = self._known(tracker, rule_only)
         if found is not None:
             return found
+        states = learner_states(tracker, rule_only, max_history=self.settings.max_history)
         # Rasa 1 forgets from the very beginning, later versions only what ``max_history`` reaches.
         past = _trimmed(tracker, 0 if tracker.domain.is_older else self.settings.max_history)
         happened = _seen_in(past)
@@ -120,17 +130,17 @@ class AugmentedMemoizationPolicy(MemoizationPolicy):
         return self._forgotten[key]
 
     def _recall_less(
-        self, tracker: Tracker, past: Sequence[Event], states: list[State], rule_only: RuleOnly
+        self, tracker: Tracker, past: Sequence[Event], states: Sequence[State], rule_only: RuleOnly
     ) -> str | None:
         found = None
         shorter = _from_action(past, skip=0)
         while found is None and shorter:
-            applied = History(tracker.domain).applied_events(shorter)
-            seen = learner_states_of(tracker.domain, applied, rule_only)
+            history = History(tracker.domain)
+            seen = learner_states_of(history, shorter, rule_only)
             before, states = states, seen[-self.settings.max_history :]
             if states != before:
                 found = self.look_up(states)
-            shorter = _from_action(applied, skip=1)
+            shorter = _from_action(history.applied_events(shorter), skip=1)
         return found
 
 
@@ -155,21 +165,63 @@ def _seen_in(events: Iterable[Event]) -> str | None:
 
 def key_of(states: Sequence[State]) -> str:
     """Return the key under which these states are memorised."""
-    return digest_of(f"[{', '.join(state.text for state in states)}]".replace('"', ""))
+    return digest_of(f"[{', '.join(map(_unquoted, states))}]")
 
 
 def digest_of(text: str) -> str:
     """Return a digest of Rasa's key, the states' JSON without its quotes: memorised states may be long."""
-    return blake2b(text.encode(), digest_size=16).hexdigest()
+    return blake2b(text.encode(), digest_size=_DIGEST_SIZE).hexdigest()
+
+
+def _unquoted(state: State) -> str:
+    return state.text.replace('"', "")
+
+
+class _GrowingKey:
+    """The key of all states of a dialogue that grows: each state is only hashed once."""
+
+    __slots__ = ("_hash", "_read")
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self._hash = blake2b(b"[", digest_size=_DIGEST_SIZE)
+        self._read = 0
+
+    def of(self, states: Sequence[State], number: int, last: State) -> str:
+        """Return what :func:`key_of` returns for the first ``number`` states, by intent, and the last one."""
+        if number < self._read:
+            self._begin()
+        for state in states[self._read : number]:
+            self._hash.update(f"{_unquoted(state.by_intent)}, ".encode())
+        self._read = number
+        key = self._hash.copy()
+        key.update(f"{_unquoted(last)}]".encode())
+        return key.hexdigest()
+
+
+def _whole_key(tracker: Tracker, rule_only: RuleOnly) -> str:
+    """Return the key of everything that a learner sees."""
+    past, now = learner_history(tracker, rule_only)
+    (last,) = by_intent(now or past[-1:])
+    number = len(past) if now else len(past) - 1
+    return tracker.growing(("key", rule_only), _GrowingKey).of(past, number, last)
 
 
 def _examples(trackers: Iterable[StoryTracker], max_history: int) -> Iterator[tuple[str, str]]:
     for tracker in trackers:
         states = learnt(tracker.states())
         actions = (event for event in tracker.applied_events() if isinstance(event, ActionExecuted))
+        whole = _GrowingKey()
         for number, event in enumerate(actions, 1):
-            if not event.is_unpredictable:
-                yield key_of(states[:number][-max_history:]), event.label
+            if event.is_unpredictable:
+                continue
+            if max_history:
+                yield key_of(before_action(states, number, max_history)), event.label
+            else:
+                last = min(number, len(states)) - 1
+                yield whole.of(states, last, states[last]), event.label
 
 
 def _trimmed(tracker: Tracker, max_history: int) -> Sequence[Event]:
