@@ -133,7 +133,7 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: Evaluations, sc
         batch=run.batch_section,
         strength=run.strength_section,
         robustness=run.robustness_section,
-        coverage=coverage_by_tests(project, tests, run.core_section, e2e),
+        coverage=coverage_by_tests(project, tests, nlu, run.core_section, e2e, run.batch_section),
         training=() if nlu or not (run.core_section or e2e) else training_sentences(project),
         settings=gate_settings(settings),
         trust=run.engines.trust,

@@ -310,7 +310,7 @@ class EmbeddedEngines(Engines):
         key = training_key("policies", learnt, domain=domain)
         if key is None:
             return None
-        return cached_ensemble(cache, key, learnt.config, self.domain, lambda: train_ensemble(learnt, domain=domain))
+        return cached_ensemble(cache, key, self.domain, lambda: train_ensemble(learnt, domain=domain))
 
     @cached_property
     def domain(self) -> DialogueDomain:
