@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from turncheck.engines.action_server.endpoint import ActionEndpoint, checked_address, read_endpoint
 from turncheck.engines.action_server.server import HttpActionServer, NoActionServer
-from turncheck.web.addresses import is_loopback
+from turncheck.web.addresses import is_allowed
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
@@ -36,6 +36,6 @@ def choose_server(
     read = None if endpoint is None else read_endpoint(endpoint, environment)
     if read is None:
         return NoActionServer()
-    if allowed_hosts is not None and not is_loopback(read.host) and read.host not in allowed_hosts:
+    if not is_allowed(read.url, allowed_hosts):
         return NoActionServer(f"endpoints.yml names the host '{read.host}', which is not among the allowed hosts")
     return HttpActionServer(read, hosts=allowed_hosts)

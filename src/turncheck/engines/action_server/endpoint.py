@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import expand
 from turncheck.process.secret import remember_guessed
-from turncheck.web.addresses import is_http, without_login
+from turncheck.web.addresses import is_http, origin_of, without_login
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class ActionEndpoint:
     @property
     def host(self) -> str:
         """The host of the URL, in the form of the allowed hosts."""
-        return urlsplit(self.url).hostname or ""
+        return origin_of(self.url).host
 
 
 def read_endpoint(endpoint: Endpoint, environment: Mapping[str, str]) -> ActionEndpoint | None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.action_server.endpoint import ActionEndpoint, checked_address
@@ -31,7 +30,7 @@ from turncheck.process.screen import Screen, duration
 from turncheck.process.temporary import temporary_folder
 from turncheck.project.paths import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
 from turncheck.report.model import EngineInfo
-from turncheck.web.addresses import is_http, is_loopback, without_login
+from turncheck.web.addresses import is_allowed, is_http, origin_of, without_login
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
