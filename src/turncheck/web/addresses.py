@@ -1,9 +1,9 @@
 r"""Addresses: which may be called, which are the same server, and how they may be shown.
 
-Parsers of addresses disagree about what RFC 3986 does not allow: for ``http://a\@b/`` one connects to ``a``, another takes
-``b`` for the host. So an address here is only what the RFC allows, and of that only what every parser understands alike.
-Everything that takes or compares an address asks this module; :mod:`.timed` compares its answer, right before anything is
-sent, with the server that is connected to.
+Parsers of addresses disagree about what RFC 3986 does not allow: for ``http://a\@b/`` one connects to ``a``, another
+takes ``b`` for the host. So an address here is only what the RFC allows, and of that only what every parser understands
+alike. Everything that takes or compares an address asks this module; :mod:`.timed` compares its answer, right before
+anything is sent, with the server that is connected to.
 """
 
 from __future__ import annotations

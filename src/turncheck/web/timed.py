@@ -104,11 +104,13 @@ _POOLS = {"http": _HttpPool, "https": _HttpsPool}
 
 
 class _WatchedAdapter(HTTPAdapter):
-    def get_connection_with_tls_context(self, request: requests.PreparedRequest, *arguments: Any, **options: Any) -> Any:
+    def get_connection_with_tls_context(
+        self, request: requests.PreparedRequest, *arguments: Any, **options: Any
+    ) -> Any:
         """Return connections to the server of the address, and to no other one but a proxy."""
         pool = super().get_connection_with_tls_context(request, *arguments, **options)
         url = str(request.url)
-        if pool.proxy is None or is_https(url):  # plain http is sent to the proxy itself
+        if getattr(pool, "proxy", None) is None or is_https(url):  # plain http is sent to the proxy itself
             _ensure_same(url, pool.scheme, pool.host, pool.port)
         return pool
 

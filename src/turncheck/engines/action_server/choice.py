@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from turncheck.engines.conversation import ActionServer
+    from turncheck.process.environment import FileVariables
     from turncheck.project.model import Endpoint
 
 
@@ -22,18 +23,19 @@ def choose_server(
     *,
     url: str | None = None,
     allowed_hosts: Collection[str] | None = None,
+    variables: FileVariables | None = None,
 ) -> ActionServer:
     """Return the action server to call: the one at ``url``, else that of ``endpoints.yml``, else none.
 
     ``allowed_hosts`` restricts what ``endpoints.yml`` may name to loopback and these; ``None``: it may name any. Its
-    ``${NAME}`` are expanded from the environment.
+    ``${NAME}`` are ``variables``; without them, those of the environment.
 
     Raises:
         UserError: an address cannot be called, or a variable is not set.
     """
     if url is not None:
         return HttpActionServer(ActionEndpoint(checked_address(url, None), cafile=Network.of(environment).ca_file))
-    read = None if endpoint is None else read_endpoint(endpoint, environment)
+    read = None if endpoint is None else read_endpoint(endpoint, environment, variables)
     if read is None:
         return NoActionServer()
     if not is_allowed(read.url, allowed_hosts):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from turncheck.messages.location import Location
+    from turncheck.process.environment import FileVariables
     from turncheck.project.model import Endpoint
 
 DEFAULT_TIMEOUT = 300.0
@@ -44,13 +45,16 @@ class ActionEndpoint:
         return origin_of(self.url).host
 
 
-def read_endpoint(endpoint: Endpoint, environment: Mapping[str, str]) -> ActionEndpoint | None:
-    """Read ``action_endpoint``; ``None`` if it has no URL.
+def read_endpoint(
+    endpoint: Endpoint, environment: Mapping[str, str], variables: FileVariables | None = None
+) -> ActionEndpoint | None:
+    """Read ``action_endpoint``; ``None`` if it has no URL. ``variables``: its ``${NAME}``, if not of the environment.
 
     Raises:
         UserError: an address cannot be called, or a variable is not set.
     """
-    parameters = {key: _expanded(value, environment, endpoint.location) for key, value in endpoint.parameters.items()}
+    named = environment if variables is None else variables
+    parameters = {key: _expanded(value, named, endpoint.location) for key, value in endpoint.parameters.items()}
     for key in _PRIVATE:
         _remember(parameters.get(key))
     url = parameters.get("url")
@@ -127,9 +131,9 @@ def checked_address(url: object, location: Location | None) -> str:
     return str(url)
 
 
-def _expanded(value: Any, environment: Mapping[str, str], location: Location) -> Any:
+def _expanded(value: Any, variables: FileVariables | Mapping[str, str], location: Location) -> Any:
     if isinstance(value, str):
-        return expand(value, environment, location)
+        return expand(value, variables, location)
     if isinstance(value, dict):
-        return {key: _expanded(item, environment, location) for key, item in value.items()}
+        return {key: _expanded(item, variables, location) for key, item in value.items()}
     return value

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.engines.embedded.actions.base import ActionError, ActionRejectedError
 from turncheck.process.secret import redact
-from turncheck.web.addresses import address_of, is_among, login_of, origin_of
+from turncheck.web.addresses import address_of, is_among, origin_of
 from turncheck.web.exchange import AnswerTooLargeError, Call, Hop, RedirectRefusedError, exchange, read_body
 from turncheck.web.network import Network
 
@@ -211,10 +211,14 @@ class HttpActionServer:
 
         from turncheck.web.timed import within
 
-        health, login = f"{origin_of(self.endpoint.url).root}/health", login_of(self.endpoint.url)
+        address = address_of(self.endpoint.url)
+        if address is None:
+            return False
+        login = "" if address.login is None else f"{address.login}@"
+        health = f"{address.origin.root.replace('://', f'://{login}')}/health"
         try:
             with within(timeout), self._session() as session:
-                answer = session.get(health, auth=login, timeout=timeout, allow_redirects=False)
+                answer = session.get(health, timeout=timeout, allow_redirects=False)
         except (requests.RequestException, OSError):
             return False
         return bool(answer.ok)
