@@ -111,7 +111,7 @@ def engines_of_run(inputs: Inputs, project: Project, head_start: HeadStart) -> A
     """Open the engines that the settings name, or those that the run is given."""
     if head_start.engines is not None:
         return nullcontext(head_start.engines(project))
-    return chosen_engines(inputs.settings, project, inputs.environment, inputs.hosts)
+    return chosen_engines(inputs.settings, project, inputs.environment, inputs.hosts, variables=inputs.file_variables)
 
 
 def _report(inputs: Inputs, project: Project, tests: Tests, run: Evaluations, screen: Screen) -> Report:

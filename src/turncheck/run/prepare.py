@@ -12,6 +12,7 @@ from turncheck.ci.hosts import find_host
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location, shown_path
 from turncheck.process.cache import Cache
+from turncheck.process.environment import FileVariables
 from turncheck.project.export import ensure_export
 from turncheck.render.links import Links
 from turncheck.render.page.page import NAME as HTML_NAME
@@ -59,7 +60,7 @@ def prepare(
         given: the settings from flags or from the action's inputs.
         environment: the variables of the process.
         in_action: addresses in the project's files are only called if loopback or allowed; elsewhere this only holds if
-            ``allow-hosts`` names any.
+            ``allow-hosts`` names any. These files get no variables but those of ``env``.
         host: the CI host, if it is already known.
         among: the project's name among several, if it is not in a repository.
 
@@ -91,6 +92,7 @@ def prepare(
         cache=_cache(settings, host, folder, environment),
         hosts=settings.allow_hosts if in_action or settings.allow_hosts else None,
         environment=environment,
+        file_variables=FileVariables(dict(settings.env), None if in_action else environment),
     )
     links = replace(
         links_of(host),

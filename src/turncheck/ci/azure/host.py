@@ -48,6 +48,7 @@ class Azure(JobHost):
     deeper_checkout = "a `checkout` step with `fetchDepth: 0`"
     keeps_files_by = "`PublishPipelineArtifact@1`"
     token_variables = ("SYSTEM_ACCESSTOKEN",)
+    server_variables = ("SYSTEM_COLLECTIONURI", "SYSTEM_TEAMFOUNDATIONCOLLECTIONURI")
     comment_limit = 140_000
     """Azure DevOps takes 150,000 characters."""
 
@@ -96,7 +97,7 @@ class Azure(JobHost):
         )
 
     def _run_url(self) -> str | None:
-        collection = self.variables.address("SYSTEM_COLLECTIONURI", "SYSTEM_TEAMFOUNDATIONCOLLECTIONURI")
+        collection = self.variables.address(*self.server_variables)
         project, number = self.variables.text("SYSTEM_TEAMPROJECTID"), self.variables.number("BUILD_BUILDID")
         return f"{collection}/{project}/_build/results?buildId={number}" if collection and project and number else None
 
@@ -118,7 +119,7 @@ class Azure(JobHost):
 
     @cached_property
     def _client(self) -> AzureClient | None:
-        collection = self.variables.address("SYSTEM_COLLECTIONURI", "SYSTEM_TEAMFOUNDATIONCOLLECTIONURI")
+        collection = self.variables.address(*self.server_variables)
         if self.token is None or not collection:
             return None
         return AzureClient(collection, self.token, Patience(_PATIENCE), Network.of(self.variables.given))

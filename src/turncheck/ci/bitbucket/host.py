@@ -15,6 +15,7 @@ from turncheck.ci.host import Base, Checked, CloneAddress, HostError, Run, Targe
 from turncheck.ci.rest import Patience
 from turncheck.ci.variables import JobHost
 from turncheck.messages.plurals import count
+from turncheck.web.addresses import is_same_server
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class _PipelineProxy(Network):
     """Reaches the API through the proxy of the step, and nothing else."""
 
     def proxies(self, url: str) -> dict[str, str]:
-        return {"http": _PROXY} if url.startswith(_PROXIED_API) else {}
+        return {"http": _PROXY} if is_same_server(url, _PROXIED_API) else {}
 
 
 class Bitbucket(JobHost):
@@ -47,6 +48,7 @@ class Bitbucket(JobHost):
 
     name = "Bitbucket"
     mark = "BITBUCKET_BUILD_NUMBER"
+    server_variables = ("BITBUCKET_API_URL",)
     deeper_checkout = "`clone: depth: full`"
     keeps_files_by = "`artifacts`"
     token_variables = ("BITBUCKET_TOKEN",)

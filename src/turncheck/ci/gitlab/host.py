@@ -45,6 +45,7 @@ class GitLab(JobHost):
     keeps_files_by = "`artifacts: paths`"
     formats = ("codequality", "metrics", "annotations")
     token_variables = ("GITLAB_TOKEN",)
+    server_variables = ("CI_API_V4_URL",)
     comment_limit = 900_000
     """GitLab takes a million characters."""
 
