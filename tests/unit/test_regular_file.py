@@ -57,6 +57,8 @@ def test_everything_else_is_refused_at_once(
 def made(folder: Path, kind: str) -> Path | None:
     path = folder / "report.json"
     match kind:
+        case "missing":
+            pass
         case "folder":
             path.mkdir()
         case "pipe":
@@ -80,7 +82,7 @@ def made(folder: Path, kind: str) -> Path | None:
         case "sparse":
             with path.open("wb") as file:
                 file.truncate(8 << 30)
-        case "of the system":  # its size is said to be 0
+        case _:  # of the system: its size is said to be 0
             path = Path("/proc/kallsyms")
             return path if path.is_file() else None
     return path

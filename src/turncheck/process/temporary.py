@@ -50,7 +50,7 @@ def temporary_folder(purpose: str) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        _remove(folder)
+        remove(folder)
         os.close(lock)
 
 
@@ -127,14 +127,19 @@ def _remove_if_left(path: Path) -> None:
         try:
             if not _is_locked(lock, path, wait=False):
                 return
-            _remove(path)
+            remove(path)
         finally:
             os.close(lock)
 
 
-def _remove(path: Path) -> None:
-    """Remove a file, or a folder with its content; ``shutil.rmtree`` would recurse as deep as the folders are
-    nested."""
+def remove(path: Path) -> None:
+    """Remove a file, a pipe, a link (not what it leads to), or a folder with its content.
+
+    ``shutil.rmtree`` would recurse as deep as the folders are nested.
+    """
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
+        return
     folders = [path]
     for folder in folders:  # it grows meanwhile
         with suppress(OSError), os.scandir(folder) as entries:
@@ -147,8 +152,6 @@ def _remove(path: Path) -> None:
     for folder in reversed(folders):
         with suppress(OSError):
             folder.rmdir()
-    if path.is_file():
-        path.unlink()
 
 
 def _opened(path: Path) -> int:

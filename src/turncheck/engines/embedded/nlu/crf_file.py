@@ -115,7 +115,7 @@ class _Names:
     @classmethod
     def of(cls, data: NDArray[np.uint8], begin: int) -> _Names:
         _ensure_within(begin, _NAMES.size + _TABLES * _BUCKET, len(data))
-        name, size, _, order, listed, backward = _NAMES.unpack_from(data, begin)
+        name, size, _, order, listed, backward = _NAMES.unpack(data[begin : begin + _NAMES.size].tobytes())
         if name != b"CQDB" or order != _BYTE_ORDER:
             raise ValueError("CRFsuite's model has no names where its header says")
         _ensure_within(begin, size, len(data))
@@ -165,7 +165,7 @@ class _Names:
 def _check_lists(data: NDArray[np.uint8], name: bytes, begin: int, number: int, features: int) -> None:
     """Make sure that the first ``number`` lists of features are within the file, and name features that exist."""
     _ensure_within(begin, _CHUNK.size, len(data))
-    found, _, listed = _CHUNK.unpack_from(data, begin)
+    found, _, listed = _CHUNK.unpack(data[begin : begin + _CHUNK.size].tobytes())
     if found != name or listed < number:
         raise ValueError("CRFsuite's model has no lists of features where its header says")
     places = _integers(data, begin + _CHUNK.size, number)
