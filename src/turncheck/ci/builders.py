@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.ci.host import Base, CloneAddress, HostError, Run, Target
 from turncheck.ci.variables import JobHost
+from turncheck.process.regular_file import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -247,8 +248,7 @@ class TeamCity(Builder):
 def _properties(path: str) -> dict[str, str]:
     """Read a file of Java properties, as TeamCity writes them: a line each, a backslash before what is special."""
     try:
-        with Path(path).open("rb") as file:
-            content = file.read(_MOST_PROPERTIES)
+        content = read_regular(Path(path), most=_MOST_PROPERTIES)
     except (OSError, ValueError):  # a path with a null byte
         return {}
     try:

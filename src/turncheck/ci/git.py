@@ -66,6 +66,10 @@ class GitError(Exception):
     """git failed; the message is the line of its output that says why."""
 
 
+class GitMissingError(GitError):
+    """git is not installed, or not on the PATH."""
+
+
 @dataclass(frozen=True, slots=True)
 class LinesOfChange:
     """Lines of a file by number: those ``written`` anew, and those ``beside`` lines that were removed."""
@@ -246,10 +250,19 @@ class Checkout:
                 changed[name] = LinesOfChange(frozenset(range(1, number + 2)))
         return {self.top / name: lines for name, lines in changed.items()}
 
-    def has_files_in(self, folder: Path) -> bool:
-        """Whether files below ``folder`` belong to the repository."""
-        place = Path(os.path.realpath(folder))
-        return place.is_relative_to(self.top.resolve()) and bool(self._ask("ls-files", "--", str(place)))
+    def tracks(self, place: Path) -> bool:
+        """Whether a file, files below a folder, or a submodule around them belong to the repository.
+
+        ``place`` is an absolute path with real parents.
+
+        Raises:
+            GitError: git cannot say.
+        """
+        if self._run("--literal-pathspecs", "ls-files", "--", str(place)):
+            return True
+        below = place.relative_to(self.top).parts
+        around = ("/".join(below[:number]) for number in range(1, len(below)))
+        return any(self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", f":{name}") for name in around)
 
     def is_empty(self, commit: str) -> bool:
         """Whether a commit has no files at all."""
@@ -368,6 +381,8 @@ class Checkout:
                 env=environment,
                 start_new_session=not offline,  # without a terminal, where ssh would ask for a password
             )
+        except FileNotFoundError:
+            raise GitMissingError("git is not installed here, or not on the PATH") from None
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:  # a name from elsewhere with a null byte, say
             raise GitError(f"git cannot be run: {error}") from None
         if done.returncode:

@@ -11,13 +11,13 @@ from turncheck.ci.git import find_checkout
 from turncheck.ci.hosts import find_host
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location, shown_path
-from turncheck.process.cache import Cache
 from turncheck.process.environment import FileVariables
 from turncheck.project.export import ensure_export
 from turncheck.render.links import Links
 from turncheck.render.page.page import NAME as HTML_NAME
 from turncheck.report.model import Source
 from turncheck.run.base_projects import path_in_repository
+from turncheck.run.cache_place import cache_of
 from turncheck.run.changed_lines import changed_lines
 from turncheck.run.find_baseline import SEARCHED, BaselineSearch
 from turncheck.run.inputs import Inputs
@@ -89,7 +89,7 @@ def prepare(
             **{name: place for name, place in file.gates.items() if name.replace("-", "_") not in given},
         },
         settings_file=file.path,
-        cache=_cache(settings, host, folder, environment),
+        cache=cache_of(settings, host, folder, environment),
         hosts=settings.allow_hosts if in_action or settings.allow_hosts else None,
         environment=environment,
         file_variables=FileVariables(dict(settings.env), None if in_action else environment),
@@ -133,27 +133,6 @@ def _folder_of_one(settings: Settings, host: Host, *, by_file: bool) -> Path:
             remedy="Put the assistant into the repository, and name its folder.",
         )
     return folder
-
-
-def _cache(settings: Settings, host: Host, folder: Path, environment: Mapping[str, str]) -> Cache | None:
-    """Return where trained models are cached: never where a change could have written to.
-
-    Raises:
-        UserError: the folder is within the repository's files.
-    """
-    if not settings.cache or host.run.of_a_fork:
-        return None
-    if settings.cache_folder is None:
-        places = (environment.get("XDG_CACHE_HOME", ""), f"{environment.get('HOME') or '.'}/.cache")
-        base = next((place for place in places if place.startswith("/")), None)
-        return None if base is None else Cache(Path(base, "turncheck"))
-    named, checkout = Path(settings.cache_folder), find_checkout(folder)
-    if checkout is not None and checkout.has_files_in(named):
-        raise UserError(
-            f"the cache folder '{named}' holds files of the repository: a change could bring results of its own",
-            remedy="Name another with --cache-folder, or remove them from the repository.",
-        )
-    return Cache(named)
 
 
 def baseline_finder(prepared: Prepared, past: str | None = None) -> Callable[[Report], Baseline]:

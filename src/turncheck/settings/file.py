@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
+from turncheck.process.regular_file import read_regular
 from turncheck.settings.sources import FILE_NAME, PATHS, from_file
 from turncheck.yaml_tree.offsets import ScalarLines
 from turncheck.yaml_tree.source import EscapeError, YamlSource
@@ -74,10 +75,7 @@ def read_settings_file(folder: Path) -> SettingsFile:
 def _parse(path: Path) -> YamlMapping:
     here = Location(FILE_NAME)
     try:
-        with path.open("rb") as file:
-            content = file.read(_LIMIT + 1)
-        if len(content) > _LIMIT:
-            raise UserError("the file is larger than 1 MiB", location=here)
+        content = read_regular(path, most=_LIMIT)
         document = parse_yaml(YamlSource(FILE_NAME, content.decode("utf-8-sig")))
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror or error}", location=here) from None

@@ -16,11 +16,13 @@ from turncheck.ci.github.pages import GitHubPages
 from turncheck.ci.variables import server_address
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import whole_number
+from turncheck.process.regular_file import read_regular
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_MOST_OF_EVENT: Final = 64 << 20
 _REPOSITORY: Final = re.compile(r"(?!\.+/)[\w.-]{1,100}/(?!\.+$)[\w.-]{1,200}", re.ASCII)
 
 
@@ -147,7 +149,7 @@ def _path(text: str | None) -> Path | None:
 
 def _read_event(path: str) -> Mapping[str, Any]:
     try:
-        event = json.loads(Path(path).read_text("utf-8")) if path else {}
+        event = json.loads(read_regular(Path(path), most=_MOST_OF_EVENT)) if path else {}
     except (OSError, ValueError, RecursionError):
         return {}
     return event if isinstance(event, dict) else {}

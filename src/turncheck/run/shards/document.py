@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import msgspec
 
 from turncheck.messages.errors import UserError
+from turncheck.process.regular_file import open_regular, read_regular
 from turncheck.process.temporary import whole_file
 from turncheck.report.codec import MAX_BYTES
 from turncheck.report.model import EngineInfo, Evaluation, Source, Tool  # noqa: TC001 - msgspec reads them
@@ -160,7 +161,7 @@ def read_answers(folder: Path) -> Iterator[tuple[str, Any]]:
     """
     path, left = folder / ANSWERS_NAME, _MOST_UNPACKED
     try:
-        with gzip.open(path) as file:
+        with open_regular(path, most=MAX_BYTES) as packed, gzip.GzipFile(fileobj=packed) as file:
             while line := file.readline(min(left, _LONGEST_LINE) + 1):
                 left -= len(line)
                 if left < 0 or len(line) > _LONGEST_LINE or sum(map(line.count, _BEFORE_VALUES)) > _MOST_VALUES:
@@ -184,11 +185,7 @@ _AGAIN: Final = "Measure that shard again."
 
 def _bytes(path: Path) -> bytes:
     try:
-        if path.exists() and not path.is_file():  # a device may have no end
-            raise UserError(f"{path} is not a file", remedy=_AGAIN)
-        if path.stat().st_size > MAX_BYTES:
-            raise UserError(f"{path} is larger than {MAX_BYTES >> 20} MB")
-        return path.read_bytes()
+        return read_regular(path, most=MAX_BYTES)
     except OSError as error:
         raise UserError(
             f"cannot read {path}: {error.strerror or error}",

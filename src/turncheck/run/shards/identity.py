@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.errors import UserError
+from turncheck.process.regular_file import read_regular
+from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.settings.gates import GATES
 from turncheck.settings.options import options
 from turncheck.settings.parsers import WrongWordError, shown
@@ -187,8 +189,16 @@ def project_digest(inputs: Inputs, project: Project, tests: Tests) -> str:
     if project.kind.has_languages:
         _add(digest, "sentences", "\n".join(f"{one.text}\t{one.intent}" for one in project.nlu.examples).encode())
     for path in sorted({*_test_files(project.root, tests), *_settings_file(inputs)}):
-        _add(digest, path.name, path.read_bytes() if path.is_file() else b"")
+        _add(digest, path.name, _content(path))
     return digest.hexdigest()
+
+
+def _content(path: Path) -> bytes:
+    """Return what is read of a file; nothing of one that is refused."""
+    try:
+        return read_regular(path, most=MAX_FILE_BYTES)
+    except OSError:
+        return b""
 
 
 def _settings_file(inputs: Inputs) -> Iterator[Path]:
