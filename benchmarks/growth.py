@@ -70,7 +70,9 @@ def write_project(
     responses = {f"utter_{intent}": [{"text": intent}] for intent in sentences}
     domain = {"version": "3.1", "intents": list(sentences), "responses": responses}
     (folder / "domain.yml").write_text(json.dumps(domain), encoding="utf-8")  # JSON is YAML
-    nlu = [{"intent": intent, "examples": "".join(f"- {one}\n" for one in texts)} for intent, texts in sentences.items()]
+    nlu = [
+        {"intent": intent, "examples": "".join(f"- {one}\n" for one in texts)} for intent, texts in sentences.items()
+    ]
     (folder / "data" / "nlu.yml").write_text(json.dumps({"version": "3.1", "nlu": nlu}), encoding="utf-8")
     (folder / "data" / "stories.yml").write_text(_stories("story", training), encoding="utf-8")
     if tests:
@@ -158,6 +160,7 @@ def main() -> int:
     for name in sys.argv[1:] or CASES:
         case = CASES[name]
         rows: list[tuple[int, float]] = []
+        one = Cost(0.0, 0.0)
         for size in case.sizes:
             one = measured(case, size)
             growth = slope(rows, size, one.processor)
