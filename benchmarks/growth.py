@@ -7,8 +7,9 @@ test-story      one test story of many turns
 training-story  one training story of many turns
 checkpoints     short stories joined by many checkpoints
 
-Every row is a `run` with nothing cached, in a process of its own. *slope* is the exponent of the growth of CPU time since
-the row before: 1 where twice the size takes twice as long. Ends with 1 where the largest size is beyond its limit.
+Every row is a `run` with nothing cached, in a process of its own. *slope* is the exponent of the growth of CPU time
+since the row before: 1 where twice the size takes twice as long. Ends with 1 where the largest size is beyond its
+limit.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
@@ -102,7 +104,9 @@ def sentences_of(number: int) -> dict[str, list[str]]:
     sentences = {}
     for topic in range(number):
         own = chance.sample(words, 3)
-        drawn = [chance.sample(own, chance.randint(1, 2)) + chance.sample(words, chance.randint(1, 4)) for _ in range(LENGTH)]
+        drawn = [
+            chance.sample(own, chance.randint(1, 2)) + chance.sample(words, chance.randint(1, 4)) for _ in range(LENGTH)
+        ]
         sentences[f"topic_{topic}"] = [" ".join(one) for one in drawn]
     return sentences
 
@@ -117,7 +121,7 @@ def long_test_story(folder: Path, number: int) -> None:
     """One test story of so many turns, and ten short stories to learn from."""
     sentences, chance = sentences_of(TOPICS), Random(number)
     topics = list(sentences)
-    training = [turns(pair) for pair in zip(topics, topics[1:], strict=False)]
+    training = [turns(pair) for pair in pairwise(topics)]
     write_project(folder, sentences, training, [turns(chance.choices(topics, k=number))])
 
 
@@ -163,6 +167,7 @@ def main() -> int:
     for name in sys.argv[1:] or CASES:
         case = CASES[name]
         rows: list[tuple[int, float]] = []
+        one = Cost(0.0, 0.0, 0.0)
         for size in case.sizes:
             one = measured(case, size)
             growth = slope(rows, size, one.processor)

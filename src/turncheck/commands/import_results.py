@@ -16,6 +16,7 @@ from turncheck.evaluation.imported_shapes import (
 from turncheck.evaluation.imported_stories import STORY_REPORT, import_core
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.location import shown_path
+from turncheck.process.regular_file import read_regular
 from turncheck.project.reader import read_nlu, read_stories
 from turncheck.project.testfiles import find_test_nlu, find_test_stories
 from turncheck.publishing.files import write_report
@@ -218,14 +219,11 @@ class _Files:
         """Return name and text of a file."""
         path = self.folder / name
         try:
-            with path.open("rb") as file:
-                content = file.read(MAX_BYTES + 1)
+            content = read_regular(path, most=MAX_BYTES)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise UserError(f"cannot read {path}: {error.strerror or error}") from None
-        if len(content) > MAX_BYTES:
-            raise UserError(f"{path} is larger than {MAX_BYTES // 2**20} MiB")
         try:
             return name, content.decode("utf-8")
         except UnicodeDecodeError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -16,15 +16,17 @@ from turncheck.comparison.model import Comparison
 from turncheck.comparison.verdict import Verdict
 from turncheck.conclude import Member, Several, as_reported, conclude, page_of
 from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError
+from turncheck.process.regular_file import read_regular
 from turncheck.publishing.files import terminal_summary, write_all, write_file, written_line
 from turncheck.publishing.other_run import FoundResult, FoundRun, RunReader
 from turncheck.publishing.publish import Place, Publishing
 from turncheck.publishing.result import result_of_any
 from turncheck.render.assistants import Run, comment_key, key_of
 from turncheck.render.links import Links
-from turncheck.report.codec import BASELINE_NAME, MAX_BYTES, decode
+from turncheck.report.codec import BASELINE_NAME, MAX_BYTES
 from turncheck.run.named_baseline import read_baseline
 from turncheck.run.prepare import links_of
+from turncheck.run.report_file import REPORT_NAME, read_report
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
@@ -38,26 +40,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
     from turncheck.settings.options import Settings
 
-REPORT_NAME: Final = "report.json"
 COMPARISON_FILES = ("comparison.json", "verdict.json", "report.html", "comment.md", "summary.md")
-
-
-def read_report(path: Path) -> Report:
-    """Read a report from a file, or from the folder that a run wrote.
-
-    Raises:
-        UserError: it does not exist, or is not a report.
-    """
-    if path.is_dir():
-        path = path / REPORT_NAME
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise UserError(
-            f"cannot read {path}: {error.strerror or error}", remedy="Give a report.json that `turncheck run` wrote."
-        ) from None
-    return decode(content, name=str(path))
 
 
 def compare_reports(
@@ -120,11 +103,11 @@ def _run_to_show(path: Path, baseline: Baseline | None, links: Links) -> Run:
     report = read_report(path)
     folder = path if path.is_dir() else path.parent
     compared, judged = folder / "comparison.json", folder / "verdict.json"
-    if baseline is not None or not (compared.is_file() and judged.is_file()):
+    if baseline is not None or not (compared.exists() and judged.exists()):
         outcome = conclude(report, baseline or Missing("none was given"), links)
         return Run(outcome.report, outcome.comparison, outcome.verdict, outcome.links)
     comparison, verdict = _read_document(compared, Comparison), _read_document(judged, Verdict)
-    if comparison.judged and (folder / BASELINE_NAME).is_file():
+    if comparison.judged and (folder / BASELINE_NAME).exists():
         report = as_reported(report, _baseline_beside(folder))
     return Run(report, comparison, verdict, links)
 
@@ -135,7 +118,7 @@ _Document = TypeVar("_Document", Comparison, Verdict)
 def _read_document(path: Path, kind: type[_Document]) -> _Document:
     """Read a document that a run wrote beside its report."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return msgspec.json.decode(read_regular(path, most=MAX_BYTES), type=kind)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -270,7 +253,7 @@ def _reports_of(given: Path) -> tuple[Path, ...]:
 def _baseline_beside(path: Path) -> Baseline:
     """The baseline of the run that wrote this folder; a single file does not have it."""
     compared, beside = path / "comparison.json", path / BASELINE_NAME
-    if not compared.is_file():
+    if not compared.exists():
         return Missing("none was given")
     used = _read_document(compared, Comparison).baseline
     if used.status != "present":

@@ -8,12 +8,12 @@ project; it is then its own fence.
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding, Severity
 from turncheck.messages.location import Location, shown_path
+from turncheck.process.regular_file import NotRegularError, TooLargeError, read_regular
 from turncheck.yaml_tree.source import EscapeError, Source, YamlSource
 
 if TYPE_CHECKING:
@@ -142,17 +142,14 @@ class ProjectFolder:
             self._note("file-outside-project", place, message, "Put the file itself into the project.")
             return None
         try:
-            status = path.stat()
-            if not stat.S_ISREG(status.st_mode):
-                kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-                message = f"'{name}' should be a file, but it is {kind}."
-                self._note("file-unreadable", place, message, "Put a file there, or remove it.")
-            elif status.st_size > MAX_FILE_BYTES:
-                message = f"'{name}' has {status.st_size:,} bytes; files up to {MAX_FILE_BYTES:,} bytes are read."
-                self._note("file-too-large", place, message, "Split it into several files.")
-            else:
-                with path.open("rb") as file:
-                    return file.read(MAX_FILE_BYTES)
+            return read_regular(path, most=MAX_FILE_BYTES)
+        except (IsADirectoryError, NotRegularError) as error:
+            kind = "a folder" if isinstance(error, IsADirectoryError) else "not a regular file"
+            message = f"'{name}' should be a file, but it is {kind}."
+            self._note("file-unreadable", place, message, "Put a file there, or remove it.")
+        except TooLargeError:
+            message = f"'{name}' has more than {MAX_FILE_BYTES:,} bytes; larger files are not read."
+            self._note("file-too-large", place, message, "Split it into several files.")
         except OSError as error:
             self._note_refusal(name, error)
         return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.process.regular_file import open_regular
+from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.project.model import Component
 
 if TYPE_CHECKING:
@@ -134,7 +136,7 @@ def files_apart(root: Path, sections: tuple[str, ...] = SECTIONS) -> list[Path]:
 
 def _beginning(path: Path) -> str:
     try:
-        with path.open("rb") as file:
+        with open_regular(path, most=MAX_FILE_BYTES, inside=path.parent) as file:
             return file.read(_MOST).decode("utf-8", "replace")
     except OSError:
         return ""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from turncheck.process.regular_file import TooLargeError, read_regular
 from turncheck.project.folder import MAX_DEPTH
 
 if TYPE_CHECKING:
@@ -54,7 +55,9 @@ def defines_class(root: Path, path: str) -> bool:
     if not module.resolve().is_relative_to(root.resolve()):
         return True
     try:
-        text = module.read_text(encoding="utf-8", errors="replace") if module.stat().st_size <= _LARGEST else ""
+        text = read_regular(module, most=_LARGEST, inside=root).decode("utf-8", "replace")
+    except TooLargeError:
+        text = ""
     except OSError:
         return False
     return re.search(_BINDING.format(name=re.escape(name)), text, re.MULTILINE) is not None
@@ -98,8 +101,7 @@ def _action_name(node: ast.ClassDef) -> str | None:
 def _texts(root: Path) -> Iterator[str]:
     for path in islice(_python_files(root), _MOST_FILES):
         try:
-            if path.stat().st_size <= _LARGEST:
-                yield path.read_text(encoding="utf-8", errors="replace")
+            yield read_regular(path, most=_LARGEST, follow=False).decode("utf-8", "replace")
         except OSError:
             continue  # a file that cannot be read has no names
 

@@ -140,6 +140,13 @@ class Settings:
         file_key=False,
         metavar="DIR",
     )
+    cache_key: Secret | None = setting(
+        None,
+        read_hidden,
+        "secret that signs the entries of the cache; others are ignored (or the variable TURNCHECK_CACHE_KEY)",
+        file_key=False,
+        metavar="SECRET",
+    )
     shard: Shard | None = setting(
         None,
         parse_shard,

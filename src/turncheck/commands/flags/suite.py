@@ -133,12 +133,14 @@ def _suggest(namespace: argparse.Namespace) -> int:
 def _add(namespace: argparse.Namespace) -> int:
     from turncheck.commands.suites import run_add  # not for --help
     from turncheck.messages.errors import UserError
+    from turncheck.process.regular_file import read_regular
+    from turncheck.project.folder import MAX_FILE_BYTES
 
     try:
         if namespace.utterances == "-":
             lines = sys.stdin.read()
         else:
-            lines = Path(namespace.utterances).read_text(encoding="utf-8-sig")
+            lines = read_regular(Path(namespace.utterances), most=MAX_FILE_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UserError(f"'{namespace.utterances}' is not UTF-8", remedy="Save it in UTF-8.") from None
     return run_add(namespace.suite, namespace.intent, lines, screen_of(namespace))

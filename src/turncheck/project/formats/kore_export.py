@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.location import Location
+from turncheck.process.regular_file import read_regular
 from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.project.formats.format import Format, Opened, Parts
 from turncheck.project.kore.faults import EXPORT_NAMES, not_an_export
@@ -34,9 +35,10 @@ def find_export(root: Path) -> Path | None:
 
 
 def _looks_like_one(path: Path) -> bool:
-    if not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:
+    try:
+        content = read_regular(path, most=MAX_FILE_BYTES, inside=path.parent)
+    except OSError:
         return False
-    content = path.read_bytes()
     return all(mark in content for mark in _MARKS)
 
 

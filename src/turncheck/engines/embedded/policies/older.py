@@ -43,6 +43,11 @@ class MappingPolicy:
 
     priority: int = _PRIORITY[MAPPING]
 
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any]) -> MappingPolicy:
+        """Read the parameters as they are in ``config.yml``."""
+        return cls(int(parameters.get("priority", _PRIORITY[MAPPING])))
+
     @property
     def name(self) -> str:
         """The name of its Rasa class."""
@@ -118,6 +123,11 @@ class FormPolicy:
     def to_json(self) -> dict[str, Any]:
         """Return what was learnt."""
         return {"unhappy": dict(self.unhappy)}
+
+    @classmethod
+    def from_json(cls, shape: Mapping[str, Any], parameters: Mapping[str, Any]) -> FormPolicy:
+        """Read what :meth:`to_json` wrote."""
+        return cls(shape["unhappy"], int(parameters.get("priority", _PRIORITY[FORM])))
 
 
 def _turn(states: Sequence[State]) -> str:

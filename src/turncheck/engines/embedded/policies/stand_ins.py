@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 TED: Final = "TEDPolicy"
 UNEXPECTED: Final = "UnexpecTEDIntentPolicy"
-_PRIORITY: Final = {TED: 1, UNEXPECTED: 2}
+_PRIORITY: Final = {UNEXPECTED: 2}
+"""Where it is not 1."""
 _RANKING_LENGTH: Final = 10
 _MARGIN: Final = 1.0
 """How much less likely than in any story (in natural logarithms) an intent must be to count as unlikely."""
@@ -31,8 +32,9 @@ _MARGIN: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class StandInSettings:
-    """The parameters that a stand-in uses."""
+    """The parameters that a stand-in uses, and the name of the policy that it stands in for."""
 
+    name: str = TED
     max_history: int = DEFAULT_HISTORY
     priority: int = 1
     tolerance: float = 0.0
@@ -42,8 +44,9 @@ class StandInSettings:
     def of(cls, name: str, parameters: Mapping[str, Any]) -> StandInSettings:
         """Read the parameters as they are in ``config.yml``."""
         return cls(
+            name=name,
             max_history=max_history_of(parameters) or DEFAULT_HISTORY,
-            priority=int(parameters.get("priority", _PRIORITY[name])),
+            priority=int(parameters.get("priority", _PRIORITY.get(name, 1))),
             tolerance=float(parameters.get("tolerance") or 0.0),
             ignored_intents=frozenset(parameters.get("ignore_intents_list") or ()),
         )
@@ -74,7 +77,7 @@ class TedStandIn:
     @property
     def name(self) -> str:
         """The name of its Rasa class."""
-        return TED
+        return self.settings.name
 
     def predict(self, tracker: Tracker, rule_only: RuleOnly) -> Prediction:
         """Score the actions; by the message's text if stories have texts and that is more confident than the intent."""
@@ -85,7 +88,7 @@ class TedStandIn:
             by_text = self._scores(self._seen(tracker, rule_only, text=True))
             if max(by_text.values(), default=0.0) > max(by_intent.values(), default=0.0):
                 uses_text, scores = True, by_text
-        return Prediction(TED, scores, priority=self.settings.priority, uses_text=uses_text)
+        return Prediction(self.name, scores, priority=self.settings.priority, uses_text=uses_text)
 
     def _seen(self, tracker: Tracker, rule_only: RuleOnly, *, text: bool = False) -> Sequence[State]:
         return learner_states(tracker, rule_only, max_history=self.settings.max_history, text=text)
