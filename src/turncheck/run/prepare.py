@@ -12,6 +12,7 @@ from turncheck.ci.git import find_checkout
 from turncheck.ci.hosts import find_host
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location, shown_path
+from turncheck.process.own_files import ensure_replaceable
 from turncheck.project.export import ensure_export
 from turncheck.render.links import Links
 from turncheck.render.page.page import NAME as HTML_NAME
@@ -70,6 +71,7 @@ def prepare(
     file = _settings_file(Path(given.get("project", ".")))
     settings = combine(given, _with_folder(file.values))
     folder = _folder_of_one(settings)
+    ensure_replaceable(Path(settings.out))  # before anything is measured
     host = host or find_host(environment, settings.token)
     if not settings.output_format:
         settings = replace(settings, output_format=host.formats)
