@@ -121,10 +121,11 @@ ATTEMPTS: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value", "outcome"), ATTEMPTS)
+@pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda attempt: attempt[0])
 def test_what_a_shard_says_about_settings(
-    name: str, value: Any, outcome: str, two: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    attempt: tuple[str, Any, str], two: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    name, value, outcome = attempt
     parts = shutil.copytree(two / "parts", tmp_path / "parts")
     with_settings(parts, **{name: value})
 

@@ -22,6 +22,7 @@ from turncheck.settings.parsers import (
     read_day,
     read_engine,
     read_fail_on,
+    read_folder,
     read_hidden,
     read_lines,
     read_notes,
@@ -294,7 +295,7 @@ class Settings:
         many=True,
         choices=OUTPUT_FORMATS,
     )
-    out: str = setting("results", read_text, "output folder", file_key=False, metavar="DIR")
+    out: str = setting("results", read_folder, "output folder", file_key=False, metavar="DIR")
     token: Secret | None = setting(
         None,
         read_hidden,

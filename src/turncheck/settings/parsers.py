@@ -40,6 +40,13 @@ def read_text(value: Any) -> str:
     return str(value)
 
 
+def read_folder(value: Any) -> str:
+    """Take the path of a folder."""
+    if not (text := read_text(value)).strip():
+        raise ValueError("expected a folder (the current one is '.')")
+    return text
+
+
 def shown(value: Any) -> str:
     """Return a wrong value as a message shows it."""
     text = repr(value)
