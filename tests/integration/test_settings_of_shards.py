@@ -56,7 +56,6 @@ def merged(two: Path, parts: Path, out: Path, *flags: str | Path) -> int:
     return turncheck("report", "merge", parts, "--out", out, "--quiet", "--baseline", "none", *flags)
 
 
-TAKEN = 0
 NEVER = "is never taken from a shard"
 UNKNOWN = "there is no setting of this name"
 DIFFER = "the settings of the merging job differ from those of the shards"
@@ -121,7 +120,7 @@ ATTEMPTS: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda attempt: attempt[0])
+@pytest.mark.parametrize("attempt", ATTEMPTS, ids=lambda attempt: f"{attempt[0]} {str(attempt[1])[:20]}")
 def test_what_a_shard_says_about_settings(
     attempt: tuple[str, Any, str], two: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -222,7 +221,7 @@ def test_what_the_projects_own_file_could_set_is_taken_from_the_shards(two: Path
     assert report["seed"] == 7
     assert report["settings"]["evaluations"] == ["nlu", "core"]
     assert report["settings"]["data"] == ["data"]
-    assert "e2e" not in {one["name"] for one in report.get("evaluations", []) if isinstance(one, dict)}
+    assert report["e2e"] is None
 
 
 def test_files_outside_the_project_are_named_by_the_merging_job(
