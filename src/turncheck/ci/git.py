@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from turncheck.process.existing import is_there
 from turncheck.process.temporary import temporary_folder
 
 if TYPE_CHECKING:
@@ -234,7 +235,7 @@ def find_checkout(folder: Path) -> Checkout | None:
     """Return the checkout that ``folder`` is in, found by its ``.git``; no program is run."""
     folder = folder.resolve()
     for candidate in (folder, *folder.parents):
-        if (candidate / ".git").exists():
+        if is_there(candidate / ".git"):
             return Checkout(candidate)
     return None
 
