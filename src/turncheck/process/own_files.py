@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.errors import UserError, remedy_of
+from turncheck.process.existing import is_file, is_there
 from turncheck.process.regular_file import open_regular, read_regular
 
 if TYPE_CHECKING:
@@ -150,6 +151,6 @@ def _is_file(path: Path) -> bool:
     """Whether there is a file or a link that would be replaced; a device or a pipe is only written to."""
     try:
         mode = path.lstat().st_mode
-        return stat.S_ISREG(mode) or (stat.S_ISLNK(mode) and (path.is_file() or not path.exists()))
+        return stat.S_ISREG(mode) or (stat.S_ISLNK(mode) and (is_file(path) or not is_there(path)))
     except (OSError, ValueError):
         return False
