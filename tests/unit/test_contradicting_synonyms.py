@@ -23,7 +23,7 @@ DATA = {
 }
 
 
-@pytest.fixture(params=DATA.values(), ids=DATA)
+@pytest.fixture(params=list(DATA.values()), ids=list(DATA))
 def project(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, str]:
     written, last = request.param
     files = {
