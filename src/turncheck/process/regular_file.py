@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from io import BufferedReader
 
+_PART: Final = 16 * 1024 * 1024
 _FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | os.O_NOFOLLOW
 _MIB: Final = 1 << 20
 
@@ -62,9 +63,11 @@ def read_regular(path: Path, *, most: int, follow: bool = True, inside: Path | N
         OSError: as there.
     """
     with open_regular(path, most=most, follow=follow, inside=inside) as file:
-        content = file.read(most + 1)  # it may have grown; and files of the system (/proc) have the size 0
+        content = bytearray()  # in parts: it may have grown, and files of the system (/proc) have the size 0
+        while len(content) <= most and (part := file.read(_PART)):
+            content += part
     _ensure_small(len(content), most, os.fspath(path))
-    return content
+    return bytes(content)
 
 
 def _within(path: Path, folder: Path) -> str:
