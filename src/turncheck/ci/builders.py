@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from turncheck.ci.host import Base, HostError, Run, Target
+from turncheck.ci.host import Base, CloneAddress, HostError, Run, Target
 from turncheck.ci.variables import JobHost
 from turncheck.process.regular_file import read_regular
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Self
 
-    from turncheck.ci.host import Comment, Host
+    from turncheck.ci.host import Comment, CommitFiles, Host
     from turncheck.process.secret import Secret
     from turncheck.render.links import Pages
 
@@ -55,7 +55,10 @@ class Builder(JobHost):
     def merge_base(self, branch: str, head: str) -> str | None:
         return self.code[0].merge_base(branch, head) if self.code else None
 
-    def files_of(self, commit: str) -> AbstractContextManager[Path] | None:
+    def clone_address(self) -> CloneAddress | None:
+        return self.code[0].clone_address() if self.code else None
+
+    def files_of(self, commit: str) -> AbstractContextManager[CommitFiles] | None:
         return self.code[0].files_of(commit) if self.code else None
 
     def target(self) -> Target | str:

@@ -116,7 +116,7 @@ def _train(project: Project, domain: DialogueDomain, steps: Sequence[StoryStep],
     trackers = trackers_of_steps(steps, domain, augmentation=augmentation)
     ensemble = train_ensemble(project, domain=domain, trackers=trackers)
     writer = MemberWriter()
-    write_ensemble(writer, ensemble, project.config)
+    write_ensemble(writer, ensemble)
     write_model(path, writer, fingerprint=project_fingerprint(project), parts=("core",))
 
 

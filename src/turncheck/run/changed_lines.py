@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from turncheck.ci.base import BaseSearch
 from turncheck.ci.git import GitError, find_checkout
 from turncheck.ci.host import Base
 from turncheck.process.regular_file import read_regular
 from turncheck.project.folder import MAX_FILE_BYTES, ProjectFolder
-from turncheck.run.find_base import BaseSearch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,7 @@ from turncheck.comparison.baseline import Baseline, Missing, Present, Unreadable
 from turncheck.messages.errors import UserError
 from turncheck.report.codec import MAX_BYTES, decode
 from turncheck.run.report_file import REPORT_NAME, read_report
-from turncheck.web.addresses import without_login
+from turncheck.web.addresses import is_https, without_login
 
 if TYPE_CHECKING:
     from turncheck.web.network import Network
@@ -28,10 +28,13 @@ def read_baseline(setting: str, network: Network) -> Baseline:
     """
     if setting == "none":
         return Missing("switched off (`baseline: none`)")
-    if setting.lower().startswith("https://"):
+    if is_https(setting):
         return _from_address(setting, network)
     if "://" in setting:
-        raise UserError(f"baseline: only https addresses are read, not {without_login(setting)!r}")
+        raise UserError(
+            f"baseline: only https addresses are read, not {without_login(setting)!r}",
+            remedy="Write it as https://host/report.json, with special characters percent-encoded.",
+        )
     return _from_file(Path(setting))
 
 

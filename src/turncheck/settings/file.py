@@ -11,7 +11,7 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.process.existing import is_file, is_link, is_there
 from turncheck.process.regular_file import read_regular
-from turncheck.settings.sources import FILE_NAME, from_file
+from turncheck.settings.sources import FILE_NAME, PATHS, from_file
 from turncheck.yaml_tree.offsets import ScalarLines
 from turncheck.yaml_tree.source import EscapeError, YamlSource
 from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence, parse_yaml
@@ -19,7 +19,6 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence, pars
 _LIMIT: Final = 1024 * 1024
 _GATES: Final = ("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require")
 _RULES: Final = ("thresholds", "max-regression")
-_PATHS: Final = ("projects", "config", "domain", "data", "nlu", "stories", "e2e", "batch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +64,8 @@ def read_settings_file(folder: Path) -> SettingsFile:
     if written.get("ignore", "") is None:  # a list whose entries are all commented out
         del written["ignore"]
     values = from_file(written, locate)
-    for name in _PATHS:
-        if name in values:
+    for name in ("projects", *PATHS):
+        if name in values and not isinstance(values[name], bool):
             values[name] = _below(folder, values[name])
     if values.get("baseline", "auto") not in {"auto", "artifact", "git", "none"}:
         values["baseline"] = _below(folder, values["baseline"])

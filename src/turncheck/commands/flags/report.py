@@ -11,6 +11,7 @@ from turncheck.commands.flags.run import add_setting
 from turncheck.commands.flags.shared import add_verbosity, at_least_one, existing_folder, output_path, screen_of
 from turncheck.messages.errors import UserError
 from turncheck.settings.options import options
+from turncheck.settings.sources import PATHS
 
 if TYPE_CHECKING:
     import argparse
@@ -198,11 +199,16 @@ def _add_merge(kinds: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--json", metavar="FILE", help="also write the report to this file")
     parser.add_argument("--plots", action="store_true", help="draw the plots of `rasa test`, too")
     parser.add_argument(
-        "--project", metavar="DIR", help="the assistant's folder (default: the one that the shards measured)"
+        "--project",
+        metavar="DIR",
+        help="the assistant's folder (default: that of the shards; on a CI host the current one)",
     )
-    gates = parser.add_argument_group("gates (default: those of the shards)")
-    for name in GATES:
+    gates = parser.add_argument_group("gates (never those of the shards)")
+    for name in (*GATES, "strict"):
         add_setting(gates, name, options()[name])
+    measured = parser.add_argument_group("files outside the project, as for the shards")
+    for name in PATHS:
+        add_setting(measured, name, options()[name])
     publishing = parser.add_argument_group("comparison and publishing")
     for name in OF_MERGING:
         add_setting(publishing, name, options()[name])
@@ -213,7 +219,7 @@ def _add_merge(kinds: argparse._SubParsersAction[Any]) -> None:
 def _merge(namespace: argparse.Namespace) -> int:
     from turncheck.commands.shards import merge_from_flags  # not for --help
 
-    names = ("project", "out", *GATES, *OF_MERGING)
+    names = ("project", "out", *GATES, "strict", *PATHS, *OF_MERGING)
     flags = {name: getattr(namespace, name.replace("-", "_")) for name in names}
     screen = screen_of(namespace)
     return merge_from_flags(namespace.folders, flags, json=namespace.json, plots=namespace.plots, screen=screen)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-FORMAT: Final = "turncheck/model/v6"
+FORMAT: Final = "turncheck/model/v7"
 """Incremented whenever the members change, so that models of older builds are recognised."""
 _MANIFEST: Final = "manifest.json"
 _MAX_BYTES: Final = 4 << 30
@@ -51,8 +51,8 @@ class MemberWriter:
         self.members[path] = content
 
     def json(self, name: str, value: Any) -> None:
-        """Add a JSON value as ``name.json``."""
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        """Add a JSON value as ``name.json``. Mappings keep their order: of several rules that fit, the first counts."""
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         self.content(f"{name}.json", text.encode("utf-8", "surrogatepass"))
 
     def arrays(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from turncheck.engines.base import Models
     from turncheck.engines.capabilities import Part
     from turncheck.engines.kore.answers import Figures
+    from turncheck.process.environment import FileVariables
     from turncheck.project.batch.model import Suite, SuiteCase
     from turncheck.project.batch.run_report import RunReport
     from turncheck.project.model import Project
@@ -213,12 +214,13 @@ def as_uploaded(name: str, content: bytes) -> tuple[bytes, str]:
 
 
 @contextmanager
-def opened(
+def opened(  # noqa: PLR0917 - as of all engines
     settings: Settings,
     project: Project,
     environment: Mapping[str, str],
     hosts: tuple[str, ...] | None,  # noqa: ARG001 - the host is given by flag or input, never by the project
     models: Models | None = None,  # noqa: ARG001 - it is trained elsewhere
+    variables: FileVariables | None = None,  # noqa: ARG001 - of the project's files none is asked for
 ) -> Iterator[KoreEngines]:
     """Yield the engine that the settings describe; see :func:`turncheck.engines.choice.chosen_engines`.
 

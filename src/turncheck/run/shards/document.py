@@ -8,7 +8,7 @@ import json
 import zlib
 from collections import Counter
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -19,6 +19,7 @@ from turncheck.process.temporary import whole_file
 from turncheck.report.codec import MAX_BYTES
 from turncheck.report.model import EngineInfo, Evaluation, Source, Tool  # noqa: TC001 - msgspec reads them
 from turncheck.report.part import Part
+from turncheck.settings.shard import MOST_SHARDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +33,7 @@ _LONGEST_LINE: Final = MAX_BYTES
 _MOST_VALUES: Final = 40_000_000
 """In one line, as in the reports of an artifact: a line is in memory as a whole."""
 _BEFORE_VALUES: Final = (b",", b"[", b"{")
+_PartNumber = Annotated[int, msgspec.Meta(ge=1, le=MOST_SHARDS)]
 
 
 class Refusal(Part, frozen=True, kw_only=True):
@@ -68,8 +70,8 @@ class ShardHead(Part, frozen=True, kw_only=True):
 
     schema: Literal["turncheck/shard/v1"] = SCHEMA
     tool: Tool
-    number: int
-    count: int
+    number: _PartNumber
+    count: _PartNumber
     project: str
     source: Source
     settings: dict[str, Any]
@@ -77,7 +79,7 @@ class ShardHead(Part, frozen=True, kw_only=True):
     engine: EngineHead
     custom_code: bool = False
     refused: dict[Evaluation, Refusal] = {}  # noqa: RUF012 - as above
-    units: dict[str, int] = {}  # noqa: RUF012 - as above
+    units: dict[str, Annotated[int, msgspec.Meta(ge=0)]] = {}  # noqa: RUF012 - as above
     answers: str
     stopped: str | None = None
     timings: dict[str, float] = {}  # noqa: RUF012 - as above
