@@ -55,10 +55,9 @@ def run_command_line(arguments: Sequence[str]) -> int:
             code = EXIT_OK
         else:
             code = _dispatch(build_parser(arguments[0] if arguments else None), arguments, namespace)
-        sys.stdout.flush()  # write errors show up here, while they can still be reported
-        code = _with_output(code, arguments)
+        code = _with_output(code, arguments[0] if arguments else None)
     except SystemExit as done:  # argparse ends this way, with the help or an error already printed
-        return done.code if isinstance(done.code, int) else EXIT_NOT_DONE
+        return _with_output(done.code if isinstance(done.code, int) else EXIT_NOT_DONE)
     except UserError as error:
         _say(f"error: {error.seen_from_above(_project(namespace))}")
         return EXIT_NOT_DONE
@@ -77,14 +76,16 @@ def run_command_line(arguments: Sequence[str]) -> int:
     return code
 
 
-def _with_output(code: int, arguments: Sequence[str]) -> int:
+def _with_output(code: int, command: str | None = None) -> int:
     """Return the exit code of a command that has ended, which is not done if its output was all that there is."""
+    sys.stdout.flush()  # write errors show up here, while they can still be reported
     lost = lost_output()
     if lost is None:
         return code
     if not isinstance(lost, BrokenPipeError):
-        _say(f"error: standard output cannot be written: {lost.strerror or lost}")
-    writes_files = bool(arguments) and arguments[0] in _WRITES_FILES
+        trouble = trouble_of_system(lost)
+        _say(f"error: standard output cannot be written: {trouble.what if trouble else lost.strerror or lost}")
+    writes_files = command in _WRITES_FILES
     return code if writes_files or code != EXIT_OK else EXIT_NOT_DONE
 
 
