@@ -124,7 +124,7 @@ class BaseSearch:
             return base
         if base.of_a_change or self.host.run.of_a_change:
             return Unreachable(f"the commit of this change is itself said to be its base on '{base.branch}'")
-        if self.host.name and base.branch == self.host.run.ref:
+        if self.host.name:  # a push to the default branch, or a branch without a commit of its own
             return self._before(base.branch, here)
         return Missing("this is the base itself")
 
