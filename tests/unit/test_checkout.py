@@ -86,7 +86,8 @@ def test_a_name_means_one_kind_of_thing(repository: Path, tmp_path_factory: pyte
     ):
         git(clone, "update-ref", f"refs/tags/{tag}", other)
 
-    assert checkout.remote_branch("main") == checkout.remote_branch("origin/main") == main
+    assert checkout.remote_branch("main") == main
+    assert checkout.remote_branch("origin/main") == other, "a branch of this name"
     assert checkout.remote_branch("trunk") is None
     assert checkout.default_branch() == "main"
     assert checkout.head() == main
@@ -94,8 +95,8 @@ def test_a_name_means_one_kind_of_thing(repository: Path, tmp_path_factory: pyte
     assert checkout.lengthened(main[:12]) is None, "a ref has this name"
     assert checkout.lengthened(main[:13]) == main
     assert checkout.tag("main") == checkout.tag("refs/tags/main") == other
-    assert checkout.is_a_branch_there("main")
-    assert checkout.is_a_branch_there("refs/tags/main") is False
+    assert checkout.is_a_branch_there("main", "origin")
+    assert checkout.is_a_branch_there("refs/tags/main", "origin") is False
     assert checkout.default_branch_there() == "main"
 
 

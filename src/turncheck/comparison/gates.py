@@ -73,7 +73,9 @@ def _fails(gate: GateResult, comparison: Comparison | None, settings: GateSettin
     """
     if gate.outcome != "not judged" or settings.not_judged != "auto":
         return gate.outcome == "failed" or (gate.outcome == "not judged" and settings.not_judged == "fail")
-    return gate.needs_base and comparison is not None and comparison.baseline.status in _CAN_BE_HAD
+    if not gate.needs_base or comparison is None:
+        return False
+    return comparison.baseline.status in _CAN_BE_HAD or comparison.baseline.way == "ancestor"
 
 
 def _gates(report: Report, comparison: Comparison | None, rules: GateRules, places: Places) -> Iterable[GateResult]:

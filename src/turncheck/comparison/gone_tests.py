@@ -85,6 +85,9 @@ def judge_gone_tests(report: Report, comparison: Comparison | None, accepted: Se
         named = names_of(one.evaluation for one in unknown)
         reason = f"the base could not run {named}, so it is not known which tests are gone: {unknown[0].reason}"
         return GateResult(name=GONE_TESTS, outcome="not judged", reason=reason)
+    if comparison.baseline.way == "ancestor":
+        reason = "the base itself was not measured, but an ancestor: which tests came after that is not known"
+        return GateResult(name=GONE_TESTS, outcome="not judged", reason=reason)
     lost = bool(comparison.lost) or any(cases.gone or cases.not_run for _, cases in tests_of(comparison))
     reason = "what is gone was accepted by `accept-gone`" if lost else "all tests of the base are there"
     return GateResult(name=GONE_TESTS, outcome="passed", reason=reason)

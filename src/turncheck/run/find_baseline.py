@@ -261,7 +261,6 @@ class BaselineSearch:
             return Present(measured, there.files.way, commit, passed_over=reports.in_words() if reports else "")
         if (
             commit
-            and (there is not None or self.top is None)
             and reports is not None
             and (left := self._asked(_EARLIER, lambda: reports.of_ancestor(base.branch, commit)))
         ):

@@ -198,7 +198,7 @@ class GitLab(JobHost):
     @cached_property
     def _open_merge_requests(self) -> tuple[tuple[str, int], ...]:
         """The project and number of each that is open for the branch of this pipeline: ``group/project!7,group/fork!3``
-        names them."""
+        names them; if there are any, those of its own project."""
         if self.variables.text("CI_MERGE_REQUEST_IID"):
             return ()
         named = (one.strip().rpartition("!") for one in self.variables.text("CI_OPEN_MERGE_REQUESTS").split(","))
@@ -207,13 +207,12 @@ class GitLab(JobHost):
             for project, _, number in named
             if project and number.isascii() and number.isdecimal() and len(number) < 10
         ]
-        return tuple(dict.fromkeys(found))
+        own = [one for one in found if one[0] == self.variables.text("CI_PROJECT_PATH")]
+        return tuple(dict.fromkeys(own or found))
 
     @property
     def _open_merge_request(self) -> tuple[str, int] | None:
-        """One of them, of this project if there is one."""
-        own = self.variables.text("CI_PROJECT_PATH")
-        return min(self._open_merge_requests, key=lambda one: one[0] != own, default=None)
+        return next(iter(self._open_merge_requests), None)
 
     def target(self) -> Target | str:
         given = self.variables
