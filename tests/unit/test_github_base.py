@@ -39,7 +39,7 @@ def context(event_name: str, ref: str, *, event: dict[str, Any] | None = None, *
             Base("release/1", commit="6" * 40),
         ),
         (context("workflow_dispatch", "refs/heads/feature"), Base("main", head="5" * 40)),
-        (context("workflow_dispatch", "refs/heads/main"), Base("main")),
+        (context("workflow_dispatch", "refs/heads/main"), Base("main", tip="5" * 40)),
         (context("schedule", "refs/heads/main"), Base("main")),
     ],
 )

@@ -130,7 +130,7 @@ def _folder_of_one(settings: Settings, host: Host, *, by_file: bool) -> Path:
         raise UserError(f"no such project folder: {folder}", remedy="Name it with --project, or as PROJECT.")
     if (host.name or by_file) and _leads_out(folder, host, by_file=by_file):
         raise UserError(
-            f"the project folder {folder} is in another repository, or leads out of this one",
+            f"the project folder {folder} leads out of the repository",
             remedy="Put the assistant into the repository, and name its folder.",
         )
     return folder
