@@ -119,6 +119,7 @@ def sparse_member() -> bytes:
         gzip.compress(bytes(100_000)),
         b"",
     ],
+    ids=range(9),
 )
 def test_content_with_a_right_digest_may_still_be_anything(tmp_path: Path, content: bytes) -> None:
     cache = Cache(tmp_path)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from turncheck.process.existing import is_there
 from turncheck.process.temporary import temporary_folder
 
 if TYPE_CHECKING:
@@ -431,7 +432,7 @@ def find_checkout(folder: Path, *, outer: bool = False) -> Checkout | None:
 def _checkout_above(folder: Path, *, outer: bool) -> Checkout | None:
     for candidate in (folder, *folder.parents):
         mark = candidate / ".git"
-        if mark.exists() and not (outer and _is_of_a_submodule(mark)):
+        if is_there(mark) and not (outer and _is_of_a_submodule(mark)):
             return Checkout(candidate.resolve())
     return None
 

@@ -16,13 +16,15 @@ from turncheck.comparison.model import Comparison
 from turncheck.comparison.verdict import Verdict
 from turncheck.conclude import Member, Several, as_reported, conclude, page_of
 from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError
+from turncheck.process.own_files import OwnFiles
 from turncheck.process.regular_file import read_regular
-from turncheck.publishing.files import terminal_summary, write_all, write_file, written_line
+from turncheck.publishing.files import terminal_summary, write_file, write_own, written_line
 from turncheck.publishing.other_run import FoundResult, FoundRun, RunReader
 from turncheck.publishing.publish import Place, Publishing
 from turncheck.publishing.result import result_of_any
 from turncheck.render.assistants import Run, comment_key, key_of
 from turncheck.render.links import Links
+from turncheck.render.page.page import NAME as PAGE
 from turncheck.report.codec import BASELINE_NAME, MAX_BYTES
 from turncheck.run.named_baseline import read_baseline
 from turncheck.run.prepare import links_of
@@ -58,7 +60,7 @@ def compare_reports(
     report = _with_gates(read_report(head), gates)
     # Gates that are set from outside apply to both: neither report has changed them.
     outcome = _outcome(report, Present(_with_gates(read_report(base), gates), "file"))
-    written = write_all(out, (one for one in outcome.renderings() if one.name in COMPARISON_FILES))
+    written = write_own(out, (one for one in outcome.renderings() if one.name in COMPARISON_FILES))
     write(terminal_summary(outcome, links_of(find_host(os.environ))))
     screen.note(written_line(out, written))
     return outcome.exit_code
@@ -79,18 +81,22 @@ def render_report(path: Path, baseline: str | None, out: Path, screen: Screen, s
         flavour=settings.junit_flavour,
         formats=formats,
     )
-    screen.note(written_line(out, write_all(out, outcome.renderings())))
+    screen.note(written_line(out, write_own(out, outcome.renderings())))
     return EXIT_OK
 
 
-def render_pages(paths: Sequence[Path], baseline: str | None, out: Path, screen: Screen) -> int:
+def render_pages(paths: Sequence[Path], baseline: str | None, out: Path | None, screen: Screen) -> int:
     """Render one page of all these reports, with an overview if there are several.
 
-    A comparison and a verdict that are beside a report are shown as they are, unless a ``baseline`` is named.
+    A comparison and a verdict that are beside a report are shown as they are, unless a ``baseline`` is named. A file
+    that ``out`` names is replaced, whoever wrote it; without one, ``report.html`` is written, and replaced if ours.
 
     Raises:
         UserError: a document that cannot be read.
     """
+    if out is None:
+        OwnFiles(Path()).claim(PAGE)
+    out = out or Path(PAGE)
     found = read_baseline(baseline, Network.of(os.environ)) if baseline else None
     links = links_of(find_host(os.environ))
     page = page_of([_run_to_show(path, found, links) for path in paths])
@@ -171,7 +177,7 @@ def publish_report(request: PublishRequest, environment: Mapping[str, str], scre
     for number, result in enumerate(found.results):
         folder = Path(request.settings.out)
         folder = folder if len(found.results) == 1 else folder / str(number + 1)
-        published = result_of_any(result.outcome, folder, write_all(folder, result.outcome.files()))
+        published = result_of_any(result.outcome, folder, write_own(folder, result.outcome.files()))
         publishing = Publishing(published, folder, request.settings, place, artifact_url=result.artifact_url)
         failed += publishing.publish()
         if publishing.comment_url:

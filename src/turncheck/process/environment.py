@@ -58,9 +58,9 @@ class FileVariables:
             return self.given[name]
         if self.environment is None:
             raise UserError(
-                f"'${{{name}}}' is not expanded: the workflow does not hand over a variable '{name}'",
+                f"'${{{name}}}' is not expanded: the action's input `env` hands over no variable '{name}'",
                 location=location,
-                remedy=f"Add a line {name}=VALUE to the action's input `env`; no other variable of the job is read.",
+                remedy=f"Add a line {name}=VALUE to it in the workflow; other variables of the job are not read.",
             )
         if is_private(name):
             raise UserError(

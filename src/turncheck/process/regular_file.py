@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from io import BufferedReader
 
-_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_PART: Final = 16 * 1024 * 1024
+_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | os.O_NOFOLLOW
 _MIB: Final = 1 << 20
 
 
@@ -44,10 +45,9 @@ def open_regular(path: Path, *, most: int, follow: bool = True, inside: Path | N
     if inside is not None:
         name = _within(path, inside)
     _ensure_regular(Path(name).stat(follow_symlinks=follow), name)  # opening a pipe or a device may have effects
-    descriptor = os.open(name, _FLAGS | (0 if follow and inside is None else os.O_NOFOLLOW))
-    file = os.fdopen(descriptor, "rb")
+    file = Path(name).open("rb") if follow and inside is None else os.fdopen(os.open(name, _FLAGS), "rb")  # noqa: SIM115 - returned
     try:
-        status = os.fstat(descriptor)
+        status = os.fstat(file.fileno())
         _ensure_regular(status, name)
         _ensure_small(status.st_size, most, name)
     except BaseException:
@@ -63,9 +63,11 @@ def read_regular(path: Path, *, most: int, follow: bool = True, inside: Path | N
         OSError: as there.
     """
     with open_regular(path, most=most, follow=follow, inside=inside) as file:
-        content = file.read(most + 1)  # it may have grown; and files of the system (/proc) have the size 0
+        content = bytearray()  # in parts: it may have grown, and files of the system (/proc) have the size 0
+        while len(content) <= most and (part := file.read(_PART)):
+            content += part
     _ensure_small(len(content), most, os.fspath(path))
-    return content
+    return bytes(content)
 
 
 def _within(path: Path, folder: Path) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.ci.git import GitError, find_checkout
 from turncheck.messages.errors import UserError
 from turncheck.process.cache import Cache
+from turncheck.process.existing import is_link
 from turncheck.process.secret import secret_of
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _ensure_out_of_reach(folder: Path, project: Path, workspace: Path | None) ->
 def _ensure_not_tracked(folder: Path, place: Path) -> None:
     """Make sure that no repository around a place has files there."""
     remedy = "Name a folder outside of the repository with --cache-folder, or use --no-cache."
-    around = list(_checkouts_around(place.parent if place.is_symlink() else place))
+    around = list(_checkouts_around(place.parent if is_link(place) else place))
     if not around:
         raise UserError(
             f"the cache folder '{folder}' is within the project, which is not in a git checkout:"
@@ -106,7 +107,7 @@ def _on_the_way(folder: Path) -> Iterator[Path]:
             current = current.parent
             continue
         current /= part
-        if not current.is_symlink():
+        if not is_link(current):
             continue
         yield current
         links += 1

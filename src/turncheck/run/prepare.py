@@ -12,6 +12,7 @@ from turncheck.ci.hosts import find_host
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location, shown_path
 from turncheck.process.environment import FileVariables
+from turncheck.process.own_files import ensure_replaceable
 from turncheck.project.export import ensure_export
 from turncheck.render.links import Links
 from turncheck.render.page.page import NAME as HTML_NAME
@@ -72,6 +73,7 @@ def prepare(
     settings = combine(given, _with_folder(file.values))
     host = host or find_host(environment, settings.token)
     folder = _folder_of_one(settings, host, by_file="project" not in given)
+    ensure_replaceable(Path(settings.out))  # before anything is measured
     if not settings.output_format:
         settings = replace(settings, output_format=host.formats)
     root = root_in_repository(folder, host, otherwise=among)

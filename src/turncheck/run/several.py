@@ -14,6 +14,7 @@ from turncheck.conclude import Member, Several, Unmeasured
 from turncheck.messages.errors import EXIT_INTERRUPTED, UserError
 from turncheck.messages.location import shown_path
 from turncheck.messages.plurals import count
+from turncheck.process.own_files import ensure_replaceable
 from turncheck.process.screen import Screen
 from turncheck.process.secret import redact
 from turncheck.project.assistants_below import may_be_assistant
@@ -103,6 +104,7 @@ def choose(given: Mapping[str, Any]) -> Chosen | None:
             )
     folders, skipped = _folders(words)
     settings = combine({name: value for name, value in given.items() if name != "project"}, shared)
+    ensure_replaceable(Path(settings.out))  # before anything is measured
     return Chosen(folders, settings, tuple(words), top, skipped)
 
 

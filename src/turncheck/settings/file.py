@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
+from turncheck.process.existing import is_file, is_link, is_there
 from turncheck.process.regular_file import read_regular
 from turncheck.settings.sources import FILE_NAME, PATHS, from_file
 from turncheck.yaml_tree.offsets import ScalarLines
@@ -48,11 +49,11 @@ def read_settings_file(folder: Path) -> SettingsFile:
         UserError: it cannot be read, is not a mapping, has an unknown key or a bad value; with the place.
     """
     path = folder / FILE_NAME
-    if not path.exists() and not path.is_symlink():
+    if not is_there(path) and not is_link(path):
         return SettingsFile()
     if not _real(path).is_relative_to(_real(folder)):
         raise UserError("is a symbolic link that leads out of the project", location=Location(FILE_NAME))
-    if not path.is_file():
+    if not is_file(path):
         raise UserError("is not a file", location=Location(FILE_NAME), remedy="Settings belong in a file of that name.")
     root = _parse(path)
 

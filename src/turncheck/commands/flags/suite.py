@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.flags.convert import add_older
-from turncheck.commands.flags.shared import add_paths, add_project, add_verbosity, at_least_one, screen_of
+from turncheck.commands.flags.shared import add_paths, add_project, add_verbosity, at_least_one, output_path, screen_of
 
 if TYPE_CHECKING:
     import argparse
@@ -34,7 +34,7 @@ def add_convert(kinds: argparse._SubParsersAction[Any]) -> None:
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="suites (.json, .csv), or NLU data (.yml)")
     parser.add_argument(
-        "--out", type=Path, required=True, metavar="PATH", help="a folder; for one FILE, a file also works"
+        "--out", type=output_path, required=True, metavar="PATH", help="a folder; for one FILE, a file also works"
     )
     add_verbosity(parser)
     parser.set_defaults(handler=_convert)
@@ -42,7 +42,9 @@ def add_convert(kinds: argparse._SubParsersAction[Any]) -> None:
 
 
 def _add_out(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the suite to write: .json or .csv")
+    parser.add_argument(
+        "--out", type=output_path, required=True, metavar="FILE", help="the suite to write: .json or .csv"
+    )
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:

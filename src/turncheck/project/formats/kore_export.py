@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.location import Location
+from turncheck.process.existing import is_file, is_link, is_there
 from turncheck.process.regular_file import read_regular
 from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.project.formats.format import Format, Opened, Parts
@@ -29,8 +30,8 @@ def find_export(root: Path) -> Path | None:
 
     Next to the files of a Rasa project its content must look like an export: other platforms use these file names too.
     """
-    found = (path for name in EXPORT_NAMES if (path := root / name).is_file() or path.is_symlink())
-    is_of_rasa = any((root / name).exists() for name in ("domain.yml", "domain", "config.yml"))
+    found = (path for name in EXPORT_NAMES if is_file(path := root / name) or is_link(path))
+    is_of_rasa = any(is_there(root / name) for name in ("domain.yml", "domain", "config.yml"))
     return next((path for path in found if not is_of_rasa or _looks_like_one(path)), None)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import msgspec
 
 from turncheck.messages.errors import UserError
+from turncheck.process.own_files import ensure_replaceable
 from turncheck.process.regular_file import open_regular, read_regular
 from turncheck.process.temporary import whole_file
 from turncheck.report.codec import MAX_BYTES
@@ -115,6 +116,7 @@ def write_shard(folder: Path, head: ShardHead, answers: PackedAnswers) -> list[P
     Raises:
         UserError: a file cannot be written.
     """
+    ensure_replaceable(folder, [HEAD_NAME])
     packed = answers.content()
     head = msgspec.structs.replace(head, answers=hashlib.sha256(packed).hexdigest())
     text = msgspec.json.format(msgspec.json.encode(head), indent=1) + b"\n"
