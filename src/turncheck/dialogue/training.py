@@ -162,6 +162,13 @@ def trackers_of_steps(steps: Iterable[StoryStep], domain: DialogueDomain, *, aug
             ends.
     """
     graph = StoryGraph(tuple(steps)).without_cycles()
+    try:
+        return _walked(graph, domain, augmentation)
+    except TooManyDialoguesError as error:
+        raise error.with_traceback(None) from None  # whoever keeps the error would keep all dialogues of the walk
+
+
+def _walked(graph: StoryGraph, domain: DialogueDomain, augmentation: int) -> Trackers:
     ordered = graph.ordered()
     walk = _Walk(graph, domain, augmentation)
     stories = walk.through([step for step in ordered if not step.is_rule], is_rule=False)
