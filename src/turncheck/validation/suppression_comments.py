@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     from turncheck.yaml_tree.tree import YamlDocument, YamlNode
 
 _MARK: Final = re.compile(r"turncheck\s*:", re.IGNORECASE)
-_HASH: Final = re.compile(r"(?:^|(?<=\s))#")
-_DIRECTIVE: Final = re.compile(
-    r"turncheck\s*:\s*ignore\b\s*:?\s*(?P<codes>[a-z][a-z0-9-]*(?:\s*,\s*[a-z][a-z0-9-]*)*)?(?P<rest>.*)", re.IGNORECASE
-)
-_MALFORMED: Final = re.compile(r"#\s*turncheck\s*:|\bturncheck\s*:\s*(?:ignore|disable|skip|noqa)\b", re.IGNORECASE)
 
-_MARKDOWN: Final = re.compile(r"<!--(?P<text>.*?)-->")
+# Few projects have such comments: what only they need is compiled when one is read.
+_HASH: Final = r"(?:^|(?<=\s))#"
+_DIRECTIVE: Final = (
+    r"(?i:turncheck\s*:\s*ignore\b\s*:?\s*(?P<codes>[a-z][a-z0-9-]*(?:\s*,\s*[a-z][a-z0-9-]*)*)?(?P<rest>.*))"
+)
+_MALFORMED: Final = r"(?i:#\s*turncheck\s*:|\bturncheck\s*:\s*(?:ignore|disable|skip|noqa)\b)"
+_MARKDOWN: Final = r"<!--(?P<text>.*?)-->"
+
 WHOLE_FILE: Final = -1
 """The line number of a comment that applies to its whole file."""
 
@@ -94,7 +96,7 @@ def comments_of_markdown(source: YamlSource) -> list[Comment]:
     comments = []
     for number in range(1, len(source.line_starts) + 1):
         line = source.line(number)
-        for match in _MARKDOWN.finditer(line):
+        for match in re.finditer(_MARKDOWN, line):
             codes = _codes(f"# {match['text']}")
             if codes is not None:
                 comments.append(Comment(codes, Location(source.path, number, match.start() + 1), WHOLE_FILE))
@@ -102,7 +104,7 @@ def comments_of_markdown(source: YamlSource) -> list[Comment]:
 
 
 def _start_of_comment(line: str, number: int, quoted: list[tuple[Place, Place]]) -> int | None:
-    for match in _HASH.finditer(line):
+    for match in re.finditer(_HASH, line):
         place = (number, match.start() + 1)
         before = bisect_right(quoted, (place, place)) - 1
         if before < 0 or place >= quoted[before][1]:
@@ -112,9 +114,9 @@ def _start_of_comment(line: str, number: int, quoted: list[tuple[Place, Place]])
 
 def _codes(comment: str) -> tuple[str, ...] | None:
     """The codes that a comment names, none if it is faulty, ``None`` if it is about something else."""
-    match = _DIRECTIVE.search(comment)
+    match = re.search(_DIRECTIVE, comment)
     if match is None or not match["codes"]:
-        return () if _MALFORMED.search(comment) else None
+        return () if re.search(_MALFORMED, comment) else None
     codes = [code.strip().lower() for code in match["codes"].split(",")]
     for word in match["rest"].lower().split():
         if word.strip(",") not in CHECKS:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PROJECT: Final = "PROJECT"
 """The help's name of a project without a flag."""
-_HOST: Final = re.compile(r"[A-Za-z0-9*][A-Za-z0-9.:*-]*")
+_HOST: Final = r"[A-Za-z0-9*][A-Za-z0-9.:*-]*"
 _RULE_SIGNS: Final = ("<", ">", "=", ":")
 _PROJECT_FILES: Final = (
     "config.yml",
@@ -209,7 +209,7 @@ def _can_be_value(flag: argparse.Action, word: str) -> bool:
     if flag.metavar == "RULE":
         return any(sign in word for sign in _RULE_SIGNS)
     if flag.metavar == "HOST":
-        return _HOST.fullmatch(word) is not None
+        return re.fullmatch(_HOST, word) is not None
     from turncheck.settings.options import options  # only for a word in doubt
 
     read: Any = flag.type or options()[flag.dest.replace("_", "-")].parse
