@@ -34,7 +34,9 @@ def build_parser(command: str | None = None) -> Parser:
     parser.add_argument(
         "--print-completion", choices=("bash", "zsh", "tcsh"), help="print a completion script for this shell, and exit"
     )
-    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
+    subparsers = parser.add_subparsers(  # without `prog` argparse would format the usage to find it out
+        title="commands", metavar="COMMAND", parser_class=Parser, prog=parser.prog
+    )
     commands.add_parsers(subparsers, command)
     return parser
 

@@ -109,7 +109,9 @@ def test_columns_of_one_row_are_learnt_together_and_score_alike(monkeypatch: pyt
     chance = np.random.default_rng(0)
     words = [f"{chance.integers(10**9):x}" for _ in range(600)]
     labels = [f"label_{number % 300}" for number in range(900)]
-    texts = [f"{words[number % 300]} {words[300 + chance.integers(300)]} {chance.integers(10**6)}" for number in range(900)]
+    texts = [
+        f"{words[number % 300]} {words[300 + chance.integers(300)]} {chance.integers(10**6)}" for number in range(900)
+    ]
     rows = SentenceFeatures.fit(texts, None, few=False)[1]
     columns, matrix = SingleColumns.together(rows.to_scipy())
     assert len(columns.single) > 300

@@ -22,7 +22,7 @@ sys.stderr.write(" ".join(sys.modules))
 
 def loaded(folder: Path, *arguments: str) -> set[str]:
     """The modules that a command has loaded in this folder when it ends."""
-    done = subprocess.run(  # noqa: S603 - our own command
+    done = subprocess.run(
         [sys.executable, "-c", CODE, *arguments], cwd=folder, capture_output=True, text=True, timeout=60, check=False
     )
     return set(done.stderr.split())

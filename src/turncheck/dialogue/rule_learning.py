@@ -33,8 +33,7 @@ class Place:
     location: Location | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(NamedTuple):
     """Rules that cannot all hold. ``place`` disagrees with ``others``.
 
     ``kind``: ``restriction`` (more than one message in a rule), ``incomplete`` (an action does not set what it sets in

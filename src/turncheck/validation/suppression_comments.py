@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.messages.location import Location
 from turncheck.validation.registry import CHECKS
@@ -38,8 +38,7 @@ Place = tuple[int, int]
 """A line and a column, both from 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(NamedTuple):
     """What a comment leaves out: ``codes`` at ``line`` and in the block that it opens. Without codes it is faulty."""
 
     codes: tuple[str, ...]
@@ -47,8 +46,7 @@ class Comment:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Blocks:
+class Blocks(NamedTuple):
     """Where a file's blocks of text are (they cannot contain comments), by the line that opens each."""
 
     starts: tuple[int, ...] = ()

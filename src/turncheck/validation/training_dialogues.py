@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.training import TooManyDialoguesError, Trackers, training_trackers
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project
 
 
-@dataclass(frozen=True, slots=True)
-class Dialogues:
+class Dialogues(NamedTuple):
     """The training dialogues of a project, without augmentation, and the domain that they were read with.
 
     ``refused``: why there are none, if there are too many to list.

@@ -13,7 +13,7 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,8 +55,7 @@ class _Run:
         return len(self.words) if self.flag.nargs == "?" else len(self.words) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Walked:
+class _Walked(NamedTuple):
     """Arguments by their kind: the indices of words that belong to no flag, runs of words after a flag, named flags."""
 
     loose: list[int]
