@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 import tracemalloc
 from pathlib import Path
@@ -10,9 +11,10 @@ import pytest
 from small_project import places, read
 
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.dialogue.training import training_trackers
+from turncheck.dialogue.training import StoryTracker, training_trackers
 from turncheck.messages.errors import UserError
 from turncheck.validation.pipeline import validate
+from turncheck.validation.training_dialogues import Dialogues
 
 S = "data/stories.yml"
 _OR = "  - or:\n    - intent: greet\n    - intent: goodbye\n    - intent: order\n  - action: utter_done\n"
@@ -79,3 +81,11 @@ def test_thousands_of_joined_dialogues_share_what_they_have_in_common(tmp_path: 
     assert len(stories) == 3**8
     assert len({id(state) for tracker in stories for state in tracker.states()}) < 100
     assert held / len(stories) < 3_000
+
+
+def test_dialogues_that_are_refused_are_not_kept(tmp_path: Path) -> None:
+    project = read(tmp_path, _joined(12))
+    dialogues = Dialogues.of(project)
+    assert dialogues.refused is not None
+    gc.collect()
+    assert sum(isinstance(one, StoryTracker) for one in gc.get_objects()) < 1_000
