@@ -39,6 +39,8 @@ def test_the_version_needs_no_parser(tmp_path: Path) -> None:
         "turncheck.messages.errors",
         "turncheck.process",
         "turncheck.process.interrupts",
+        "turncheck.process.little_memory",
+        "turncheck.process.streams",
     }
 
 
