@@ -79,6 +79,8 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/page.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/growth.py
+	$(BIN)/python benchmarks/start.py
 
 fuzz: $(VENV)/.installed
 	$(BIN)/python -m tools.fuzz

@@ -28,7 +28,7 @@ from training_growth import slope
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-TOPICS = 20
+TOPICS = [f"topic_{number}" for number in range(20)]
 LENGTH = 5
 PIPELINE = """\
 recipe: default.v1
@@ -81,7 +81,8 @@ def write_project(
 def _nlu(sentences: Mapping[str, Sequence[str]]) -> str:
     lines = ['version: "3.1"', "nlu:"]
     for intent, texts in sentences.items():
-        lines += [f"- intent: {intent}", "  examples: |", *(f"    - {text}" for text in texts)]
+        if texts:
+            lines += [f"- intent: {intent}", "  examples: |", *(f"    - {text}" for text in texts)]
     return "\n".join(lines) + "\n"
 
 
@@ -118,30 +119,28 @@ def many_intents(folder: Path, number: int) -> None:
 
 
 def long_test_story(folder: Path, number: int) -> None:
-    """One test story of so many turns, and ten short stories to learn from."""
-    sentences, chance = sentences_of(TOPICS), Random(number)
-    topics = list(sentences)
-    training = [turns(pair) for pair in pairwise(topics)]
-    write_project(folder, sentences, training, [turns(chance.choices(topics, k=number))])
+    """One test story of so many turns, and short stories to learn from."""
+    training = [turns(pair) for pair in pairwise(TOPICS)]
+    test = turns(Random(number).choices(TOPICS, k=number))
+    write_project(folder, dict.fromkeys(TOPICS, ()), training, [test])
 
 
 def long_training_story(folder: Path, number: int) -> None:
     """One training story of so many turns."""
-    sentences, chance = sentences_of(TOPICS), Random(number)
-    topics = list(sentences)
-    write_project(folder, sentences, [turns(chance.choices(topics, k=number))], [turns(topics[:3])])
+    training = turns(Random(number).choices(TOPICS, k=number))
+    write_project(folder, dict.fromkeys(TOPICS, ()), [training], [turns(TOPICS[:3])])
 
 
 def joined_stories(folder: Path, number: int) -> None:
-    """So many checkpoints, three stories of two turns at each, which lead on to one of the next checkpoints."""
-    sentences, chance = sentences_of(TOPICS), Random(number)
-    topics = list(sentences)
-    stories = [[*turns(topics[:1]), "checkpoint: point_0"]]
+    """So many checkpoints, and three stories of two turns at each, which lead to checkpoints further on."""
+    chance = Random(number)
+    stories = [[*turns(TOPICS[:1]), "checkpoint: point_0"]]
     for point in range(number):
         for _ in range(3):
-            end = [f"checkpoint: point_{point + chance.randint(1, 3)}"] if point + 3 < number else []
-            stories.append([f"checkpoint: point_{point}", *turns(chance.choices(topics, k=2)), *end])
-    write_project(folder, sentences, stories, [turns(topics[:3])])
+            end = point + chance.randint(1, number // 5)
+            further = [f"checkpoint: point_{end}"] if point + number // 5 < number else []
+            stories.append([f"checkpoint: point_{point}", *turns(chance.choices(TOPICS, k=2)), *further])
+    write_project(folder, dict.fromkeys(TOPICS, ()), stories, [turns(TOPICS[:3])])
 
 
 CASES = {
@@ -157,7 +156,11 @@ def measured(case: Case, size: int) -> Cost:
     with tempfile.TemporaryDirectory() as root:
         folder = Path(root) / "project"
         case.write(folder, size)
-        return cost([*TURNCHECK, "run", "--no-cache", "--baseline", "none", "--fail-on", "none", "--quiet"], folder)
+        return cost(
+            [*TURNCHECK, "run", "--no-cache", "--baseline", "none", "--fail-on", "none", "--quiet"],
+            folder,
+            may_fail=True,
+        )
 
 
 def main() -> int:

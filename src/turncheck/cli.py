@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from turncheck import __version__
-from turncheck.commands.flags.parser import Parser
 from turncheck.messages.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, UserError, trouble_of_system
 from turncheck.process import interrupts
-from turncheck.process.environment import ensure_numbers
 from turncheck.process.streams import lost_output
-from turncheck.process.temporary import clear_leftovers
 
 if TYPE_CHECKING:
+    import argparse
+    import threading
     from collections.abc import Sequence
+
+    from turncheck.commands.flags.parser import Parser
 
 
 _WRITES_FILES: Final = frozenset({"run", "action", "report"})
@@ -31,6 +30,7 @@ def build_parser(command: str | None = None) -> Parser:
     """Return the parser of this command, or of all; each sets ``handler``, which takes the namespace and returns an
     exit code."""
     from turncheck.commands import flags as commands  # `turncheck --version` needs none of them
+    from turncheck.commands.flags.parser import Parser
 
     parser = Parser(
         prog="turncheck",
@@ -41,16 +41,18 @@ def build_parser(command: str | None = None) -> Parser:
     parser.add_argument(
         "--print-completion", choices=("bash", "zsh", "tcsh"), help="print a completion script for this shell, and exit"
     )
-    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
+    subparsers = parser.add_subparsers(  # without `prog` argparse would format the usage to find it out
+        title="commands", metavar="COMMAND", parser_class=Parser, prog=parser.prog
+    )
     commands.add_parsers(subparsers, command)
     return parser
 
 
 def run_command_line(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code. Nothing is raised: every error ends here as a message."""
-    namespace = argparse.Namespace()
+    namespace = None if list(arguments) == ["--version"] else _namespace()
     try:
-        if list(arguments) == ["--version"]:
+        if namespace is None:
             sys.stdout.write(f"turncheck {__version__}\n")
             code = EXIT_OK
         else:
@@ -74,6 +76,12 @@ def run_command_line(arguments: Sequence[str]) -> int:
         # Libraries turn an interrupt into errors of their own, especially during import.
         return _interrupted() if interrupts.happened() else _end_with(error)
     return code
+
+
+def _namespace() -> argparse.Namespace:
+    import argparse  # `turncheck --version` has no other arguments
+
+    return argparse.Namespace()
 
 
 def _with_output(code: int, command: str | None = None) -> int:
@@ -135,9 +143,9 @@ def _interrupted() -> int:
     return EXIT_INTERRUPTED
 
 
-def _project(namespace: argparse.Namespace) -> str:
+def _project(namespace: argparse.Namespace | None) -> str:
     """The folder that the locations in a command's errors are relative to."""
-    for given in (vars(namespace).get(name) for name in ("project", "folder")):
+    for given in (vars(namespace or _namespace()).get(name) for name in ("project", "folder")):
         if isinstance(given, list) and given:
             return str(given[0]) if len(given) == 1 else ""
         if given:
@@ -156,6 +164,11 @@ def _dispatch(parser: Parser, arguments: Sequence[str], namespace: argparse.Name
     if handler is None:
         parser.print_help()
         return EXIT_NOT_DONE
+    import threading
+
+    from turncheck.process.environment import ensure_numbers  # as above
+    from turncheck.process.temporary import clear_leftovers
+
     threading.excepthook = _show_fault_of_thread
     ensure_numbers(os.environ)
     clear_leftovers()

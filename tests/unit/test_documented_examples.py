@@ -217,6 +217,18 @@ def test_examples_that_name_their_files(code: str, tmp_path: Path) -> None:
         assert (code in found_in(folder)) == is_wrong
 
 
+def test_the_example_of_many_joined_dialogues(tmp_path: Path) -> None:
+    check = CHECKS["checkpoint-joins-many"]
+    question, hint = (
+        "\n  - or: [{intent: yes}, {intent: no}]\n  - action: utter_next",
+        "   # and nine more such questions",
+    )
+    for example in (check.wrong, check.right):
+        folder = tmp_path / str(example == check.wrong)
+        put(folder, example.replace(hint, 9 * question), [IN_STORIES, *map(intent, ("yes", "no", "thank"))])
+        assert (check.code in found_in(folder)) == (example == check.wrong)
+
+
 def test_examples_that_are_paths(tmp_path: Path) -> None:
     check = CHECKS["file-is-folder"]
     for path in (check.wrong, check.right):
@@ -268,6 +280,7 @@ CASE = "test_cases:\n- test_case: order a pizza\n  steps:\n  - user: a pizza\n  
 
 def test_every_example_of_our_own_checks_is_tried() -> None:
     elsewhere = {
+        "checkpoint-joins-many",
         "format-not-read",
         "file-not-regular",
         "file-outside-project",

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
 from small_project import places, read
 
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.dialogue.training import training_trackers
+from turncheck.dialogue.training import StoryTracker, training_trackers
 from turncheck.messages.errors import UserError
 from turncheck.validation.pipeline import validate
+from turncheck.validation.training_dialogues import Dialogues
 
 S = "data/stories.yml"
 _OR = "  - or:\n    - intent: greet\n    - intent: goodbye\n    - intent: order\n  - action: utter_done\n"
@@ -36,3 +39,53 @@ def test_training_refuses_them_with_the_place(tmp_path: Path) -> None:
 
 def test_a_few_alternatives_are_followed(tmp_path: Path) -> None:
     assert places(validate(read(tmp_path, _story(3))), "story-ways-too-many") == []
+
+
+def _joined(points: int) -> tuple[str, str, str]:
+    """A chain of checkpoints, with three stories from each to the next."""
+    turn = "  - intent: {}\n  - action: utter_done\n"
+    first = f"- story: first\n  steps:\n{turn.format('greet')}  - checkpoint: point_0\n"
+    joining = [
+        f"- story: {intent} {point}\n  steps:\n  - checkpoint: point_{point}\n"
+        f"{turn.format(intent)}  - checkpoint: point_{point + 1}\n"
+        for point in range(points)
+        for intent in ("greet", "goodbye", "order")
+    ]
+    last = f"- story: last\n  steps:\n  - checkpoint: point_{points}\n{turn.format('goodbye')}"
+    return S, "stories:\n", "stories:\n" + first + "".join(joining) + last
+
+
+@pytest.mark.parametrize("points", [8, 12])
+def test_checkpoints_that_thousands_of_dialogues_go_on_from_are_named(points: int, tmp_path: Path) -> None:
+    findings = validate(read(tmp_path, _joined(points))).findings
+    (finding,) = [finding for finding in findings if finding.code == "checkpoint-joins-many"]
+    assert finding.severity == "info"
+    assert "'point_8' (6,561), 'point_7' (2,187)" in finding.message
+    assert any(finding.code == "story-ways-too-many" for finding in findings) == (points == 12)
+
+
+def test_checkpoints_with_few_dialogues_are_not_named(tmp_path: Path) -> None:
+    assert places(validate(read(tmp_path, _joined(6))), "checkpoint-joins-many") == []
+
+
+def test_thousands_of_joined_dialogues_share_what_they_have_in_common(tmp_path: Path) -> None:
+    project = read(tmp_path, _joined(8))
+    domain = DialogueDomain.of(project)
+    tracemalloc.start()
+    try:
+        trackers = training_trackers(project, domain, augmentation=0)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    stories = [tracker for tracker in trackers.stories if tracker.name.startswith("first")]
+    assert len(stories) == 3**8
+    assert len({id(state) for tracker in stories for state in tracker.states()}) < 100
+    assert held / len(stories) < 3_000
+
+
+def test_dialogues_that_are_refused_are_not_kept(tmp_path: Path) -> None:
+    project = read(tmp_path, _joined(12))
+    dialogues = Dialogues.of(project)
+    assert dialogues.refused is not None
+    gc.collect()
+    assert sum(isinstance(one, StoryTracker) for one in gc.get_objects()) < 1_000

@@ -13,6 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_union
 from sklearn.svm import LinearSVC
 
+from turncheck.engines.embedded.nlu import linear
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, BestAnswer, fit_factor
 from turncheck.engines.embedded.nlu.classifiers import softmax
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
@@ -22,6 +23,7 @@ from turncheck.engines.embedded.nlu.linear import LabelSplit, LinearModel
 from turncheck.engines.embedded.nlu.neighbours import TrainingSentences
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures
 from turncheck.engines.embedded.nlu.sentence_features import SentenceFeatures
+from turncheck.engines.embedded.nlu.single_columns import SingleColumns
 from turncheck.engines.embedded.nlu.small_svm import fit_small
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.location import Location
@@ -101,6 +103,28 @@ def test_the_small_solver_finds_what_scikit_learn_finds() -> None:
     theirs = LinearSVC(multi_class="crammer_singer", C=0.5, tol=1e-5, max_iter=100_000).fit(rows.to_scipy(), truth)
     queries = features.transform(["my new card", "good money", "zzz"])
     assert np.allclose(queries.times(weights) + intercepts, theirs.decision_function(queries.to_scipy()), atol=1e-3)
+
+
+def test_columns_of_one_row_are_learnt_together_and_score_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = np.random.default_rng(0)
+    words = [f"{chance.integers(10**9):x}" for _ in range(600)]
+    labels = [f"label_{number % 300}" for number in range(900)]
+    texts = [
+        f"{words[number % 300]} {words[300 + chance.integers(300)]} {chance.integers(10**6)}" for number in range(900)
+    ]
+    rows = SentenceFeatures.fit(texts, None, few=False)[1]
+    columns, matrix = SingleColumns.together(rows.to_scipy())
+    assert len(columns.single) > 300
+    assert matrix.shape[1] < rows.width
+    products = rows.to_scipy() @ rows.to_scipy().T
+    assert abs(matrix @ matrix.T - products).max() < 1e-12
+
+    together = LinearModel.fit(rows, labels, 0)
+    monkeypatch.setattr(linear, "_MANY_WEIGHTS", 0)
+    apart = LinearModel.fit(rows, labels, 0)
+    assert apart.weights.shape == together.weights.shape
+    assert np.abs(apart.scores(rows) - together.scores(rows)).max() < 1e-5
+    assert apart.scores(rows).argmax(axis=1).tolist() == together.scores(rows).argmax(axis=1).tolist()
 
 
 def test_few_and_many_sentences_of_two_labels_score_both() -> None:

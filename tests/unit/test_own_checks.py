@@ -192,6 +192,7 @@ ELSEWHERE = {
     "settings-invalid",  # test_validate_command.py
     "regex-not-checked",  # test_regex_check.py
     "story-ways-too-many",  # test_many_ways.py
+    "checkpoint-joins-many",  # test_many_ways.py
     "hidden-by-load-error",
     "file-without-data",
     "data-format-unknown",  # test_read_markdown.py

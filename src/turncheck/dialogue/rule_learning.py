@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from turncheck.dialogue import states as s
@@ -32,8 +33,7 @@ class Place:
     location: Location | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(NamedTuple):
     """Rules that cannot all hold. ``place`` disagrees with ``others``.
 
     ``kind``: ``restriction`` (more than one message in a rule), ``incomplete`` (an action does not set what it sets in
@@ -122,20 +122,21 @@ def place_of(tracker: StoryTracker) -> Place:
 def _book(
     rules: Sequence[StoryTracker], stories: Sequence[StoryTracker], domain: DialogueDomain, settings: RuleSettings
 ) -> RuleBook:
-    rule_states = [(tracker.states_of_set(), tracker) for tracker in rules]
-    story_states = [(list(tracker.states()), tracker) for tracker in stories]
-    of_rules = list(_examples(rule_states))
-    of_stories = list(_examples(story_states))
+    of_rules = list(_examples((tracker.states_of_set(), tracker) for tracker in rules))
     lookup = memorised((rule_key(one.states[: one.number]), one.action) for one in of_rules)
     book = RuleBook(
         domain,
         settings,
         RuleTable({key: action for key, action in lookup.items() if action != ACTION_RULE_SNIPPET}),
-        RuleTable(_detours([*of_rules, *of_stories])),
+        RuleTable(_detours(chain(of_rules, _of_stories(stories)))),
     )
     if settings.check_for_contradictions:
-        book.rule_only = _rule_only(of_rules, of_stories)
+        book.rule_only = _rule_only(of_rules, _of_stories(stories))
     return book
+
+
+def _of_stories(stories: Iterable[StoryTracker]) -> Iterator[_Example]:
+    return _examples((tracker.states(), tracker) for tracker in stories)
 
 
 class _Example(NamedTuple):

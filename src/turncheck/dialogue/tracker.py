@@ -47,7 +47,7 @@ class Tracker:
         self.is_rule = is_rule
         self.events: list[Event] = []
         self.situation = Situation(domain)
-        self._history = History(domain)
+        self._history: History | None = None
         self._remembered: dict[Any, Any] = {}
         self._remembered_at = 0
 
@@ -63,7 +63,7 @@ class Tracker:
         other = copy.copy(self)
         other.events = self.events.copy()
         other.situation = self.situation.copy()
-        other._history = History(self.domain)  # noqa: SLF001 - its own class
+        other._history = None  # noqa: SLF001 - its own class
         other._remembered = {}  # noqa: SLF001
         return other
 
@@ -79,7 +79,7 @@ class Tracker:
 
     def reload(self) -> None:
         """Recompute the situation from the events that count, as Rasa does when it loads a tracker from its store."""
-        self.situation = self._history.situation(self.events).copy()
+        self.situation = self._replay().situation(self.events).copy()
 
     def extend(self, events: Iterable[Event]) -> None:
         """Append several events."""
@@ -143,13 +143,19 @@ class Tracker:
 
     # --- history ------------------------------------------------------------------------------------------------------
 
+    def _replay(self) -> History:
+        """Return the history of the events; most trackers are only a step on the way to others, and never need it."""
+        if self._history is None:
+            self._history = History(self.domain)
+        return self._history
+
     def applied_events(self) -> Sequence[Event]:
         """Return the events that count: without undone ones, and repeated runs of a loop on its happy path."""
-        return self._history.applied_events(self.events)
+        return self._replay().applied_events(self.events)
 
     def moments(self) -> Sequence[Moment]:
         """Return the dialogue before each action that counts, and now. The last one is now."""
-        return self._history.moments(self.events)
+        return self._replay().moments(self.events)
 
     def events_since_restart(self) -> Sequence[Event]:
         """Return all events, undone ones too, after the latest restart."""
@@ -169,7 +175,7 @@ class Tracker:
     def growing(self, key: Any, make: Callable[[], T]) -> T:
         """Return the result of ``make``, kept for as long as the applied events and the moments only grow."""
         self.applied_events()
-        return self._history.growing(key, make)
+        return self._replay().growing(key, make)
 
     def remembered(self, key: Any, make: Callable[[], T]) -> T:
         """Return the result of ``make``, cached until the next event: several policies need the same."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
 from turncheck.dialogue.events import ActionExecuted, ActionReverted, Event, Restarted, UserUtteranceReverted
+from turncheck.dialogue.history import History
 from turncheck.dialogue.story_graph import StoryGraph
 from turncheck.dialogue.story_steps import STORY_START, Checkpoint, StoryStep, story_steps
 from turncheck.dialogue.tracker import Tracker
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from random import Random
 
     from turncheck.dialogue.domain import DialogueDomain
@@ -25,6 +26,21 @@ _SEED: Final = 42
 """Rasa's own seed: the same stories are glued together in every training."""
 MOST_WAYS: Final = 10_000
 """Each ``or`` multiplies the dialogues that a story makes; more than this many at one step would take for ever."""
+
+
+class TooManyDialoguesError(UserError):
+    """More than :data:`MOST_WAYS` dialogues lead through one step. ``joined``: how many go on from each checkpoint."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        location: Location | None = None,
+        remedy: str | None = None,
+        joined: Mapping[str, int] | None = None,
+    ) -> None:
+        super().__init__(what, location=location, remedy=remedy)
+        self.joined = joined or {}
 
 
 class StoryTracker(Tracker):
@@ -42,6 +58,10 @@ class StoryTracker(Tracker):
         self.parts: tuple[StoryStep, ...] = ()
         self.is_augmented = False
         self._states: list[State] = [self.situation.state()]
+
+    def _replay(self) -> History:
+        """Return a new history each time: dialogues are many, and each is replayed a few times."""
+        return History(self.domain)
 
     def copy(self) -> Self:
         """Return an independent copy of this tracker."""
@@ -100,7 +120,7 @@ class StoryTracker(Tracker):
     @property
     def fingerprint(self) -> tuple[str, ...]:
         """A fingerprint that is equal for trackers that are the same dialogue for every policy."""
-        return tuple(state.text for state in self._states)
+        return tuple([state.text for state in self._states])
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +128,7 @@ class Trackers:
     """The dialogues of a project's stories and rules, and those that Rasa drops as duplicates of earlier ones.
 
     ``unused``: the checkpoints of stories that nothing leads to, or that lead nowhere; ``begun``: the stories and rules
-    that some dialogue reached, by their places.
+    that some dialogue reached, by their places; ``joined``: how many dialogues go on from each checkpoint.
     """
 
     stories: tuple[StoryTracker, ...]
@@ -116,6 +136,7 @@ class Trackers:
     duplicates: tuple[StoryTracker, ...] = ()
     unused: frozenset[str] = frozenset()
     begun: frozenset[Location] = frozenset()
+    joined: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def all(self) -> tuple[StoryTracker, ...]:
@@ -137,15 +158,23 @@ def trackers_of_steps(steps: Iterable[StoryStep], domain: DialogueDomain, *, aug
     """Return the dialogues of these steps, in Rasa's order.
 
     Raises:
-        UserError: more than :data:`MOST_WAYS` dialogues lead to one step; Rasa would go on until memory ends.
+        TooManyDialoguesError: more than :data:`MOST_WAYS` dialogues lead to one step; Rasa would go on until memory
+            ends.
     """
     graph = StoryGraph(tuple(steps)).without_cycles()
+    try:
+        return _walked(graph, domain, augmentation)
+    except TooManyDialoguesError as error:
+        raise error.with_traceback(None) from None  # whoever keeps the error would keep all dialogues of the walk
+
+
+def _walked(graph: StoryGraph, domain: DialogueDomain, augmentation: int) -> Trackers:
     ordered = graph.ordered()
     walk = _Walk(graph, domain, augmentation)
     stories = walk.through([step for step in ordered if not step.is_rule], is_rule=False)
     unused = walk.unused
     rules = walk.through([step for step in ordered if step.is_rule], is_rule=True)
-    return Trackers(tuple(stories), tuple(rules), tuple(walk.duplicates), unused, frozenset(walk.begun))
+    return Trackers(tuple(stories), tuple(rules), tuple(walk.duplicates), unused, frozenset(walk.begun), walk.joined)
 
 
 class _Walk:
@@ -161,6 +190,7 @@ class _Walk:
         self.unused: frozenset[str] = frozenset()
         self.states: dict[str, State] = {}
         self.begun: set[Location] = set()
+        self.joined: Counter[str] = Counter()
 
     def through(self, steps: Sequence[StoryStep], *, is_rule: bool) -> list[StoryTracker]:
         """Return the dialogues that these steps make."""
@@ -208,12 +238,14 @@ class _Walk:
     ) -> set[str]:
         """Go through all steps once; return the checkpoints that are left for the next round."""
         unused: set[str] = set()
+        last_steps = self._last_steps(steps)
         for step in steps:
             incoming: list[StoryTracker] = []
             for start in step.start:
                 if waiting[start.name]:
                     incoming.extend(_passing(start, waiting[start.name]))
                     used.add(start.name)
+                    self.joined[start.name] = max(self.joined[start.name], len(waiting[start.name]))
                 elif start.name not in used:
                     unused.add(start.name)
             if not incoming:
@@ -221,7 +253,7 @@ class _Walk:
             self.begun.add(step.location)
             incoming = _distinct(incoming)
             if len(incoming) > MOST_WAYS:
-                raise _too_many_ways(step)
+                raise _too_many_ways(step, self.joined)
             if is_augmenting:
                 incoming = self._sample(incoming, self.augmentation * 10)
             trackers = self._followed(step, incoming, finished)
@@ -232,7 +264,18 @@ class _Walk:
                     unused.add(name)
             if not step.end:
                 story_ends.extend(self._new(trackers))
+            for start in step.start:
+                if last_steps[start.name] is step and start.name not in unused:
+                    waiting[start.name] = []  # all stories that begin here have begun
         return unused
+
+    def _last_steps(self, steps: Iterable[StoryStep]) -> dict[str, StoryStep]:
+        """Return the last step that begins or ends at each checkpoint."""
+        last: dict[str, StoryStep] = {}
+        for step in steps:
+            last |= dict.fromkeys((start.name for start in step.start), step)
+            last |= dict.fromkeys((self.graph.continued.get(end.name, end.name) for end in step.end), step)
+        return last
 
     def _followed(
         self, step: StoryStep, incoming: Sequence[StoryTracker], finished: list[StoryTracker]
@@ -255,13 +298,14 @@ class _Walk:
                 if cuts:
                     finished.append(tracker.copy())
                 tracker.append(event)
+        for tracker in trackers:
+            tracker.share_states(self.states)
         return trackers
 
     def _new(self, trackers: Iterable[StoryTracker]) -> list[StoryTracker]:
         """Leave out duplicates of earlier dialogues."""
         new = []
         for tracker in trackers:
-            tracker.share_states(self.states)  # before its fingerprint is kept, which has the texts of the states
             key = (tracker.is_rule, tracker.fingerprint)
             if key in self.known:
                 self.duplicates.append(tracker)
@@ -300,11 +344,12 @@ class _Walk:
         return trackers[:number]
 
 
-def _too_many_ways(step: StoryStep) -> UserError:
-    return UserError(
+def _too_many_ways(step: StoryStep, joined: Mapping[str, int]) -> TooManyDialoguesError:
+    return TooManyDialoguesError(
         f"More than {MOST_WAYS} dialogues lead through '{step.name}', since each `or` and checkpoint multiplies them",
         location=step.location,
         remedy="Split it into several stories with fewer `or` steps and checkpoints.",
+        joined=joined,
     )
 
 

@@ -1,10 +1,13 @@
 """The one error for what a user can fix, and the exit codes of every command."""
 
+from __future__ import annotations
+
 import errno
 import os
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.location import Location
+if TYPE_CHECKING:
+    from turncheck.messages.location import Location  # every command imports this module, and few make a location
 
 EXIT_OK: Final = 0
 EXIT_FAILED: Final = 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from threading import Timer
 from typing import TYPE_CHECKING, Final, NoReturn
 
 if TYPE_CHECKING:
@@ -28,6 +27,8 @@ def listen() -> None:
 def _again(lost: sys.UnraisableHookArgs) -> None:
     """Interrupt once more if it came where Python drops exceptions, in a callback or at an object's end."""
     if isinstance(lost.exc_value, KeyboardInterrupt):
+        from threading import Timer  # every command imports this module, and hardly any comes here
+
         # Not from here, where it would be dropped as well.
         Timer(_SOON, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     else:

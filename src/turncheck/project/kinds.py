@@ -5,7 +5,6 @@ No other code checks a project's kind by name: each difference is a column.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 
@@ -16,8 +15,7 @@ class Refusal(NamedTuple):
     remedy: str
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """A kind of assistants.
 
     ``no_dialogues``: why its files hold no dialogues. ``no_model``, ``no_split``: why no model is written for it, and

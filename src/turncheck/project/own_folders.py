@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.process.existing import is_folder, is_link, is_there
 from turncheck.project.folder import MAX_DEPTH, listed
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
 _PACKAGES: Final = frozenset({"node_modules", "__pycache__", "site-packages"})
 
 
-@dataclass(frozen=True, slots=True)
-class ListedFolder:
+class ListedFolder(NamedTuple):
     """A folder, what is in it, and why that cannot be said."""
 
     path: Path

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.process.existing import is_file, is_link
 from turncheck.process.regular_file import TooLargeError, read_regular
@@ -22,8 +21,7 @@ _LARGEST: Final = 1024 * 1024
 _MOST_FILES: Final = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class CodeNames:
+class CodeNames(NamedTuple):
     """``quoted``: all short strings, including slots that an action reads; ``called``: actions that the code calls."""
 
     quoted: frozenset[str] = frozenset()

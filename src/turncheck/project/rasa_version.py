@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,8 +16,7 @@ NEWEST: Final = 3
 _SHOWN: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Sign:
+class Sign(NamedTuple):
     """A feature that only some versions of Rasa have: what it is, and where.
 
     ``first`` and ``last``: the oldest and the newest major version that accepted it. ``typical``: the version whose

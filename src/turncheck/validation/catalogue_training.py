@@ -267,6 +267,18 @@ DIALOGUE = (
         matters_always=True,
     ),
     _check(
+        "checkpoint-joins-many",
+        "info",
+        "More than a thousand dialogues go on from a checkpoint",
+        "Each dialogue that ends with a checkpoint is joined with each story that starts with it, so that `or` steps and"
+        " checkpoints multiply. Training and its checks take time and memory for each. Write a story of its own, without"
+        " the checkpoint, or a rule.",
+        "- story: survey\n  steps:\n  - or: [{intent: yes}, {intent: no}]\n"
+        "  - action: utter_next   # and nine more such questions\n  - checkpoint: asked\n"
+        "- story: thanks\n  steps:\n  - checkpoint: asked\n  - intent: thank\n  - action: utter_welcome",
+        "- story: thanks\n  steps:\n  - intent: thank\n  - action: utter_welcome",
+    ),
+    _check(
         "story-name-duplicate",
         "warning",
         "Two stories or rules have the same name",

@@ -1,7 +1,6 @@
 """What a check is. The rows are in the ``catalogue_*`` modules, all of them in :mod:`.registry`."""
 
-from dataclasses import dataclass
-from typing import Literal, TypedDict, Unpack
+from typing import Literal, NamedTuple, TypedDict, Unpack
 
 from turncheck.messages.finding import Severity
 
@@ -36,8 +35,7 @@ class Columns(TypedDict, total=False):
     about_domain: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """One kind of fault: its stable code, its severity, and its section of the manual.
 
     ``severity`` is the true one. One of our own checks (``stage`` "own") is shown as ``info``, or as ``eased`` says, by

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from turncheck.dialogue import states as s
 from turncheck.dialogue.defaults import ACTION_LISTEN, ACTION_UNLIKELY_INTENT
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding
     from turncheck.validation.facts import Facts
 
+_MANY_JOINED: Final = 1_000
+"""More dialogues than this take seconds and much memory, and nobody can survey them."""
+_NAMED_JOINS: Final = 5
+
 
 def check_number_of_dialogues(facts: Facts) -> Iterator[Finding]:
     """Stories that make too many dialogues to train with."""
@@ -34,6 +38,23 @@ def check_number_of_dialogues(facts: Facts) -> Iterator[Finding]:
     if error is not None:
         message = f"{error.what}: story structure is not checked, and training would not end."
         yield found("story-ways-too-many", message, error.location or Location(""))
+
+
+def check_joined_dialogues(facts: Facts) -> Iterator[Finding]:
+    """Checkpoints from which very many dialogues go on."""
+    joined = facts.dialogues.trackers.joined if facts.dialogues is not None else {}
+    many = {name: number for name, number in joined.items() if number > _MANY_JOINED}
+    places: dict[str, Location] = {}
+    for _, step in facts.steps:
+        if isinstance(step, CheckpointStep) and step.name in many:
+            places.setdefault(step.name, step.location)
+    if not places:
+        return
+    first, *others = sorted(places, key=lambda name: (-many[name], name))
+    named = ", ".join(f"'{name}' ({many[name]:,})" for name in [first, *others][:_NAMED_JOINS])
+    more = f" and {len(others) + 1 - _NAMED_JOINS:,} more checkpoints" if len(others) >= _NAMED_JOINS else ""
+    message = f"Checkpoints join stories to thousands of dialogues; so many go on from {named}{more}."
+    yield found("checkpoint-joins-many", message, places[first], others=[places[name] for name in others])
 
 
 # --- stories against stories -----------------------------------------------------------------------------------------

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from turncheck.validation import references
 from turncheck.validation.facts import gather
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from turncheck.validation.facts import Facts
 
 
-@dataclass(frozen=True, slots=True)
-class RasasView:
+class RasasView(NamedTuple):
     """The faults of a project that Rasa gets to see, and those that it does not.
 
     ``consequences``: findings that only follow from the empty domain that Rasa goes on with. They say nothing about the

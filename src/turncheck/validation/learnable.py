@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.project.components import LEARNING_EXTRACTORS, is_custom, short_name
 from turncheck.validation.unused import pretrained_entities
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 _FALLBACK: Final = "nlu_fallback"
 
 
-@dataclass(frozen=True, slots=True)
-class Learnable:
+class Learnable(NamedTuple):
     """Names of intents and entities."""
 
     intents: frozenset[str]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from turncheck.validation.schema_rules import Fault
     from turncheck.yaml_tree.tree import YamlNode
 
-_BEFORE_RELEASE: Final = re.compile(r"(?:a|b|c|rc|alpha|beta|pre|preview|dev)[-_.]?\d*['\"]*\s*$", re.IGNORECASE)
+_BEFORE_RELEASE: Final = r"(?i:(?:a|b|c|rc|alpha|beta|pre|preview|dev)[-_.]?\d*['\"]*\s*$)"
 _IMPORTERS: Final = frozenset({"RasaFileImporter", "MultiProjectImporter"})
 _TOP_KEYS: Final = frozenset({"version", "nlu", "responses", "stories", "rules"})
 _DOMAIN_TOP_KEYS: Final = frozenset(
@@ -40,7 +40,7 @@ _DOMAIN_TOP_KEYS: Final = frozenset(
         *("session_config", "config"),
     }
 )
-_SCHEMA_OF_PRO: Final = re.compile("/slots/|/responses/[^/]+/[0-9]+/condition")
+_SCHEMA_OF_PRO: Final = "/slots/|/responses/[^/]+/[0-9]+/condition"
 """Where Rasa Pro accepts more in a CALM project than Rasa's schema does."""
 _CALM_TOP_KEYS: Final = frozenset({"flows", "e2e_tests", "test_cases", "fixtures", "metadata"})
 
@@ -77,7 +77,7 @@ def is_domain_file(project: Project, file: ProjectFile) -> bool:
 
 def _schema_faults(file: ProjectFile, root: YamlNode, *, is_calm: bool = False) -> Iterator[Finding]:
     for fault in _faults_by_schema(file, root):
-        if is_calm and _SCHEMA_OF_PRO.match(fault.path):
+        if is_calm and re.match(_SCHEMA_OF_PRO, fault.path):
             continue
         place = f" (at {fault.path})" if fault.path else ""
         near = suggestion(fault.unknown, fault.keys) if fault.unknown else ""
@@ -117,7 +117,7 @@ def _version(root: YamlMapping) -> Iterator[Finding]:
         version = parse_version(written)
         if version is None:
             yield found("version-invalid", f"'{written}' in '{path}' is not a version.", node.location)
-        elif version < SUPPORTED or (version == SUPPORTED and _BEFORE_RELEASE.search(written)):
+        elif version < SUPPORTED or (version == SUPPORTED and re.search(_BEFORE_RELEASE, written)):
             message = f"The version {written} of '{path}' is lower than 3.1; it is read as 3.1."
             yield found("version-too-low", message, node.location)
 

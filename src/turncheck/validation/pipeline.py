@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK
 from turncheck.messages.finding import LEGACY_PROJECT, SEVERITIES, Finding, Severity
@@ -135,8 +135,7 @@ def _sorted(pairs: Iterable[tuple[Finding, Fails]]) -> Validated:
     return Validated(tuple(finding for finding, _ in ordered), tuple(fails for _, fails in ordered))
 
 
-@dataclass(frozen=True, slots=True)
-class _Judge:
+class _Judge(NamedTuple):
     """Gives findings the severity that they are shown with, and determines their effect on the exit code."""
 
     retrieval_intents: frozenset[str]

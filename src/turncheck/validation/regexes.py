@@ -121,7 +121,7 @@ def compile_problem(pattern: str) -> str | None:
     return None
 
 
-_GLOBAL_FLAGS: Final = re.compile(r"(?<!\\)\(\?([aimsux]+)\)")
+_GLOBAL_FLAGS: Final = r"(?<!\\)\(\?([aimsux]+)\)"
 _NEWER: Final = frozenset({opcodes.POSSESSIVE_REPEAT, opcodes.ATOMIC_GROUP})
 
 
@@ -132,8 +132,8 @@ def _flags_first(pattern: str) -> str:
     except re.error as error:
         if not error.msg.startswith("global flags not at the start"):
             return pattern
-        flags = "".join(dict.fromkeys("".join(_GLOBAL_FLAGS.findall(pattern))))
-        return f"(?{flags}){_GLOBAL_FLAGS.sub('', pattern)}" if flags else pattern
+        flags = "".join(dict.fromkeys("".join(re.findall(_GLOBAL_FLAGS, pattern))))
+        return f"(?{flags}){re.sub(_GLOBAL_FLAGS, '', pattern)}" if flags else pattern
     return pattern
 
 

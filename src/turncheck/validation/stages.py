@@ -128,6 +128,7 @@ OWN_STAGES: Final = (
             config.check_order,
             config.check_token_patterns,
             conflicts.check_number_of_dialogues,
+            conflicts.check_joined_dialogues,
             dialogues.check_repeated_stories,
             dialogues.check_reachability,
             conflicts.check_rules,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.messages.location import Location
 from turncheck.validation.registry import CHECKS
@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     from turncheck.yaml_tree.tree import YamlDocument, YamlNode
 
 _MARK: Final = re.compile(r"turncheck\s*:", re.IGNORECASE)
-_HASH: Final = re.compile(r"(?:^|(?<=\s))#")
-_DIRECTIVE: Final = re.compile(
-    r"turncheck\s*:\s*ignore\b\s*:?\s*(?P<codes>[a-z][a-z0-9-]*(?:\s*,\s*[a-z][a-z0-9-]*)*)?(?P<rest>.*)", re.IGNORECASE
-)
-_MALFORMED: Final = re.compile(r"#\s*turncheck\s*:|\bturncheck\s*:\s*(?:ignore|disable|skip|noqa)\b", re.IGNORECASE)
 
-_MARKDOWN: Final = re.compile(r"<!--(?P<text>.*?)-->")
+# Few projects have such comments: what only they need is compiled when one is read.
+_HASH: Final = r"(?:^|(?<=\s))#"
+_DIRECTIVE: Final = (
+    r"(?i:turncheck\s*:\s*ignore\b\s*:?\s*(?P<codes>[a-z][a-z0-9-]*(?:\s*,\s*[a-z][a-z0-9-]*)*)?(?P<rest>.*))"
+)
+_MALFORMED: Final = r"(?i:#\s*turncheck\s*:|\bturncheck\s*:\s*(?:ignore|disable|skip|noqa)\b)"
+_MARKDOWN: Final = r"<!--(?P<text>.*?)-->"
+
 WHOLE_FILE: Final = -1
 """The line number of a comment that applies to its whole file."""
 
@@ -36,8 +38,7 @@ Place = tuple[int, int]
 """A line and a column, both from 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(NamedTuple):
     """What a comment leaves out: ``codes`` at ``line`` and in the block that it opens. Without codes it is faulty."""
 
     codes: tuple[str, ...]
@@ -45,8 +46,7 @@ class Comment:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Blocks:
+class Blocks(NamedTuple):
     """Where a file's blocks of text are (they cannot contain comments), by the line that opens each."""
 
     starts: tuple[int, ...] = ()
@@ -94,7 +94,7 @@ def comments_of_markdown(source: YamlSource) -> list[Comment]:
     comments = []
     for number in range(1, len(source.line_starts) + 1):
         line = source.line(number)
-        for match in _MARKDOWN.finditer(line):
+        for match in re.finditer(_MARKDOWN, line):
             codes = _codes(f"# {match['text']}")
             if codes is not None:
                 comments.append(Comment(codes, Location(source.path, number, match.start() + 1), WHOLE_FILE))
@@ -102,7 +102,7 @@ def comments_of_markdown(source: YamlSource) -> list[Comment]:
 
 
 def _start_of_comment(line: str, number: int, quoted: list[tuple[Place, Place]]) -> int | None:
-    for match in _HASH.finditer(line):
+    for match in re.finditer(_HASH, line):
         place = (number, match.start() + 1)
         before = bisect_right(quoted, (place, place)) - 1
         if before < 0 or place >= quoted[before][1]:
@@ -112,9 +112,9 @@ def _start_of_comment(line: str, number: int, quoted: list[tuple[Place, Place]])
 
 def _codes(comment: str) -> tuple[str, ...] | None:
     """The codes that a comment names, none if it is faulty, ``None`` if it is about something else."""
-    match = _DIRECTIVE.search(comment)
+    match = re.search(_DIRECTIVE, comment)
     if match is None or not match["codes"]:
-        return () if _MALFORMED.search(comment) else None
+        return () if re.search(_MALFORMED, comment) else None
     codes = [code.strip().lower() for code in match["codes"].split(",")]
     for word in match["rest"].lower().split():
         if word.strip(",") not in CHECKS:

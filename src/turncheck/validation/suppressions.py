@@ -11,8 +11,7 @@ suppresses nothing is reported itself, if all checks have run that could have fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.suggestions import suggestion
@@ -44,8 +43,7 @@ if TYPE_CHECKING:
 _EVERYWHERE: Final = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Suppression:
+class Suppression(NamedTuple):
     """One code to leave out at a line of a file (and in the block that it opens), in all of it, or everywhere.
 
     For a faulty comment the code is empty.

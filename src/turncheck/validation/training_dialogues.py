@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.dialogue.training import Trackers, training_trackers
-from turncheck.messages.errors import UserError
+from turncheck.dialogue.training import TooManyDialoguesError, Trackers, training_trackers
 
 if TYPE_CHECKING:
     from turncheck.project.model import Project
 
 
-@dataclass(frozen=True, slots=True)
-class Dialogues:
+class Dialogues(NamedTuple):
     """The training dialogues of a project, without augmentation, and the domain that they were read with.
 
     ``refused``: why there are none, if there are too many to list.
@@ -22,7 +19,7 @@ class Dialogues:
 
     domain: DialogueDomain
     trackers: Trackers
-    refused: UserError | None = None
+    refused: TooManyDialoguesError | None = None
 
     @classmethod
     def of(cls, project: Project) -> Dialogues:
@@ -30,5 +27,5 @@ class Dialogues:
         domain = DialogueDomain.of(project)
         try:
             return cls(domain, training_trackers(project, domain, augmentation=0))
-        except UserError as error:
-            return cls(domain, Trackers((), ()), error)
+        except TooManyDialoguesError as error:
+            return cls(domain, Trackers((), (), joined=error.joined), error)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``data`` and what is below it."""
     data = subparsers.add_parser("data", help="validate, split and convert the project's data")
-    kinds = data.add_subparsers(title="commands", metavar="WHAT", required=True)
+    kinds = data.add_subparsers(title="commands", metavar="WHAT", required=True, prog=data.prog)
     _add_validate(kinds)
     add_data_split(kinds)
     add_convert(kinds)

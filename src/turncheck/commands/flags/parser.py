@@ -25,6 +25,11 @@ _SENTENCES: Final = (
 """argparse's messages, and ours."""
 
 
+def _of_any_width(prog: str) -> argparse.HelpFormatter:
+    """Return what argparse checks each new argument with; asking for the terminal's width takes it longer than that."""
+    return argparse.HelpFormatter(prog, width=80)
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser without abbreviations that suggests what was meant, and shows coloured help on a terminal.
 
@@ -34,6 +39,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         options.setdefault("allow_abbrev", False)
+        options.setdefault("formatter_class", _of_any_width)
         super().__init__(*args, **options)
         self._recognise: dict[str, Recognise] = {}
 
@@ -43,6 +49,7 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         """Colour the help on a terminal; Rich is imported only for that."""
+        self.formatter_class = argparse.HelpFormatter
         if sys.stdout.isatty():
             from rich_argparse import RawDescriptionRichHelpFormatter  # only for the help
 

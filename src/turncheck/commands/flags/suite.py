@@ -26,7 +26,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
 def add_convert(kinds: argparse._SubParsersAction[Any]) -> None:
     """Add ``convert batch`` below ``data``."""
     convert = kinds.add_parser("convert", help="convert data from one format into another")
-    what = convert.add_subparsers(title="commands", metavar="KIND", required=True)
+    what = convert.add_subparsers(title="commands", metavar="KIND", required=True, prog=convert.prog)
     parser = what.add_parser(
         "batch",
         help="convert batch suites between JSON, CSV and NLU data",

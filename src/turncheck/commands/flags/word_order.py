@@ -13,7 +13,7 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PROJECT: Final = "PROJECT"
 """The help's name of a project without a flag."""
-_HOST: Final = re.compile(r"[A-Za-z0-9*][A-Za-z0-9.:*-]*")
+_HOST: Final = r"[A-Za-z0-9*][A-Za-z0-9.:*-]*"
 _RULE_SIGNS: Final = ("<", ">", "=", ":")
 _PROJECT_FILES: Final = (
     "config.yml",
@@ -55,8 +55,7 @@ class _Run:
         return len(self.words) if self.flag.nargs == "?" else len(self.words) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Walked:
+class _Walked(NamedTuple):
     """Arguments by their kind: the indices of words that belong to no flag, runs of words after a flag, named flags."""
 
     loose: list[int]
@@ -209,7 +208,7 @@ def _can_be_value(flag: argparse.Action, word: str) -> bool:
     if flag.metavar == "RULE":
         return any(sign in word for sign in _RULE_SIGNS)
     if flag.metavar == "HOST":
-        return _HOST.fullmatch(word) is not None
+        return re.fullmatch(_HOST, word) is not None
     from turncheck.settings.options import options  # only for a word in doubt
 
     read: Any = flag.type or options()[flag.dest.replace("_", "-")].parse

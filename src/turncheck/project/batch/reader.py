@@ -6,10 +6,10 @@ intended. Rules and codes: ``docs/batch.md``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
@@ -33,8 +33,7 @@ _MARK_OF_UTF_8: Final = b"\xef\xbb\xbf"
 _MARKS_OF_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
-@dataclass(frozen=True, slots=True)
-class HowToRead:
+class HowToRead(NamedTuple):
     """``name``: the name of the suite, if there is only one. The other fields are as in ``Opened``."""
 
     name: str | None = None

@@ -8,7 +8,7 @@ not recognised but found by their names: they belong only to Rasa's formats.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from turncheck.project.nlu_data import NluData
 
@@ -76,8 +76,7 @@ class Parts:
     bot: KoreBot | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """A file format.
 
     ``recognises``: whether a file is in this format, by its name and, if that is not conclusive, by its content (asked

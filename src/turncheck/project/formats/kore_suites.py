@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 _LOOK: Final = 4096
 """This many bytes are inspected to distinguish a suite from other CSV files."""
-_HEADER_CELL: Final = re.compile(rb'(?:^|[,;|\t\n\r])[ \t]*"?input"?[ \t]*(?:$|[,;|\t\r\n])')
-_KEY: Final = re.compile(rb'["\x93\x9c\x9d]?testCases["\x94\xe2]?')
+_HEADER_CELL: Final = rb'(?:^|[,;|\t\n\r])[ \t]*"?input"?[ \t]*(?:$|[,;|\t\r\n])'
+_KEY: Final = rb'["\x93\x9c\x9d]?testCases["\x94\xe2]?'
 
 
 def _is_json_suite(path: Path, content: Callable[[], bytes]) -> bool:
-    return path.suffix.lower() == ".json" and _KEY.search(content()) is not None
+    return path.suffix.lower() == ".json" and re.search(_KEY, content()) is not None
 
 
 def _is_csv_suite(path: Path, content: Callable[[], bytes]) -> bool:
@@ -27,7 +27,7 @@ def _is_csv_suite(path: Path, content: Callable[[], bytes]) -> bool:
         return False
     start = content()[:_LOOK].removeprefix(b"\xef\xbb\xbf").lstrip()
     lines = start.splitlines()[:2] if start.lower().startswith(b"sep=") else start.splitlines()[:1]
-    return any(_HEADER_CELL.search(line) for line in lines)
+    return any(re.search(_HEADER_CELL, line) for line in lines)
 
 
 def _read(file: Opened) -> Parts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.messages.finding import Finding
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
@@ -18,8 +18,7 @@ MAPPING_SECTIONS: Final = ("forms", "responses", "slots")
 _HINT: Final = "See Rasa's documentation of the domain for the shape."
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A named entry of a section; ``node`` is the value of the name, ``None`` for a bare name."""
 
     node: YamlNode | None

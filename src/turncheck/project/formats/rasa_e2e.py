@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from turncheck.messages.finding import Finding
-from turncheck.project.e2e.model import E2ECases
 from turncheck.project.folder import YAML_SUFFIXES
 from turncheck.project.formats.format import Format, Opened, Parts
 from turncheck.yaml_tree.source import EscapeError, YamlSource
@@ -15,7 +14,8 @@ KEY: Final = "test_cases"
 
 
 def _read(file: Opened) -> Parts:
-    from turncheck.project.e2e.reader import FileReader  # most projects have no such cases
+    from turncheck.project.e2e.model import E2ECases  # most projects have no such cases
+    from turncheck.project.e2e.reader import FileReader
     from turncheck.project.e2e.shapes import FILE
 
     try:

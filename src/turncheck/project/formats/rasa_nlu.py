@@ -10,7 +10,7 @@ possible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.messages.finding import Finding, Severity
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
@@ -30,8 +30,7 @@ MAX_FAULTY_LINES: Final = 50
 _STRIPPED: Final = "\n\r "
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(NamedTuple):
     """What the examples of one block share."""
 
     intent: str

@@ -98,10 +98,10 @@ class IntentModel:
             return cls._train_few(texts, labels, seed, vectors)
         features, rows = SentenceFeatures.fit(texts, vectors, few=False)
         rows = _ready(rows)
-        linear = LinearModel.fit(rows, labels, seed, split)
-        shares = _shares(linear.names, labels)
         pieces = held_out(len(labels), seed)
         judged = _judged(rows, labels, pieces, lambda some, of_some: LinearModel.fit(some, of_some, seed, split))
+        linear = LinearModel.fit(rows, labels, seed, split)  # only now: of thousands of intents, two take gigabytes
+        shares = _shares(linear.names, labels)
         if judged is None:
             return cls(features, linear, UNCALIBRATED, shares)
         factor = fit_factor(judged.scores, judged.right)

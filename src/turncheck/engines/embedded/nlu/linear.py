@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
+from turncheck.engines.embedded.nlu.single_columns import SingleColumns
 from turncheck.engines.embedded.nlu.small_svm import MOST_ROWS, fit_small
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 PENALTY: Final = 0.5
 _TOLERANCE: Final = 0.03
 _PARTS_PENALTY: Final = 2.0
+_MANY_WEIGHTS: Final = 10_000_000
+"""With more weights than this (80 MB in training, several times), columns that one row has are put together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,10 @@ class LinearModel:
         truth = np.array([column[label] for label in labels])
         if len(labels) <= MOST_ROWS:
             return cls._fit_small(features.with_products(), truth, names)
-        return cls(names, *_fit_svm(features.to_scipy(), truth, seed, multi_class="crammer_singer", C=PENALTY))
+        matrix, columns = features.to_scipy(), None
+        if len(names) * features.width > _MANY_WEIGHTS:
+            columns, matrix = SingleColumns.together(matrix)
+        return cls(names, *_fit_svm(matrix, truth, seed, columns, multi_class="crammer_singer", C=PENALTY))
 
     @classmethod
     def _fit_small(cls, features: FeatureRows, truth: NDArray[np.int64], names: tuple[str, ...]) -> Self:
@@ -125,16 +131,21 @@ class LinearModel:
 
 
 def _fit_svm(
-    matrix: Any, truth: NDArray[np.int64], seed: int, **parameters: Any
+    matrix: Any, truth: NDArray[np.int64], seed: int, columns: SingleColumns | None = None, **parameters: Any
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Fit scikit-learn's LinearSVC; weights (width, labels) and intercepts, also for two labels."""
+    """Fit scikit-learn's LinearSVC; weights (width, labels) and intercepts, also for two labels.
+
+    ``columns``: what the columns of the matrix are put together from.
+    """
     from sklearn.svm import LinearSVC
 
     model = LinearSVC(tol=_TOLERANCE, random_state=seed, **parameters)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about exhausted iterations, and nearly as many labels as sentences
         model.fit(matrix, truth)
-    weights, intercepts = model.coef_.T.astype(np.float32), np.asarray(model.intercept_, dtype=np.float32)
+    learnt: NDArray[np.float64] = model.coef_.T
+    weights = learnt.astype(np.float32) if columns is None else columns.apart(learnt)
+    intercepts = np.asarray(model.intercept_, dtype=np.float32)
     if weights.shape[1] == 1:  # scikit-learn only keeps the difference
         return np.hstack([-weights / 2, weights / 2]), np.concatenate([-intercepts / 2, intercepts / 2])
     return np.ascontiguousarray(weights), intercepts

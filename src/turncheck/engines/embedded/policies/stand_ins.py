@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -63,15 +64,14 @@ class TedStandIn:
     @classmethod
     def fit(cls, trackers: Iterable[StoryTracker], settings: StandInSettings) -> TedStandIn:
         """Learn from the stories, including augmented ones."""
-        examples = []
-        reads_texts = False
-        for tracker in trackers:
-            if tracker.is_rule:
-                continue
-            reads_texts = reads_texts or any(isinstance(e, UserUttered) and e.use_text for e in tracker.events)
-            for states, action in _actions(tracker, settings.max_history):
-                if action != ACTION_UNLIKELY_INTENT:
-                    examples.append((features_of(states, settings.max_history), action))
+        stories = [tracker for tracker in trackers if not tracker.is_rule]
+        reads_texts = any(isinstance(e, UserUttered) and e.use_text for tracker in stories for e in tracker.events)
+        examples = (
+            (features_of(states, settings.max_history), action)
+            for tracker in stories
+            for states, action in _actions(tracker, settings.max_history)
+            if action != ACTION_UNLIKELY_INTENT
+        )
         return cls(settings, HistoryModel.fit(examples), reads_texts)
 
     @property
@@ -125,18 +125,18 @@ class UnexpectedIntentStandIn:
     @classmethod
     def fit(cls, trackers: Iterable[StoryTracker], settings: StandInSettings) -> UnexpectedIntentStandIn:
         """Learn which intents follow what, from the stories without texts."""
-        examples = [
-            (features_of(states, settings.max_history), intent)
+        examples = Counter(
+            (tuple(features_of(states, settings.max_history).items()), intent)
             for tracker in trackers
             if not tracker.is_rule and not _has_texts(tracker)
             for states, intent in _intents(tracker, settings.max_history)
-        ]
-        model = HistoryModel.fit(examples)
+        )
+        model = HistoryModel.fit((dict(features), intent) for features, intent in examples.elements())
         if model is None:
             return cls(settings, None)
         scores: dict[str, list[float]] = {}
-        for features, intent in examples:
-            scores.setdefault(intent, []).append(model.log_probabilities(features)[intent])
+        for (features, intent), count in examples.items():
+            scores.setdefault(intent, []).extend([model.log_probabilities(dict(features))[intent]] * count)
         thresholds = {}
         for intent, found in sorted(scores.items()):
             found.sort()
