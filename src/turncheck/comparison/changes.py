@@ -273,7 +273,7 @@ class Collision(Part, frozen=True, kw_only=True):
 
 
 class SettingChange(Part, frozen=True, kw_only=True):
-    """A gate setting whose value differs from the baseline's."""
+    """A setting that judges or chooses what is measured, with another value than the baseline's."""
 
     name: str
     """The setting."""

@@ -42,7 +42,9 @@ if TYPE_CHECKING:
 
 _IF_EMPTY: Final = {
     "evaluations": "all that the project has files for",
-    **dict.fromkeys(("data", "nlu", "stories", "e2e", "batch"), "the usual places"),
+    "language": "its own default",
+    **dict.fromkeys(("data", "nlu", "stories", "e2e", "batch", "config", "domain"), "the usual places"),
+    "project": "the folder of turncheck.yml",
 }
 """What a setting without a value means, if it means anything."""
 UNLISTED: Final = (
@@ -224,7 +226,7 @@ def _mode(report: Report) -> str:
 
 
 def _settings_changed(base: Report, head: Report) -> tuple[SettingChange, ...]:
-    """Gate rules and selections of tests that differ; older reports do not record all of them."""
+    """Gate rules, selections of tests and ways of measuring that differ; older reports do not record all of them."""
     changes = []
     for field in head.settings.__struct_fields__:
         one, other = getattr(base.settings, field), getattr(head.settings, field)
@@ -256,7 +258,7 @@ def _setting(field: str, value: object) -> str:
     match value:
         case bool():
             return "true" if value else "false"
-        case ():
+        case () | "":
             return _IF_EMPTY.get(field, "none")
         case tuple():
             return ", ".join(str(part) for part in value)

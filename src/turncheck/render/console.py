@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _MOST: Final = 10
 _PLAIN_WIDTH: Final = 10_000
 """Without a terminal lines are not wrapped: whoever reads or greps a log wants complete lines."""
+_ABOVE_ALL: Final = ("suppressions", "settings")
+"""What a change does to its own judgement comes first, and whole."""
 _FAILURES: Final = (
     "errors", "collisions", "relabelled", "failing", "still_failing", "misunderstood", "still_misunderstood",
     "misunderstood_cases", "still_misunderstood_cases", "wrong",
@@ -73,6 +75,8 @@ def render_console(
     )
     if spans := version_line(report.project, links.folder):
         console.print(Text(spans))
+    for name in _ABOVE_ALL:
+        printer.all_of(name)
     for name in _FAILURES:
         printer.listed(name)
     if any(entry.sign == "error" for entry in printer.entries("still_found")):
@@ -116,6 +120,16 @@ class _Printer:
         if section.left_out:
             self.console.print(f"  … and {section.left_out:,} more in report.json")
         self.console.print()
+
+    def all_of(self, name: str) -> None:
+        """Print all entries of a section below its title."""
+        if name in self.sections:
+            self.console.print(self.sections[name].title, style="bold")
+            for entry in self.entries(name):
+                self._indented(self.writer.entry(entry), 2)
+            if left_out := self.sections[name].left_out:
+                self.console.print(f"  … and {left_out:,} more in comparison.json")
+            self.console.print()
 
     def lines(self, entries: Iterable[Entry], before: str = "") -> None:
         """Print entries, each a line of its own."""

@@ -31,7 +31,7 @@ from turncheck.run.inputs import Inputs
 from turncheck.run.named_baseline import read_baseline
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.file import read_settings_file
-from turncheck.settings.gates import GATES, gate_settings
+from turncheck.settings.gates import GATES, chosen_projects, gate_settings
 from turncheck.settings.sources import FILE_NAME, combine
 from turncheck.web.network import Network
 
@@ -227,6 +227,7 @@ class BaselineSearch:
                 return None
             try:
                 own = self._own_settings(folder)
+                judged_by = msgspec.structs.replace(gate_settings(own), **self._chosen_in(folder))
                 measured = self.measure(self._inputs_for(folder, commit, own), Screen(quiet=True, stream=StringIO()))
             except UserError as error:  # the folder is temporary, named anew each time, and gone when this is read
                 self._troubles.append(f"the base cannot be measured: {error.what.replace(f'{folder}/', '')}")
@@ -234,7 +235,7 @@ class BaselineSearch:
         if measured.stopped == INTERRUPTED:
             raise KeyboardInterrupt
         # The folder's name is ours, not the project's; and the base is judged by its own settings.
-        measured = msgspec.structs.replace(measured, project=report.project, settings=gate_settings(own))
+        measured = msgspec.structs.replace(measured, project=report.project, settings=judged_by)
         return Present(measured, way, commit)
 
     @contextmanager
@@ -294,12 +295,27 @@ class BaselineSearch:
         if not folder.is_dir():
             raise UserError("the project does not exist there yet")
         try:
-            own = combine(self._in(tree, self.given), read_settings_file(folder).values)
+            own = combine(self._in(tree, self.given), read_settings_file(self._folder_of_file(tree)).values)
             read_rules(gate_settings(own))
         except UserError:  # a mistake that this change fixes, say
             settings = self.inputs.settings
             own = replace(settings, **self._in(tree, {name: getattr(settings, name) for name in _PATHS}))
         return replace(own, project=str(folder))
+
+    def _folder_of_file(self, tree: Path) -> Path:
+        """The folder of the base's ``turncheck.yml``: the project's, unless that file is what names the project."""
+        if self.inputs.chooser is None or "project" in self.given:
+            return tree / self.inputs.root
+        return Path(self._moved(str(self.inputs.chooser), tree))
+
+    def _chosen_in(self, tree: Path) -> Mapping[str, tuple[str, ...]]:
+        """Which assistants the base's file names where this run's names some."""
+        if self.inputs.chooser is None:
+            return {}
+        try:
+            return chosen_projects(Path(self._moved(str(self.inputs.chooser), tree)), named="project" in self.given)
+        except UserError:  # a mistake that this change fixes, say
+            return {}
 
     def _in(self, tree: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Settings whose paths are in the base's files."""

@@ -24,6 +24,7 @@ class Inputs:
     ``ignored`` the codes to leave out and where they are; ``rules`` where each gate is set; ``hosts`` the hosts
     that addresses in the project's files may name besides loopback (``None``: any); ``environment`` what
     ``endpoints.yml`` may refer to and child processes get; ``settings_file`` the ``turncheck.yml`` that was read;
+    ``chosen`` says which assistants the files of this run name, ``chooser`` the folder whose file that is;
     ``changed`` returns which lines a change touches; ``cache`` is where trained models are kept, if at all.
     """
 
@@ -36,5 +37,7 @@ class Inputs:
     hosts: tuple[str, ...] | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     settings_file: Path | None = None
+    chosen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    chooser: Path | None = None
     changed: Callable[[], ChangedLines] | None = None
     cache: Cache | None = None

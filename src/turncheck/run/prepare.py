@@ -22,6 +22,7 @@ from turncheck.run.find_baseline import SEARCHED, BaselineSearch
 from turncheck.run.inputs import Inputs
 from turncheck.run.named_baseline import read_baseline
 from turncheck.settings.file import SettingsFile, read_settings_file
+from turncheck.settings.gates import chosen_projects
 from turncheck.settings.sources import FILE_NAME, combine
 from turncheck.web.network import Network
 
@@ -52,6 +53,7 @@ def prepare(
     in_action: bool = False,
     host: Host | None = None,
     among: str = "",
+    chooser: Path | None = None,
 ) -> Prepared:
     """Combine the settings and inspect the environment.
 
@@ -62,11 +64,13 @@ def prepare(
             ``allow-hosts`` names any.
         host: the CI host, if it is already known.
         among: the project's name among several, if it is not in a repository.
+        chooser: the folder whose ``turncheck.yml`` names several; by default the project's.
 
     Raises:
         UserError: no such project, or invalid settings.
     """
     given = _with_folder(given)
+    chooser = chooser or Path(given.get("project", "."))
     file = _settings_file(Path(given.get("project", ".")))
     settings = combine(given, _with_folder(file.values))
     folder = _folder_of_one(settings)
@@ -86,6 +90,8 @@ def prepare(
             **{name: place for name, place in file.gates.items() if name.replace("-", "_") not in given},
         },
         settings_file=file.path,
+        chosen=chosen_projects(chooser, named="project" in given),
+        chooser=chooser,
         cache=_cache(settings, host, folder, environment),
         hosts=settings.allow_hosts if in_action or settings.allow_hosts else None,
         environment=environment,

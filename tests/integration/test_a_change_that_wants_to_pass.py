@@ -1,0 +1,258 @@
+"""What a change may try to pass with worse results, and what is said of it: a table of attempts.
+
+Each row is a repository with a base and a change, measured as on a pull request without a host: ``turncheck run`` in
+the checkout of the change, the base from git.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from turncheck.process.screen import Screen
+from turncheck.render.console import render_console
+from turncheck.run.prepare import baseline_finder, prepare
+from turncheck.run.run import run_and_conclude
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.conclude import Outcome
+
+_INTENTS = {
+    "greet": ("hello", "hi there", "good morning", "hey you", "good evening"),
+    "order": ("a pizza please", "I want a pizza", "bring me one pizza", "pizza with cheese", "order a pizza"),
+    "leave": ("bye", "see you later", "goodbye then", "until tomorrow", "so long"),
+}
+_NLU = 'version: "3.1"\nnlu:\n' + "".join(
+    f"- intent: {intent}\n  examples: |\n" + "".join(f"    - {text}\n" for text in texts)
+    for intent, texts in _INTENTS.items()
+)
+_DOMAIN = """version: "3.1"
+intents: [greet, order, leave]
+responses:
+  utter_greet: [{text: Hello}]
+  utter_order: [{text: Coming}]
+  utter_leave: [{text: Bye}]
+"""
+_STORIES = 'version: "3.1"\nstories:\n' + "".join(
+    f"- story: {name}\n  steps:\n  - intent: {name}\n  - action: utter_{name}\n" for name in _INTENTS
+)
+_TESTS = 'version: "3.1"\nstories:\n' + "".join(
+    f"- story: test {name}\n  steps:\n  - user: |\n      {texts[0]}\n    intent: {name}\n  - action: utter_{name}\n"
+    for name, texts in _INTENTS.items()
+)
+_CONFIG = """recipe: default.v1
+language: en
+assistant_id: small
+pipeline:
+- name: WhitespaceTokenizer
+- name: CountVectorsFeaturizer
+- name: DIETClassifier
+  epochs: 100
+- name: FallbackClassifier
+  threshold: 0.3
+policies:
+- name: MemoizationPolicy
+- name: RulePolicy
+- name: TEDPolicy
+  max_history: 5
+  epochs: 100
+"""
+_BASE = {
+    "domain.yml": _DOMAIN,
+    "config.yml": _CONFIG,
+    "data/nlu.yml": _NLU,
+    "data/stories.yml": _STORIES,
+    "tests/test_stories.yml": _TESTS,
+}
+_ONLY_DATA: Mapping[str, Any] = {"evaluations": ("validate",)}
+"""What is not about figures is seen without any training."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What a change does, and what must be said in the comment, the summary, the terminal and the page.
+
+    ``base`` and ``change`` are files by path (``None``: removed); ``given`` are flags. ``says``: what every document
+    says; ``silent``: what none says; ``title``: how the comment's title begins; ``findings``: messages of new findings.
+    """
+
+    name: str
+    change: Mapping[str, str | None]
+    says: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
+    title: str = ""
+    findings: tuple[str, ...] = ()
+    base: Mapping[str, str] = field(default_factory=dict)
+    given: Mapping[str, Any] = field(default_factory=lambda: _ONLY_DATA)
+    folder: str = ""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _git(folder: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
+    subprocess.run(["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True)
+
+
+def _write(folder: Path, files: Mapping[str, str | None]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        if text is None:
+            path.unlink()
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+
+def _outcome(folder: Path, attempt: Attempt) -> Outcome:
+    """Measure the change against its base."""
+    top = folder / "repository"
+    _write(top, {f"{attempt.folder}{name}": text for name, text in _BASE.items()} | dict(attempt.base))
+    _git(top, "init", "-q")
+    _git(top, "add", "-A")
+    _git(top, "commit", "-q", "-m", "base")
+    _git(top, "checkout", "-q", "-b", "change")
+    _write(top, attempt.change)
+    _git(top, "add", "-A")
+    _git(top, "commit", "-q", "-m", "change")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(top)
+        prepared = prepare({"workers": 1, **attempt.given}, {})
+        screen = Screen(quiet=True)
+        return run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
+
+
+def _documents(outcome: Outcome) -> dict[str, str]:
+    """What people read, by its name."""
+    comment, summary = outcome.texts()[::-1]
+    page = next(one for one in outcome.documents() if one.name == "report.html")
+    terminal = render_console(outcome.report, outcome.comparison, outcome.verdict, outcome.links)
+    texts = {"comment": comment, "summary": summary, "terminal": terminal, "page": page}
+    return {name: _plain(one.encoded.decode("utf-8")) for name, one in texts.items()}
+
+
+def _plain(text: str) -> str:
+    """Without the markup of names, which differs between the documents."""
+    for markup in ("`", "'", "&#x27;", "&#39;", "<code>", "</code>", "<wbr>", "\\"):
+        text = text.replace(markup, "")
+    return text.replace("&gt;", ">")
+
+
+def _check(tmp_path: Path, attempt: Attempt) -> Outcome:
+    outcome = _outcome(tmp_path, attempt)
+    documents = _documents(outcome)
+    for name, text in documents.items():
+        for said in attempt.says:
+            assert _plain(said) in text, f"the {name} does not say {said!r}:\n{text[:6000]}"
+        for unsaid in attempt.silent:
+            assert _plain(unsaid) not in text, f"the {name} says {unsaid!r}:\n{text[:6000]}"
+    found = [one.message for one in outcome.comparison.new_findings if one.severity != "info"]
+    assert set(attempt.findings) <= set(found), found
+    titles = [line for line in documents["comment"].splitlines() if line.startswith("### ")]
+    assert titles[0].removeprefix("### ").startswith(attempt.title), titles
+    return outcome
+
+
+# --- rules that change -----------------------------------------------------------------------------------------------
+
+_RULES = "This change alters the rules it is judged by"
+
+
+def _settings(name: str, text: str, *says: str, **more: Any) -> Attempt:
+    """A setting that the change's ``turncheck.yml`` alters."""
+    given = {"evaluations": ("validate",), **more.pop("given", {})}
+    return Attempt(name, {"turncheck.yml": text}, (_RULES, *says), given=given, **more)
+
+
+_OTHER_CONFIG = {"config_for_tests.yml": _CONFIG.replace("DIETClassifier\n  epochs: 100", "KeywordIntentClassifier")}
+_OTHER_DOMAIN = {"domain_for_tests.yml": _DOMAIN}
+_NEW_RULES = (
+    _settings(
+        "another configuration",
+        "config: config_for_tests.yml\n",
+        "config from the usual places to config_for_tests.yml",
+        findings=("'config.yml' exists, and 'config_for_tests.yml' is measured in its place.",),
+        base=_OTHER_CONFIG,
+    ),
+    _settings(
+        "another domain",
+        "domain: domain_for_tests.yml\n",
+        "domain from the usual places to domain_for_tests.yml",
+        findings=("'domain.yml' exists, and 'domain_for_tests.yml' is measured in its place.",),
+        base=_OTHER_DOMAIN,
+    ),
+    _settings("other training data", "data: data/nlu.yml\n", "data from the usual places to data/nlu.yml"),
+    _settings(
+        "other test sentences",
+        "nlu: tests/some.yml\n",
+        "nlu from the usual places to tests/some.yml",
+        base={"tests/some.yml": _NLU},
+    ),
+    _settings(
+        "other test stories",
+        "stories: tests/test_stories.yml\n",
+        "stories from the usual places to tests/test_stories.yml",
+    ),
+    _settings("fewer folds", "folds: 2\n", "folds from 5 to 2"),
+    _settings("another seed", "seed: 7\n", "seed from 42 to 7"),
+    _settings("another day", "today: 2024-02-29\n", "today from 2025-01-01 to 2024-02-29"),
+    _settings(
+        "fewer evaluations",
+        "evaluations: [validate]\n",
+        "evaluations from validate, core to validate",
+        base={"turncheck.yml": "evaluations: [validate, core]\n"},
+        given={"evaluations": None},
+    ),
+    _settings("mutants", "strength: changed\n", "strength from off to changed"),
+    _settings("time for mutants", "strength-budget: 1\n", "strength-budget from 60 to 1"),
+    _settings("noise", "robustness: true\n", "robustness from false to true"),
+    _settings(
+        "another version at Kore.ai", "kore-version: published\n", "kore-version from in-development to published"
+    ),
+    _settings("another artifact", "artifact-name: mine\n", "artifact-name from turncheck to mine"),
+    _settings(
+        "a rule that goes away with its file",
+        "",
+        "folds from 9 to 5",
+        base={"turncheck.yml": "folds: 9\n"},
+    ),
+    _settings(
+        "another assistant",
+        "project: decoy\n",
+        "project from bot to decoy",
+        base={f"decoy/{name}": text for name, text in _BASE.items()} | {"turncheck.yml": "project: bot\n"},
+        folder="bot/",
+    ),
+)
+_SAME_RULES = (
+    Attempt("no settings at all", {"data/more.yml": _NLU.replace("hello", "hallo")}, silent=(_RULES,)),
+    Attempt(
+        "the same settings in a file of the top",
+        {"bot/data/stories.yml": _STORIES + "# more\n"},
+        silent=(_RULES,),
+        base={"turncheck.yml": "project: bot\nfolds: 3\nfail-on: [errors]\n"},
+        folder="bot/",
+    ),
+    Attempt(
+        "flags, which hold for both sides",
+        {"turncheck.yml": "folds: 2\nseed: 7\n"},
+        silent=(_RULES,),
+        given={**_ONLY_DATA, "folds": 3, "seed": 1, "today": "2024-01-01"},
+    ),
+    Attempt(
+        "the usual place by its name", {"turncheck.yml": "comment: never\n"}, silent=(_RULES, "is measured in its")
+    ),
+)
+
+
+@pytest.mark.parametrize("attempt", [*_NEW_RULES, *_SAME_RULES], ids=str)
+def test_rules_that_change_are_said(attempt: Attempt, tmp_path: Path) -> None:
+    given = {name: value for name, value in attempt.given.items() if value is not None}
+    _check(tmp_path, Attempt(**{**vars(attempt), "given": given}))
