@@ -79,7 +79,7 @@ class Attempt:
     """What a change does, and what must be said in the comment, the summary, the terminal and the page.
 
     ``base`` and ``change`` are files by path (``None``: removed); ``given`` are flags. ``says``: what every document
-    says; ``silent``: what none says; ``title``: how the comment's title begins; ``findings``: messages of new findings.
+    says; ``silent``: what none says; ``title``: how the comment's title begins; ``findings``: messages of findings.
     """
 
     name: str
@@ -153,7 +153,8 @@ def _check(tmp_path: Path, attempt: Attempt) -> Outcome:
             assert _plain(said) in text, f"the {name} does not say {said!r}:\n{text[:6000]}"
         for unsaid in attempt.silent:
             assert _plain(unsaid) not in text, f"the {name} says {unsaid!r}:\n{text[:6000]}"
-    found = [one.message for one in outcome.comparison.new_findings if one.severity != "info"]
+    assert outcome.report.validation is not None
+    found = [one.message for one in outcome.report.validation.findings if one.severity != "info"]
     assert set(attempt.findings) <= set(found), found
     titles = [line for line in documents["comment"].splitlines() if line.startswith("### ")]
     assert titles[0].removeprefix("### ").startswith(attempt.title), titles
@@ -256,3 +257,92 @@ _SAME_RULES = (
 def test_rules_that_change_are_said(attempt: Attempt, tmp_path: Path) -> None:
     given = {name: value for name, value in attempt.given.items() if value is not None}
     _check(tmp_path, Attempt(**{**vars(attempt), "given": given}))
+
+
+# --- errors that are silenced ----------------------------------------------------------------------------------------
+
+_SUPPRESSED = "This change suppresses errors that the base does not"
+_BROKEN = _STORIES + "- story: broken\n  steps:\n  - intent: greet\n  - action: action_nope{}\n"
+_QUIET = _BROKEN.format("   # turncheck: ignore action-not-in-domain")
+_RUN: Mapping[str, Any] = {"evaluations": ("validate", "core")}
+_SILENCED = (
+    Attempt(
+        "a comment beside the error that the change introduces",
+        {"data/stories.yml": _QUIET},
+        (f"{_SUPPRESSED} (1)", "action_nope", "data/stories.yml:18", "1 error newly suppressed"),
+        title="⚠️ Passed, but an error is newly suppressed",
+        given=_RUN,
+    ),
+    Attempt(
+        "a comment beside an error of the base, which is not fixed",
+        {"data/stories.yml": _QUIET},
+        (f"{_SUPPRESSED} (1)",),
+        base={"data/stories.yml": _BROKEN.format("")},
+        title="⚠️ Passed, but an error is newly suppressed",
+        given=_RUN,
+    ),
+    Attempt(
+        "a comment on the line above",
+        {
+            "data/stories.yml": _BROKEN.format("").replace(
+                "  - action: action_nope", "  # turncheck: ignore action-not-in-domain\n  - action: action_nope"
+            )
+        },
+        (f"{_SUPPRESSED} (1)",),
+        title="⚠️ Passed, but an error is newly suppressed",
+        given=_RUN,
+    ),
+    Attempt(
+        "a code in the settings",
+        {"data/stories.yml": _BROKEN.format(""), "turncheck.yml": "ignore: [action-not-in-domain]\n"},
+        (f"{_SUPPRESSED} (1)", _RULES, "ignore from none to action-not-in-domain"),
+        title="⚠️ Passed, but an error is newly suppressed",
+        given=_RUN,
+    ),
+    Attempt(
+        "a second error under the code of the base's settings",
+        {"data/stories.yml": _QUIET + "- story: worse\n  steps:\n  - intent: greet\n  - action: action_never\n"},
+        (f"{_SUPPRESSED} (1)", "action_never"),
+        base={"data/stories.yml": _BROKEN.format(""), "turncheck.yml": "ignore: [action-not-in-domain]\n"},
+        title="⚠️ Passed, but an error is newly suppressed",
+        given=_RUN,
+    ),
+    Attempt(
+        "a suppressed error that only moves down",
+        {"data/stories.yml": _QUIET.replace("stories:\n", "stories:\n# one\n# two\n")},
+        silent=(_SUPPRESSED,),
+        base={"data/stories.yml": _QUIET},
+        title="✅ Passed",
+        given=_RUN,
+    ),
+    Attempt(
+        "a suppressed error that moves to another file",
+        {"data/stories.yml": _STORIES, "data/more.yml": 'version: "3.1"\nstories:' + _QUIET.partition("stories:")[2]},
+        silent=(_SUPPRESSED,),
+        base={"data/stories.yml": _QUIET},
+        given=_ONLY_DATA,
+    ),
+    Attempt(
+        "a suppressed warning where warnings fail the run",
+        {"domain.yml": f"{_DOMAIN}  utter_idle: [{{text: Idle}}]  # turncheck: ignore response-unused\n"},
+        ("This change suppresses warnings that the base does not (1)", "1 warning newly suppressed"),
+        given={**_ONLY_DATA, "fail_on_warnings": True},
+    ),
+    Attempt(
+        "the gate for teams that want it hard",
+        {"data/stories.yml": _QUIET},
+        ("new-suppressions", "1 error newly suppressed"),
+        title="❌ Failed",
+        given={**_RUN, "fail_on": ("errors", "new-suppressions")},
+    ),
+)
+
+
+@pytest.mark.parametrize("attempt", _SILENCED, ids=str)
+def test_errors_that_are_silenced_are_said(attempt: Attempt, tmp_path: Path) -> None:
+    outcome = _check(tmp_path, attempt)
+    if attempt.says:
+        comment = outcome.texts()[1].encoded.decode("utf-8")
+        assert comment.index("This change suppresses") < comment.index("### ")
+    may_fail = {"new-suppressions", "something-was-tested"}
+    assert {gate.name for gate in outcome.verdict.gates if gate.fails} <= may_fail

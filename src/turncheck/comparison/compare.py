@@ -20,7 +20,7 @@ from turncheck.comparison.cases import (
     story_cases,
 )
 from turncheck.comparison.changed_cases import changed_cases, changed_tests
-from turncheck.comparison.changed_findings import changed_findings, changed_names
+from turncheck.comparison.changed_findings import changed_findings, changed_names, new_suppressions
 from turncheck.comparison.changes import CaseChange, ChangedCases, SettingChange
 from turncheck.comparison.explanations import Explainer, changed_items, collisions, training_difference
 from turncheck.comparison.judgement import MetricDelta
@@ -135,6 +135,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     stories, cases = changed_tests(tests["core"]), changed_tests(tests["e2e"])
     utterances = changed_tests(tests["batch"])
     new_findings, gone_findings = changed_findings(base, head)
+    suppressions = new_suppressions(base, head)
     return Comparison(
         baseline=used,
         warnings=_differences(base, head),
@@ -152,6 +153,8 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         other_mode=other_mode,
         new_findings=with_new_names(new_findings, renamed),
         gone_findings=gone_findings,
+        new_suppressions=suppressions.found,
+        suppressions_known=suppressions.known,
         intents=changed_names(base, head, "intents"),
         entity_types=changed_names(base, head, "entities"),
         base_confusions=base.nlu.intents.confusions if base.nlu and base.nlu.intents else (),

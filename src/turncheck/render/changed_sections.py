@@ -50,6 +50,10 @@ def _sentences(compared: Comparison) -> tuple[tuple[str, ChangedCases], ...]:
 
 def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[NeutralSection]:
     """With a base: what changed sides."""
+    suppressed = compared.new_suppressions
+    severities = sorted({f"{one.severity}s" for one in suppressed})
+    title = f"This change suppresses {' and '.join(severities)} that the base does not ({len(suppressed)})"
+    yield lists.listed("suppressions", title, suppressed, entries.suppression, unfolded=BUILT)
     changed = compared.settings_changed
     yield lists.listed("settings", _RULES_CHANGED, changed, entries.setting, unfolded=BUILT)
     because = tests_because_of(compared)

@@ -246,6 +246,11 @@ def findings(found: Sequence[Finding | FindingChange], *, advises: bool = True, 
     return _with_below(entry, below)
 
 
+def suppression(finding: FindingChange) -> Entry:
+    """A finding that this change suppresses."""
+    return Entry(line(Prose(_message(finding))), _at(finding.location), sign=finding.severity, label=finding.code)
+
+
 def finding_gone(finding: FindingChange) -> Entry:
     """A finding that the base has and this state does not."""
     return Entry(line(Prose(_message(finding))), _at(finding.location, on_base=True), label=finding.code)

@@ -183,6 +183,8 @@ class Validation(Part, frozen=True, kw_only=True):
     """What was found in the data."""
     counts: FindingCounts
     """How many of each severity."""
+    suppressed: tuple[Finding, ...] | None = None
+    """Errors and warnings that a comment or the setting ``ignore`` suppresses; ``None``: an older report."""
 
 
 # --- coverage --------------------------------------------------------------------------------------------------------

@@ -429,8 +429,8 @@ UNUSED = (
         "The default configuration exists, and another one is measured",
         "Whoever deploys the assistant trains with `config.yml` unless told otherwise, and no test then looks at what"
         " is deployed. Measure that file, or remove it.",
-        "config: config_for_tests.yml   # and config.yml exists",
-        "config: config.yml",
+        "turncheck data validate --config config_for_tests.yml",
+        "turncheck data validate --config config.yml",
         matters_always=True,
     ),
     _check(
@@ -439,8 +439,8 @@ UNUSED = (
         "The default domain exists, and another one is measured",
         "Whoever deploys the assistant trains with `domain.yml`, else with the folder `domain`, unless told otherwise,"
         " and no test then looks at what is deployed. Measure that domain, or remove it.",
-        "domain: domain_for_tests.yml   # and domain.yml exists",
-        "domain: domain.yml",
+        "turncheck data validate --domain domain_for_tests.yml",
+        "turncheck data validate --domain domain.yml",
         matters_always=True,
     ),
     _check(
