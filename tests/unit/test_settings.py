@@ -155,7 +155,7 @@ def test_every_key_of_the_file_that_judges_or_measures_is_in_the_report() -> Non
     recorded = set(gate_settings(Settings()).__struct_fields__)
     of_output = {"comment", "check_run", "annotations", "retention_days", "junit_flavour", "output_format", "notes"}
     of_speed = {"workers", "kore_timeout"}
-    of_search = {"baseline", "base"}  # what the file of a change says of these counts only if that of its base agrees
+    of_search = {"project", "baseline", "base"}  # these are compared with the base's file while the base is looked for
     keys = {name.replace("-", "_") for name, option in options().items() if option.file_key}
 
     assert keys - recorded == of_output | of_speed | of_search

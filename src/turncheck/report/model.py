@@ -282,8 +282,6 @@ class GateSettings(Part, frozen=True, kw_only=True):
     """The paths of the batch suites that were named; empty: the usual places."""
     ignore: tuple[str, ...] | None = None
     """Codes of findings that are left out."""
-    project: tuple[str, ...] | None = None
-    """The assistant's folder, if ``turncheck.yml`` names one, relative to that file; empty: the file's own folder."""
     projects: tuple[str, ...] | None = None
     """The folders of several assistants that ``turncheck.yml`` names, relative to that file; empty: none."""
     config: tuple[str, ...] | None = None

@@ -39,6 +39,8 @@ class OneOfSeveral:
     environment: Mapping[str, str]
     in_action: bool = False
     chooser: Path | None = None
+    past: str | None = None
+    """Where it is on the base, by its path in the repository, if that is known."""
 
     @property
     def shown(self) -> str:
@@ -70,7 +72,7 @@ class OneOfSeveral:
             given, self.environment, in_action=self.in_action, host=host, among=self.folder, chooser=self.chooser
         )
         screen = replace(screen, timings={})
-        return run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
+        return run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared, self.past), screen)
 
 
 @dataclass(frozen=True, slots=True)

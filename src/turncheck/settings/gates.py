@@ -58,20 +58,14 @@ def gate_settings(settings: Settings) -> GateSettings:
     )
 
 
-def chosen_projects(folder: Path, *, named: bool) -> dict[str, tuple[str, ...]]:
-    """Return which assistants the ``turncheck.yml`` of a folder names, as settings of the report.
-
-    Args:
-        folder: the file's.
-        named: whether a flag or an input names the assistant, which the file's ``project`` does not change then.
+def named_projects(folder: Path) -> tuple[str, ...]:
+    """Return the assistants that the ``turncheck.yml`` of a folder names, as the report has them.
 
     Raises:
         UserError: the file cannot be read.
     """
-    values = read_settings_file(folder).values if folder.is_dir() else {}
-    project = "." if named else shown_path(os.path.normpath(values.get("project", ".")))
-    projects = (shown_path(os.path.relpath(path, folder)) for path in values.get("projects", ()))
-    return {"project": () if project == "." else (project,), "projects": tuple(projects)}
+    named = read_settings_file(folder).values.get("projects", ()) if folder.is_dir() else ()
+    return tuple(shown_path(os.path.relpath(path, folder)) for path in named)
 
 
 def _vectors(settings: Settings) -> str:
