@@ -277,6 +277,8 @@ def test_every_example_of_our_own_checks_is_tried() -> None:
         "test-story-in-training",
         "file-is-folder",
         "data-not-found",
+        "config-not-measured",
+        "domain-not-measured",
         "training-refused",
         "legacy-project",
         "test-file-not-looked-for",
