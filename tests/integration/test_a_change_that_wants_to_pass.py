@@ -346,3 +346,50 @@ def test_errors_that_are_silenced_are_said(attempt: Attempt, tmp_path: Path) -> 
         assert comment.index("This change suppresses") < comment.index("### ")
     may_fail = {"new-suppressions", "something-was-tested"}
     assert {gate.name for gate in outcome.verdict.gates if gate.fails} <= may_fail
+
+
+# --- figures that got worse ------------------------------------------------------------------------------------------
+
+_NLU_ONLY: Mapping[str, Any] = {"evaluations": ("validate", "nlu")}
+_WORSE_FIGURES = "Other figures that are worse beyond noise:"
+
+
+def _examples(number: int) -> str:
+    """The training data with more sentences of the same kinds, so that a change can be more than noise."""
+    lines = [
+        f"- intent: {intent}\n  examples: |\n" + "".join(f"    - {text} {word}\n" for text in texts for word in words)
+        for intent, texts in _INTENTS.items()
+        for words in [("now", "today", "again", "please")[:number]]
+    ]
+    return 'version: "3.1"\nnlu:\n' + "".join(lines)
+
+
+_WORSE = (
+    Attempt(
+        "a fallback that follows nearly everything",
+        {"config.yml": _CONFIG.replace("threshold: 0.3", "threshold: 0.995")},
+        (_WORSE_FIGURES, "nlu.understood.right", "nlu.understood.not_understood", "figures worse than on the base"),
+        base={"data/nlu.yml": _examples(3)},
+        given=_NLU_ONLY,
+    ),
+    Attempt(
+        "less of the assistant under test",
+        {
+            "tests/test_stories.yml": "\n".join(_TESTS.splitlines()[:-6]) + "\n",
+            "turncheck.yml": "accept-gone: [test leave]",
+        },
+        (_WORSE_FIGURES, "coverage.responses 1.000 → 0.667"),
+        given=_RUN,
+    ),
+    Attempt(
+        "nothing that is worse",
+        {"data/nlu.yml": _NLU + "    - farewell\n"},
+        silent=(_WORSE_FIGURES, "figure worse"),
+        given=_NLU_ONLY,
+    ),
+)
+
+
+@pytest.mark.parametrize("attempt", _WORSE, ids=str)
+def test_figures_that_are_worse_are_said(attempt: Attempt, tmp_path: Path) -> None:
+    _check(tmp_path, attempt)

@@ -203,6 +203,8 @@ def changes(report: Report, compared: Comparison, failing: Sequence[GateResult])
     misunderstood = compared.misunderstood or compared.misunderstood_in_cases
     if failing or compared.new_findings or misunderstood or failed_tallies(report):
         return []
+    if worse := sum(metric.judgement == "worse" for metric in compared.metrics):
+        return [f"{count(worse, 'figure')} worse than on the base"]
     return ["no case changed sides against the base" if compared.changed else "nothing changed against the base"]
 
 

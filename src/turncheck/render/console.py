@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
 
 _MOST: Final = 10
+_MOST_UNDER: Final = 100
+"""Lines under the table: a figure that is worse must not be missed."""
 _PLAIN_WIDTH: Final = 10_000
 """Without a terminal lines are not wrapped: whoever reads or greps a log wants complete lines."""
 _ABOVE_ALL: Final = ("suppressions", "settings")
@@ -82,6 +84,7 @@ def render_console(
     if any(entry.sign == "error" for entry in printer.entries("still_found")):
         printer.listed("still_found")
     printer.table("metrics")
+    printer.under("worse")
     printer.lines([document.baseline, *document.baseline.below] if comparison else [])
     printer.lines(printer.entries("remarks"))
     printer.lines(printer.entries("skipped"), before="Not run: ")
@@ -129,6 +132,17 @@ class _Printer:
                 self._indented(self.writer.entry(entry), 2)
             if left_out := self.sections[name].left_out:
                 self.console.print(f"  … and {left_out:,} more in comparison.json")
+            self.console.print()
+
+    def under(self, name: str) -> None:
+        """Print a section without a title of its own: its note, and below it all of its entries."""
+        if name in self.sections:
+            section = self.sections[name].cut(_MOST_UNDER)
+            self.console.print(self.writer.line(section.note))
+            for entry in self.entries(name)[:_MOST_UNDER]:
+                self._indented(self.writer.entry(entry), 2)
+            if section.left_out:
+                self.console.print(f"  … and {section.left_out:,} more in comparison.json")
             self.console.print()
 
     def lines(self, entries: Iterable[Entry], before: str = "") -> None:
