@@ -393,3 +393,89 @@ _WORSE = (
 @pytest.mark.parametrize("attempt", _WORSE, ids=str)
 def test_figures_that_are_worse_are_said(attempt: Attempt, tmp_path: Path) -> None:
     _check(tmp_path, attempt)
+
+
+# --- changes that the engine cannot see ------------------------------------------------------------------------------
+
+_CANNOT = "the embedded engine cannot judge that"
+_UNSEEN = "1 change of the configuration that the embedded engine cannot judge"
+_UNSEEN_TITLE = "⚠️ Passed, but a change cannot be judged"
+
+
+def _configured(name: str, old: str, new: str, *says: str, **more: Any) -> Attempt:
+    """A change of ``config.yml`` that this engine does not read."""
+    changed = more.get("base", {}).get("config.yml", _CONFIG).replace(old, new, 1)
+    texts = (*says, _CANNOT, more.pop("headline", _UNSEEN))
+    return Attempt(name, {"config.yml": changed}, texts, title=more.pop("title", _UNSEEN_TITLE), given=_RUN, **more)
+
+
+_IGNORED = (
+    _configured(
+        "epochs of the classifier",
+        "DIETClassifier\n  epochs: 100",
+        "DIETClassifier\n  epochs: 1",
+        "config.yml:8",
+        "changes epochs of DIETClassifier from 100 to 1",
+    ),
+    _configured(
+        "epochs of a policy",
+        "max_history: 5\n  epochs: 100",
+        "max_history: 5\n  epochs: 1",
+        "config.yml:16",
+        "changes epochs of TEDPolicy from 100 to 1",
+    ),
+    _configured(
+        "a parameter that is new",
+        "DIETClassifier\n",
+        "DIETClassifier\n  drop_rate: 0.9\n",
+        "config.yml:8",
+        "sets drop_rate of DIETClassifier",
+    ),
+    _configured(
+        "a parameter that is gone",
+        "DIETClassifier\n  epochs: 100",
+        "DIETClassifier",
+        "config.yml:7",
+        "removes epochs of DIETClassifier",
+    ),
+    _configured(
+        "features that only Rasa's own classifier reads",
+        "- name: CountVectorsFeaturizer\n",
+        "- name: CountVectorsFeaturizer\n  analyzer: char_wb\n  max_ngram: 4\n",
+        "sets analyzer of CountVectorsFeaturizer",
+        "sets max_ngram of CountVectorsFeaturizer",
+        headline="2 changes of the configuration that the embedded engine cannot judge",
+        title="⚠️ Passed, but changes cannot be judged",
+    ),
+    _configured(
+        "a featurizer that only Rasa's own classifier reads",
+        "- name: CountVectorsFeaturizer\n",
+        "- name: CountVectorsFeaturizer\n- name: RegexFeaturizer\n",
+        "config.yml:7",
+        "adds RegexFeaturizer",
+    ),
+    _configured(
+        "a component that is left out here, and goes away",
+        "- name: custom.Sentiment\n",
+        "",
+        "config.yml:6",
+        "removes custom.Sentiment",
+        base={"config.yml": _CONFIG.replace("- name: CountV", "- name: custom.Sentiment\n- name: CountV")},
+    ),
+)
+_READ = (
+    Attempt("a threshold that is read", {"config.yml": _CONFIG.replace("0.3", "0.31")}, silent=(_CANNOT,), given=_RUN),
+    Attempt(
+        "a history that is read",
+        {"config.yml": _CONFIG.replace("max_history: 5", "max_history: 6")},
+        silent=(_CANNOT,),
+        given=_RUN,
+    ),
+    Attempt("a comment that moves everything", {"config.yml": f"# ours\n{_CONFIG}"}, silent=(_CANNOT,), given=_RUN),
+    Attempt("another spelling", {"config.yml": _CONFIG.replace("epochs: 100", "epochs:   100")}, silent=(_CANNOT,)),
+)
+
+
+@pytest.mark.parametrize("attempt", [*_IGNORED, *_READ], ids=str)
+def test_what_the_engine_cannot_see_is_said_beside_the_verdict(attempt: Attempt, tmp_path: Path) -> None:
+    _check(tmp_path, attempt)

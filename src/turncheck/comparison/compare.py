@@ -32,6 +32,7 @@ from turncheck.comparison.model import BaselineUsed, Comparison, Overlap
 from turncheck.comparison.one_sided import base_faults, base_lacks, lost, still_there
 from turncheck.comparison.relabelled import relabelled
 from turncheck.comparison.renames import renamed_names, with_new_names
+from turncheck.comparison.unseen_changes import unseen_changes
 from turncheck.messages.plurals import count
 
 if TYPE_CHECKING:
@@ -155,6 +156,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         gone_findings=gone_findings,
         new_suppressions=suppressions.found,
         suppressions_known=suppressions.known,
+        unseen_changes=unseen_changes(base, head),
         intents=changed_names(base, head, "intents"),
         entity_types=changed_names(base, head, "entities"),
         base_confusions=base.nlu.intents.confusions if base.nlu and base.nlu.intents else (),

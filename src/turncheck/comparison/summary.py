@@ -24,6 +24,7 @@ from turncheck.comparison.other_clauses import (
 )
 from turncheck.comparison.suppression_gate import NEW_SUPPRESSIONS
 from turncheck.comparison.tally import tallies
+from turncheck.comparison.unseen_changes import unseen_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,6 +58,7 @@ def summarize(
     newly_broken = words or intents or (misunderstood and not misunderstood.endswith(ON_BASE_TOO))
     clauses = [broken if newly_broken else [passed_in_words(report, compared), *broken]]
     clauses.append(uncounted_clauses(report, compared, gates, settings))
+    clauses.append([unseen_in_words(compared, report.engine.name)] if compared and report.engine else [])
     clauses.append([accepted_in_words(report, compared, gates)])
     clauses.append([left_open(report, comparison, gates, " ".join(clauses[0]))])
     clauses.append([trained_on(report, compared)])
@@ -92,6 +94,8 @@ def reservation(report: Report, comparison: Comparison | None, gates: Sequence[G
         return "a story is misunderstood" if stories == 1 else "stories are misunderstood"
     if cases := numbers.get("e2e", 0):
         return "an end-to-end case is misunderstood" if cases == 1 else "end-to-end cases are misunderstood"
+    if comparison is not None and comparison.unseen_changes:
+        return "a change cannot be judged" if len(comparison.unseen_changes) == 1 else "changes cannot be judged"
     if any(tally.none_ran for tally in found):
         return "not all tests were run"
     return "not all gates were judged" if not_judged(report, gates) else ""

@@ -86,6 +86,8 @@ Reservation = Literal[
     "a warning is newly suppressed",
     "warnings are newly suppressed",
     "intents collide",
+    "a change cannot be judged",
+    "changes cannot be judged",
     "an intent is worse",
     "a story is misunderstood",
     "stories are misunderstood",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -56,6 +57,8 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     yield lists.listed("suppressions", title, suppressed, entries.suppression, unfolded=BUILT)
     changed = compared.settings_changed
     yield lists.listed("settings", _RULES_CHANGED, changed, entries.setting, unfolded=BUILT)
+    engine = report.engine.name if report.engine else ""
+    yield lists.listed("unseen", "", compared.unseen_changes, partial(entries.unseen, engine))
     because = tests_because_of(compared)
     explained = [test for tests in because.values() for test in tests]
     failing = [test for test in newly_failing_tests(compared) if test not in explained]

@@ -92,6 +92,7 @@ def render_console(
     console.print()
     printer.gates()
     console.print()
+    printer.under("unseen")
     style = _STYLES["not judged" if verdict.reservation else verdict.outcome]
     console.print(Text.assemble((verdict.in_words, style), f": {printer.writer.line(document.headline)}"))
     content = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
@@ -135,10 +136,11 @@ class _Printer:
             self.console.print()
 
     def under(self, name: str) -> None:
-        """Print a section without a title of its own: its note, and below it all of its entries."""
+        """Print a section without a title of its own: its note, if any, and below it all of its entries."""
         if name in self.sections:
             section = self.sections[name].cut(_MOST_UNDER)
-            self.console.print(self.writer.line(section.note))
+            if section.note:
+                self.console.print(self.writer.line(section.note))
             for entry in self.entries(name)[:_MOST_UNDER]:
                 self._indented(self.writer.entry(entry), 2)
             if section.left_out:

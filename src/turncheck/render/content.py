@@ -41,7 +41,7 @@ DEGRADATION: Final = (
     "still_misunderstood_cases", "still_failing",
     "substituted", "survivors", "noise", "edited", "right", "gone", "names", "notes", "uncovered", "skipped", "remarks",
     "findings", "labels", "relabelled", "wrong", "gone_tests", "collisions", "misunderstood", "misunderstood_cases",
-    "failing", "errors", "gates", "worse", "metrics",
+    "failing", "errors", "gates", "worse", "unseen", "metrics",
     "settings", "suppressions",
 )  # fmt: skip
 """The order in which lists give up entries: details, what was wrong already, became right, became wrong, the gates."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Named,
         SettingChange,
         TrainingChange,
+        UnseenChange,
     )
     from turncheck.comparison.model import ChangedItem
     from turncheck.comparison.verdict import FailedBy, GateResult
@@ -249,6 +250,26 @@ def findings(found: Sequence[Finding | FindingChange], *, advises: bool = True, 
 def suppression(finding: FindingChange) -> Entry:
     """A finding that this change suppresses."""
     return Entry(line(Prose(_message(finding))), _at(finding.location), sign=finding.severity, label=finding.code)
+
+
+_DONE_TO_PARAMETER: Final = {"changed": "changes", "added": "sets", "removed": "removes"}
+_DONE_TO_COMPONENT: Final = {"added": "adds", "removed": "removes", "moved": "moves", "replaced": "replaces"}
+
+
+def unseen(engine: str, change: UnseenChange) -> Entry:
+    """A change of the configuration that the engine cannot judge."""
+    on_base = change.location is None
+    location = change.location or change.base_location
+    place = line(Place(location, on_base)) if location is not None else line("The configuration")
+    cannot = f"; the {engine} engine cannot judge that"
+    if change.parameter:
+        verb, both = _DONE_TO_PARAMETER.get(change.change, "changes"), change.base and change.value
+        values = line(" from ", Code(change.base, 60), " to ", Code(change.value, 60)) if both else ()
+        what = line(Code(change.parameter), " of ", Code(change.component), values)
+        return Entry(line(place, f" {verb} ", what, cannot), sign="caution")
+    other = line(" in place of ", Code(change.base)) if change.change == "replaced" else ()
+    verb = "has" if other else _DONE_TO_COMPONENT.get(change.change, "changes")
+    return Entry(line(place, f" {verb} ", Code(change.component), other, cannot), sign="caution")
 
 
 def finding_gone(finding: FindingChange) -> Entry:

@@ -64,6 +64,8 @@ def places(report: Report) -> Iterator[Location]:
     for finding in (*report.validation.findings, *(report.validation.suppressed or ())) if report.validation else ():
         yield finding.location
         yield from finding.others
+    for component in (report.engine.configured or ()) if report.engine else ():
+        yield component.location
     for entry in report.skipped:
         if entry.location is not None:
             yield entry.location

@@ -147,6 +147,30 @@ class Substitution(Part, frozen=True, kw_only=True):
     """Why it does not run as it is."""
 
 
+class IgnoredParameter(Part, frozen=True, kw_only=True):
+    """A parameter that the engine does not read."""
+
+    value: str
+    """Its value, as JSON; the end of a long one is replaced by a digest."""
+    location: Location
+    """Where it is."""
+
+
+class ConfiguredComponent(Part, frozen=True, kw_only=True):
+    """A component of the pipeline, or a policy, and what the engine does with it."""
+
+    section: Literal["pipeline", "policies"]
+    """Which section of the configuration it is in."""
+    name: str
+    """The component as the configuration names it."""
+    location: Location
+    """Where it is."""
+    runs: str | None
+    """A digest of what the engine runs for it, with the parameters that it reads; ``None``: nothing."""
+    ignored: dict[str, IgnoredParameter] = {}
+    """The parameters that the engine does not read."""
+
+
 class EngineInfo(Part, frozen=True, kw_only=True):
     """The engine that understood and answered."""
 
@@ -160,6 +184,8 @@ class EngineInfo(Part, frozen=True, kw_only=True):
     """The model that was tested, where it was trained before."""
     notes: tuple[str, ...] = ()
     """What else a reader must know about it, a sentence each."""
+    configured: tuple[ConfiguredComponent, ...] | None = None
+    """What it does with each component of the configuration; ``None``: it runs all of it, or that is not known."""
 
 
 # --- validation ------------------------------------------------------------------------------------------------------
