@@ -17,6 +17,7 @@ from turncheck.engines.embedded.configured import READ_BY_POLICY, READ_BY_STEP, 
 from turncheck.engines.embedded.engines import EmbeddedEngines
 from turncheck.engines.embedded.nlu import catalogue, plan, steps
 from turncheck.engines.embedded.nlu.catalogue import COMPONENTS
+from turncheck.engines.embedded.policies.kinds import OF_OLDER
 from turncheck.engines.embedded.policies.trainer import train_ensemble
 from turncheck.messages.location import Location
 from turncheck.project.model import Component, Config
@@ -141,16 +142,22 @@ _ONLY_KEPT = {"tolerance", "ignore_intents_list"}
 """What is read with the others for every neural policy, and used by one of them."""
 
 
+def test_every_policy_that_runs_is_in_the_table() -> None:
+    assert OF_OLDER - {"EnsemblePolicy"} == READ_BY_POLICY.keys()
+
+
 @pytest.mark.parametrize("rasa", [3, 1])
 def test_policies_read_the_parameters_that_are_said_to_be_read(tmp_path: Path, rasa: int) -> None:
     older = ["MappingPolicy", "FormPolicy", "FallbackPolicy", "KerasPolicy", "EmbeddingPolicy", "SklearnPolicy"]
+    older.append("TwoStageFallbackPolicy")
     names = ["MemoizationPolicy", "AugmentedMemoizationPolicy", "TEDPolicy"]
     names += ["RulePolicy", "UnexpecTEDIntentPolicy"] if rasa == 3 else older
     stories = 'version: "3.1"\nstories:\n- story: one\n  steps:\n  - intent: greet\n  - action: utter_greet\n'
     project = read_project(write_project(tmp_path, **{"data/stories.yml": stories}))
     project = replace(project, domain=replace(project.domain, rasa=rasa))
     read: dict[str, set[str]] = defaultdict(set)
-    policies_read = tuple(Component(one, _Watched({}, read[one]), Location("config.yml")) for one in names)
+    given = {"deny_suggestion_intent_name": "greet"}  # one policy needs it, no other reads it
+    policies_read = tuple(Component(one, _Watched(given, read[one]), Location("config.yml")) for one in names)
     train_ensemble(replace(project, config=replace(project.config, policies=policies_read)))
 
     for name in names:
