@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from turncheck.cli import run_command_line
 from turncheck.process.screen import Screen
 from turncheck.render.console import render_console
 from turncheck.run.prepare import baseline_finder, prepare
@@ -111,17 +112,19 @@ def _write(folder: Path, files: Mapping[str, str | None]) -> None:
             path.write_text(text, encoding="utf-8")
 
 
+def _commit(top: Path, files: Mapping[str, str | None], message: str) -> None:
+    _write(top, files)
+    _git(top, "init", "-q")
+    _git(top, "add", "-A")
+    _git(top, "commit", "-q", "-m", message)
+
+
 def _outcome(folder: Path, attempt: Attempt) -> Outcome:
     """Measure the change against its base."""
     top = folder / "repository"
-    _write(top, {f"{attempt.folder}{name}": text for name, text in _BASE.items()} | dict(attempt.base))
-    _git(top, "init", "-q")
-    _git(top, "add", "-A")
-    _git(top, "commit", "-q", "-m", "base")
+    _commit(top, {f"{attempt.folder}{name}": text for name, text in _BASE.items()} | dict(attempt.base), "base")
     _git(top, "checkout", "-q", "-b", "change")
-    _write(top, attempt.change)
-    _git(top, "add", "-A")
-    _git(top, "commit", "-q", "-m", "change")
+    _commit(top, attempt.change, "change")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(top)
         prepared = prepare({"workers": 1, **attempt.given}, {})
@@ -257,6 +260,23 @@ _SAME_RULES = (
 def test_rules_that_change_are_said(attempt: Attempt, tmp_path: Path) -> None:
     given = {name: value for name, value in attempt.given.items() if value is not None}
     _check(tmp_path, Attempt(**{**vars(attempt), "given": given}))
+
+
+def test_another_choice_of_assistants_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = {f"{folder}/{name}": text for folder in ("one", "two") for name, text in _BASE.items()}
+    _commit(tmp_path, {**folders, "turncheck.yml": "projects: [one, two]\n"}, "base")
+    _git(tmp_path, "checkout", "-q", "-b", "change")
+    _commit(tmp_path, {"turncheck.yml": "projects: [one]\naccept-gone: [two]\n"}, "change")
+    monkeypatch.chdir(tmp_path)
+
+    run_command_line(["run", "--evaluations", "validate", "--out", "results"])
+
+    comment = (tmp_path / "results" / "comment.md").read_text(encoding="utf-8")
+    assert "`projects` from `one, two` to `one`" in comment
+    assert "> - `one`: `projects`" in comment.partition("### ")[0]
+    assert "projects from 'one, two' to one" in capsys.readouterr().out
 
 
 # --- errors that are silenced ----------------------------------------------------------------------------------------
@@ -415,14 +435,14 @@ _IGNORED = (
         "DIETClassifier\n  epochs: 100",
         "DIETClassifier\n  epochs: 1",
         "config.yml:8",
-        "changes epochs of DIETClassifier from 100 to 1",
+        f"changes epochs of DIETClassifier; {_CANNOT} (100 → 1)",
     ),
     _configured(
         "epochs of a policy",
         "max_history: 5\n  epochs: 100",
         "max_history: 5\n  epochs: 1",
         "config.yml:16",
-        "changes epochs of TEDPolicy from 100 to 1",
+        f"changes epochs of TEDPolicy; {_CANNOT} (100 → 1)",
     ),
     _configured(
         "a parameter that is new",

@@ -7,11 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from report_builder import BASE_COMMIT, report
+from github_markdown import elements, to_html
+from msgspec import structs
+from pull_request import LINKS
+from report_builder import BASE_COMMIT, report, with_changes
 from small_project import write_project
 
 from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
+from turncheck.comparison.gates import judge
 from turncheck.comparison.unseen_changes import differences, run_alike
 from turncheck.engines.embedded.configured import READ_BY_POLICY, READ_BY_STEP, configured_components
 from turncheck.engines.embedded.engines import EmbeddedEngines
@@ -22,12 +26,14 @@ from turncheck.engines.embedded.policies.trainer import train_ensemble
 from turncheck.messages.location import Location
 from turncheck.project.model import Component, Config
 from turncheck.project.reader import read_project
+from turncheck.render.markdown import render_comment
+from turncheck.report.model import ConfiguredComponent, EngineInfo, IgnoredParameter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from turncheck.report.model import ConfiguredComponent
+    from turncheck.report.model import Report
 
 _NLU = """version: "3.1"
 nlu:
@@ -229,6 +235,36 @@ def test_a_long_value_is_told_apart_by_its_end(tmp_path: Path) -> None:
 def test_a_pipeline_that_cannot_run_is_left_to_whoever_trains_it() -> None:
     place = Location("config.yml", 3)
     assert configured_components(Config(pipeline=(Component("DIETClasifier", {}, place),)), rasa=3) is None
+
+
+def test_a_forged_report_neither_acts_nor_takes_long() -> None:
+    forged = "<img src=x>`|@everyone\n## no"
+
+    def side(value: str, commit: str) -> Report:
+        place = Location("config.yml", 3)
+        component = ConfiguredComponent(
+            section="pipeline",
+            name=forged,
+            location=place,
+            runs=None,
+            ignored={forged: IgnoredParameter(value=f"{forged}{value}", location=place)},
+        )
+        others = [replace_name(component, f"{value}{number}") for number in range(20_000)]
+        engine = EngineInfo(name=forged, version="1", configured=(component, *others))
+        return with_changes(report(commit=commit), engine=engine)
+
+    head = side("2", "2" * 40)
+    comparison = compare(head, Present(side("1", BASE_COMMIT), "git"))
+    text = str(render_comment(head, comparison, judge(head, comparison, head.settings), LINKS).content)
+
+    assert comparison.unseen_changes[0].parameter == forged
+    assert len(comparison.unseen_changes) < 1000
+    assert "img" not in elements(to_html(text))
+    assert "\n## no" not in text
+
+
+def replace_name(component: ConfiguredComponent, name: str) -> ConfiguredComponent:
+    return structs.replace(component, name=name, ignored={})
 
 
 def test_engines_that_run_everything_have_no_blind_spots() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.comparison.changes import UnseenChange
 from turncheck.comparison.wording import count
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from turncheck.report.model import ConfiguredComponent, IgnoredParameter, Report
 
 _Components = tuple["ConfiguredComponent", ...]
+_MOST: Final = 200
+"""No pipeline has more components; a report from anywhere may, at the cost of their number squared."""
 
 
 def unseen_changes(base: Report, head: Report) -> tuple[UnseenChange, ...]:
@@ -33,8 +35,7 @@ def differences(one: _Components, other: _Components) -> tuple[UnseenChange, ...
     """Return the differences between two configurations that the engine does not read."""
     found: list[UnseenChange] = []
     for section in ("pipeline", "policies"):
-        before = [component for component in one if component.section == section]
-        after = [component for component in other if component.section == section]
+        before, after = ([one for one in side if one.section == section][:_MOST] for side in (one, other))
         found += _of_section(before, after)
     return tuple(found)
 

@@ -253,7 +253,7 @@ def suppression(finding: FindingChange) -> Entry:
 
 
 _DONE_TO_PARAMETER: Final = {"changed": "changes", "added": "sets", "removed": "removes"}
-_DONE_TO_COMPONENT: Final = {"added": "adds", "removed": "removes", "moved": "moves", "replaced": "replaces"}
+_DONE_TO_COMPONENT: Final = {"added": "adds", "removed": "removes", "moved": "moves"}
 
 
 def unseen(engine: str, change: UnseenChange) -> Entry:
@@ -261,15 +261,15 @@ def unseen(engine: str, change: UnseenChange) -> Entry:
     on_base = change.location is None
     location = change.location or change.base_location
     place = line(Place(location, on_base)) if location is not None else line("The configuration")
-    cannot = f"; the {engine} engine cannot judge that"
+    cannot = line("; the ", Prose(engine, 60), " engine cannot judge that")
     if change.parameter:
-        verb, both = _DONE_TO_PARAMETER.get(change.change, "changes"), change.base and change.value
-        values = line(" from ", Code(change.base, 60), " to ", Code(change.value, 60)) if both else ()
-        what = line(Code(change.parameter), " of ", Code(change.component), values)
-        return Entry(line(place, f" {verb} ", what, cannot), sign="caution")
-    other = line(" in place of ", Code(change.base)) if change.change == "replaced" else ()
-    verb = "has" if other else _DONE_TO_COMPONENT.get(change.change, "changes")
-    return Entry(line(place, f" {verb} ", Code(change.component), other, cannot), sign="caution")
+        verb, both = _DONE_TO_PARAMETER[change.change], change.base and change.value
+        values = line(" (", Code(change.base, 60), " → ", Code(change.value, 60), ")") if both else ()
+        what = line(Code(change.parameter), " of ", Prose(change.component))
+        return Entry(line(place, f" {verb} ", what, cannot, values), sign="caution")
+    other = line(" in place of ", Prose(change.base)) if change.change == "replaced" else ()
+    verb = "has" if other else _DONE_TO_COMPONENT[change.change]
+    return Entry(line(place, f" {verb} ", Prose(change.component), other, cannot), sign="caution")
 
 
 def finding_gone(finding: FindingChange) -> Entry:
