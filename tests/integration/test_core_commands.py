@@ -209,6 +209,35 @@ def test_a_comparison_is_the_same_for_the_same_seed(project: Path) -> None:
     assert (project / "results" / "core_model_comparison_graph.pdf").is_file()
 
 
+def test_policies_that_differ_only_in_what_is_ignored_cannot_be_compared(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    neural = "policies: [{{name: RulePolicy}}, {{name: TEDPolicy, max_history: {}, epochs: {}}}]\n"
+    for name, history, epochs in (("long", 5, 100), ("short", 5, 1), ("other", 3, 100)):
+        (project / f"{name}.yml").write_text(neural.format(history, epochs))
+    said = (
+        "long and short differ only in what the embedded engine ignores (epochs of TEDPolicy): "
+        "it cannot say which is better. Compare them with Rasa itself.\n"
+    )
+
+    def printed(*arguments: str) -> str:
+        capsys.readouterr()
+        assert run_command_line([*arguments, "-q"]) == EXIT_OK
+        return capsys.readouterr().out
+
+    configs = ("long.yml", "short.yml", "other.yml")
+    trained = printed("train", "core", "--config", *configs, "--runs", "1", "--percentages", "0", "--out", "models")
+    judged = printed("test", "core", "-m", "models", "--evaluate-model-directory", "--no-plot")
+    models = [f"models/run_1/{name}__percentage__0.tar.gz" for name in ("long", "short", "other")]
+    of_models = printed("test", "core", "-m", *models, "--no-plot")
+
+    assert trained.endswith(said)
+    assert trained.count("differ only") == 1
+    assert judged.endswith(said)
+    assert judged.count("differ only") == 1
+    assert of_models.count("differ only in what the embedded engine ignores (epochs of TEDPolicy)") == 1
+
+
 @pytest.mark.parametrize(
     "arguments", [["--percentages", "100"], ["--percentages", "-1"], ["--config", "x/config.yml", "config.yml"]]
 )

@@ -170,3 +170,38 @@ def test_a_cluster_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr("turncheck.work.cluster.CONNECT_SECONDS", 1.0)
     with pytest.raises(UserError, match="cannot be reached"):
         compare(tmp_path, cluster="tcp://127.0.0.1:9")
+
+
+_PIPELINE = """recipe: default.v1
+language: en
+pipeline:
+- name: WhitespaceTokenizer
+- name: CountVectorsFeaturizer
+- name: DIETClassifier
+  epochs: {epochs}
+  drop_rate: 0.{epochs}
+"""
+
+
+def test_pipelines_that_differ_only_in_what_is_ignored_are_not_called_equally_good(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long, short, other = tmp_path / "long.yml", tmp_path / "short.yml", tmp_path / "other.yml"
+    long.write_text(_PIPELINE.format(epochs=300))
+    short.write_text(_PIPELINE.format(epochs=1))
+    other.write_text(_PIPELINE.format(epochs=1).replace("epochs: 1\n  drop_rate: 0.1", "entity_recognition: false"))
+    output, screen = NluOutput(folder=tmp_path / "results", plots=False), Screen(quiet=True)
+
+    def printed(*configs: Path) -> str:
+        run_compare_nlu(judging(workers=1), configs, output, screen, runs=1, percentages=(0,))
+        return capsys.readouterr().out
+
+    ignored = "differ only in what the embedded engine ignores (epochs of DIETClassifier, drop_rate of DIETClassifier)"
+    both = printed(long, short)
+    assert f"long and short {ignored}: it cannot say which is better." in both
+    assert "equally good" not in both
+    assert "simpler" not in both
+    of_three = printed(short, other, long)
+    assert f"short and long {ignored}" in of_three
+    assert "long and other are equally good" in of_three
+    assert "the embedded engine ignores" not in printed(other, long)

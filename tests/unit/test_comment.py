@@ -45,7 +45,7 @@ def comment_of(head: Report, base: Report | None, links: Links = LINKS) -> str:
 
 
 def test_every_section_is_drawn_and_can_give_way() -> None:
-    assert {*ORDER, "metrics", "settings"} == set(DEGRADATION)
+    assert {*ORDER, "metrics", "worse", "unseen", "settings", "suppressions"} == set(DEGRADATION)
 
 
 @pytest.mark.parametrize("render", ["comment", "summary", "junit", "console"])

@@ -236,11 +236,13 @@ def test_examples_that_are_paths(tmp_path: Path) -> None:
         assert (check.code in found_in(folder)) == (path == check.wrong)
 
 
+@pytest.mark.parametrize("code", ["data-not-found", "config-not-measured", "domain-not-measured"])
 def test_examples_that_are_commands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(write_project(tmp_path))
-    check = CHECKS["data-not-found"]
+    others = {"config_for_tests.yml": FILES["config.yml"], "domain_for_tests.yml": FILES["domain.yml"]}
+    monkeypatch.chdir(write_project(tmp_path, **others))
+    check = CHECKS[code]
     for command in (check.wrong, check.right):
         run_command_line([*shlex.split(command)[1:], "--strict"])
         assert (check.code in capsys.readouterr().out) == (command == check.wrong)
@@ -288,6 +290,8 @@ def test_every_example_of_our_own_checks_is_tried() -> None:
         "test-story-in-training",
         "file-is-folder",
         "data-not-found",
+        "config-not-measured",
+        "domain-not-measured",
         "training-refused",
         "legacy-project",
         "test-file-not-looked-for",

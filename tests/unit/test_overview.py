@@ -11,6 +11,8 @@ from msgspec import structs
 from pull_request import LINKS, pull_request
 
 from turncheck.ci.bitbucket.markdown import to_bitbucket
+from turncheck.comparison.changes import FindingChange
+from turncheck.messages.location import Location
 from turncheck.render.assistants import Assistants, Broken, Run, key_of
 from turncheck.render.overview import render_overview_comment, render_overview_summary
 
@@ -42,7 +44,30 @@ def test_the_limit_is_kept_and_the_worst_are_shown(limit: int) -> None:
 def test_a_few_are_all_shown_at_length() -> None:
     text = str(render_overview_summary(Assistants("bots/*", runs(3)), LINKS).content)
     assert folds(text) == ["bots/02", "bots/00", "bots/01"]
-    assert text.startswith("## ❌ 1 of 3 assistants failed\n")
+    title = "This change alters the rules that these assistants are judged by, or suppresses errors:"
+    altered = "`fail-on`, `thresholds`, `max-regression`"
+    above = "".join(f"> - `bots/{number}`: {altered}\n" for number in ("02", "00", "01"))
+    assert text.startswith(f"> ⚠️ **{title}**\n{above}\n## ❌ 1 of 3 assistants failed\n")
+
+
+def test_rules_of_many_assistants_are_above_the_title_within_the_limit() -> None:
+    text = str(render_overview_comment(Assistants("bots/*", runs(30)), LINKS, limit=15_000).content)
+    above = text.partition("### ")[0]
+
+    assert above.count("> - `bots/") == 10
+    assert "> - … and 20 more assistants\n" in above
+
+
+def test_errors_that_an_assistant_suppresses_are_above_the_title() -> None:
+    run, other = runs(2, failing=0)
+    finding = FindingChange(code="a-code", severity="error", message="It is wrong.", location=Location("domain.yml", 1))
+    quiet = structs.replace(run.comparison, settings_changed=(), new_suppressions=(finding,))
+    same = structs.replace(other.comparison, settings_changed=())
+    both = (replace(run, comparison=quiet), replace(other, comparison=same))
+    above = str(render_overview_comment(Assistants("bots/*", both), LINKS).content).partition("### ")[0]
+
+    assert "> - `bots/00`: 1 error newly suppressed\n" in above
+    assert "bots/01" not in above
 
 
 def test_hostile_names_and_reasons_are_only_letters() -> None:

@@ -8,6 +8,7 @@ import pytest
 from small_project import DOMAIN, checked, places, read, write_project
 
 from turncheck.commands.validate import Request, check_project
+from turncheck.project.model import Project
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.validation.pipeline import validate
 from turncheck.validation.project_tests import ProjectTests
@@ -190,6 +191,8 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
 ELSEWHERE = {
     "suppression-unused",  # test_suppressions.py
     "settings-invalid",  # test_validate_command.py
+    "config-not-measured",
+    "domain-not-measured",
     "regex-not-checked",  # test_regex_check.py
     "story-ways-too-many",  # test_many_ways.py
     "checkpoint-joins-many",  # test_many_ways.py
@@ -597,3 +600,36 @@ def test_what_is_said_of_a_whole_file_is_said_of_its_first_line(tmp_path: Path) 
         "domain-empty": "domain.yml:1:1",
         "rasa-versions-mixed": "data/old.md:1:1",
     }
+
+
+def not_measured(project: Project) -> list[tuple[str, str]]:
+    findings = validate(project).findings
+    return [(one.code, str(one.location)) for one in findings if one.code.endswith("-not-measured")]
+
+
+def test_a_default_file_is_missed_where_another_one_is_measured(tmp_path: Path) -> None:
+    root = write_project(tmp_path, **{"other/domain.yml": DOMAIN, "other.yml": "recipe: default.v1\n"})
+
+    assert not_measured(read_project(root)) == []
+    assert not_measured(read_project(root, domain=root / "domain.yml", config=root / "config.yml")) == []
+    assert not_measured(read_project(root, domain=root / "other")) == [("domain-not-measured", "domain.yml")]
+    assert not_measured(read_project(root, config=root / "other.yml")) == [("config-not-measured", "config.yml")]
+    (root / "alike.yml").symlink_to("config.yml")
+    assert not_measured(read_project(root, config=root / "alike.yml")) == []
+    (root / "config.yml").rename(root / "main.yml")
+    assert not_measured(read_project(root, config=root / "other.yml")) == []
+
+
+def test_the_default_folder_of_the_domain_is_missed_as_well(tmp_path: Path) -> None:
+    root = write_project(tmp_path, **{"domain/all.yml": DOMAIN, "other.yml": DOMAIN})
+    (root / "domain.yml").unlink()
+
+    assert not_measured(read_project(root)) == []
+    assert not_measured(read_project(root, domain=root / "other.yml")) == [("domain-not-measured", "domain")]
+
+
+def test_a_default_file_that_is_missed_matters_in_every_run(tmp_path: Path) -> None:
+    root = write_project(tmp_path, **{"other.yml": "recipe: default.v1\n"})
+    found = validate(read_project(root, config=root / "other.yml")).findings
+
+    assert {one.severity for one in found if one.code == "config-not-measured"} == {"warning"}

@@ -11,6 +11,7 @@ from turncheck.cli import run_command_line
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.process.secret import Secret
+from turncheck.settings.gates import gate_settings
 from turncheck.settings.options import Settings, options
 from turncheck.settings.sources import combine, from_file, from_flags, from_inputs
 
@@ -147,3 +148,28 @@ def test_every_setting_that_may_be_a_flag_is_one(capsys: pytest.CaptureFixture[s
     assert run_command_line(["run", "--help"]) == 0
     flags = set(re.findall(r"--[a-z0-9-]+", capsys.readouterr().out))
     assert [name for name, option in options().items() if option.flag and f"--{name}" not in flags] == []
+
+
+def test_every_key_of_the_file_that_judges_or_measures_is_in_the_report() -> None:
+    """A change may set any key of turncheck.yml: what its new value does is said, or it only concerns the output."""
+    recorded = set(gate_settings(Settings()).__struct_fields__)
+    of_output = {"comment", "check_run", "annotations", "retention_days", "junit_flavour", "output_format", "notes"}
+    of_speed = {"workers", "kore_timeout"}
+    of_search = {"project", "baseline", "base"}  # these are compared with the base's file while the base is looked for
+    keys = {name.replace("-", "_") for name, option in options().items() if option.file_key}
+
+    assert keys - recorded == of_output | of_speed | of_search
+    assert recorded - {name.replace("-", "_") for name in options()} == set()
+
+
+def test_recorded_settings_name_paths_from_the_project() -> None:
+    made = Settings(
+        project="/x/bot", config="/x/bot/a.yml", domain="/x/shared", vectors="/x/bot/model", data=("/x/bot/d",)
+    )
+
+    recorded = gate_settings(made)
+
+    assert (recorded.config, recorded.domain, recorded.data) == (("a.yml",), ("../shared",), ("d",))
+    assert recorded.vectors == "model"
+    assert gate_settings(Settings()).vectors == "false"
+    assert gate_settings(Settings(vectors=True)).vectors == "true"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from turncheck.commands.alike import Configured, alike_in_words, alike_to
 from turncheck.commands.nlu import NluTestOptions, needed_responses, read_judged
 from turncheck.commands.pipeline_fits import new_task, run_tasks
 from turncheck.commands.pipeline_results import advice_text, write_results
@@ -25,11 +27,11 @@ from turncheck.run.trainable import ensure_readable, read_assistant
 from turncheck.work.choice import workplace_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from turncheck.commands.nlu_output import NluOutput
     from turncheck.process.screen import Screen
-    from turncheck.project.model import Config, Response
+    from turncheck.project.model import Config, Project, Response
     from turncheck.project.nlu_data import NluData
 
 
@@ -87,9 +89,11 @@ def run_compare_nlu(
     ]
     with workplace_of(settings, screen) as work:
         scores = run_tasks(tasks, output.folder, screen, work)
-    advice = advise(plans, scores)
-    write_results(plans, scores, advice, output, screen)
-    sys.stdout.write("\n".join([*advice_text(advice), ""]))
+    configured = _configured(pipelines, project, allow_custom_code=settings.allow_custom_code)
+    alike = [line for group in configured for line in alike_in_words(group, "pipeline")]
+    advice = advise(plans, scores, lambda name: [one for group in configured for one in alike_to(name, group)])
+    write_results(plans, scores, advice, output, screen, alike=alike)
+    sys.stdout.write("\n".join([*advice_text(advice, alike), ""]))
     return EXIT_OK
 
 
@@ -114,6 +118,21 @@ def _pipelines(options: NluTestOptions, configs: Sequence[Path], screen: Screen)
     if not pipelines:
         raise UserError("none of the configurations has a pipeline", remedy="Correct --config.")
     return pipelines
+
+
+def _configured(
+    pipelines: Mapping[str, Config], project: Project, *, allow_custom_code: bool
+) -> Collection[Mapping[str, Configured]]:
+    """Return what is run for each pipeline, those for one language together."""
+    from turncheck.engines.embedded.configured import configured_components
+
+    found: dict[str | None, dict[str, Configured]] = defaultdict(dict)
+    for name, config in pipelines.items():
+        pipeline_alone = replace(config, policies=())
+        made = configured_components(pipeline_alone, rasa=project.domain.rasa, allow_custom_code=allow_custom_code)
+        if made is not None:
+            found[config.language][name] = made
+    return found.values()
 
 
 def _write_data(

@@ -12,10 +12,12 @@ from math import fsum, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.commands.alike import Configured, alike_in_words
 from turncheck.commands.core import PartsUnderTest, judged, read_test_stories, ready
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.story_steps import story_steps
 from turncheck.dialogue.training import trackers_of_steps
+from turncheck.engines.embedded.configured import policies_of
 from turncheck.engines.embedded.engines import EmbeddedEngines
 from turncheck.engines.embedded.fingerprint import project_fingerprint
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
@@ -26,7 +28,7 @@ from turncheck.evaluation.stories import has_annotated_texts
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserError
 from turncheck.messages.plurals import count
 from turncheck.process.regular_file import read_regular
-from turncheck.project.model import Project
+from turncheck.project.model import Config, Project
 from turncheck.publishing.files import write_all, write_file
 from turncheck.render.nlu_comparison import CORE_CURVE, CurvePoint, draw_curves
 from turncheck.render.rasa_files import as_json
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from turncheck.commands.core import CoreOutput, CoreTestOptions
     from turncheck.commands.train import TrainOptions
     from turncheck.dialogue.story_steps import StoryStep
+    from turncheck.engines.embedded.policies.ensemble import Ensemble
     from turncheck.process.screen import Screen
     from turncheck.project.model import Story
 
@@ -73,24 +76,27 @@ def run_train_comparison(
     if len(set(names)) != len(names):
         raise UserError("two configurations have the same name", remedy="Models are named after them: rename one.")
     try:
-        number = _train_all(options, configs, screen, runs, percentages)
+        number, configured = _train_all(options, configs, screen, runs, percentages)
     except TrainingRefusedError as error:
         sys.stderr.write(f"turncheck: error: {error.seen_from_above(options.settings.project)}\n")
         return EXIT_FAILED
     sizes = [number - round(percentage / 100 * number) for percentage in percentages]
     write_file(options.out / _NUMBER_OF_STORIES, as_json(_NUMBER_OF_STORIES, sizes).encoded)
+    _print_alike(configured)
     return EXIT_OK
 
 
 def _train_all(
     options: TrainOptions, configs: Sequence[Path], screen: Screen, runs: int, percentages: Sequence[int]
-) -> int:
-    """Return how many steps are 100 percent."""
+) -> tuple[int, dict[str, Configured]]:
+    """Return how many steps are 100 percent, and what is run for each configuration."""
+    configured: dict[str, Configured] = {}
     number = 0
     for config in configs:
         project = read_assistant(replace(options.settings, config=str(config)), data=options.data)
         ensure_trainable(project)
         ensure_policies_accepted(project, screen)
+        configured[config.stem] = policies_of(project.config, rasa=project.domain.rasa)
         domain = DialogueDomain.of(project)
         steps = story_steps((*project.stories, *project.rules), domain)
         number = len(steps)
@@ -102,7 +108,7 @@ def _train_all(
                 with screen.step("train", what):
                     _train(project, domain, left, path, options.augmentation)
                 sys.stdout.write(f"The model is saved at '{path}'.\n")
-    return number
+    return number, configured
 
 
 def _left(steps: Sequence[StoryStep], percentage: int, seed: str) -> list[StoryStep]:
@@ -125,10 +131,12 @@ def _train(project: Project, domain: DialogueDomain, steps: Sequence[StoryStep],
 
 @dataclass(frozen=True, slots=True)
 class _Correct:
-    """How many test stories a model gets right, out of how many."""
+    """How many test stories a model gets right, out of how many; its policies, and a digest of what they learnt."""
 
     right: int
     total: int
+    configured: Configured
+    learnt: str
 
 
 def run_test_models(options: CoreTestOptions, models: Sequence[Path], output: CoreOutput, screen: Screen) -> int:
@@ -147,6 +155,8 @@ def run_test_models(options: CoreTestOptions, models: Sequence[Path], output: Co
         sys.stdout.write(
             f"{text(str(path), 200)}: {correct.right} of {count(correct.total, 'story', 'stories')} right\n"
         )
+    for learnt in dict.fromkeys(correct.learnt for correct in found.values()):
+        _print_alike({str(path): one.configured for path, one in found.items() if one.learnt == learnt})
     return EXIT_OK
 
 
@@ -159,12 +169,15 @@ def run_test_model_directory(options: CoreTestOptions, output: CoreOutput, scree
     folder = _model_folder(options.models.named or Path("models"))
     stories = read_test_stories(options)
     results: dict[str, list[list[int]]] = {}
+    configured: dict[str, Configured] = {}
     for run in _runs(folder):
         of_run: dict[str, list[tuple[int, int]]] = {}
         for path in sorted(run.glob(f"*{SUFFIX}")):
             config, _, percentage = path.name.removesuffix(SUFFIX).partition(_PERCENTAGE)
             share = int(percentage) if percentage.isdigit() else 0
-            of_run.setdefault(config, []).append((share, _judge(path, stories, options, screen).right))
+            correct = _judge(path, stories, options, screen)
+            configured.setdefault(config, correct.configured)
+            of_run.setdefault(config, []).append((share, correct.right))
         for config, scores in of_run.items():
             results.setdefault(config, []).append([right for _, right in sorted(scores)])
     write_all(output.folder, [as_json("results.json", results)])
@@ -174,6 +187,7 @@ def run_test_model_directory(options: CoreTestOptions, output: CoreOutput, scree
             curves = draw_curves({name: _curve(runs, sizes) for name, runs in results.items()}, CORE_CURVE)
             write_all(output.folder, [curve for curve in curves if curve.media_type == "application/pdf"])
     _print(results)
+    _print_alike(configured)
     screen.note(f"Results are in {output.folder}")
     return EXIT_OK
 
@@ -186,7 +200,16 @@ def _judge(path: Path, stories: Sequence[Story], options: CoreTestOptions, scree
         parts = PartsUnderTest.of(engines, options, screen, annotated=has_annotated_texts(stories))
         core = judged(stories, parts, options)
     counted = [story for story in core.stories if not story.duplicate]
-    return _Correct(sum(story.passed for story in counted), len(counted))
+    right = sum(story.passed for story in counted)
+    return _Correct(right, len(counted), _configured(engines.ensemble), _learnt(engines.ensemble))
+
+
+def _configured(ensemble: Ensemble) -> Configured:
+    return policies_of(Config(policies=ensemble.components), rasa=ensemble.domain.domain.rasa)
+
+
+def _learnt(ensemble: Ensemble) -> str:
+    return json.dumps([policy.to_json() for policy in ensemble.policies], sort_keys=True)
 
 
 def _model_folder(path: Path) -> Path:
@@ -221,6 +244,11 @@ def _spread(scores: Sequence[int]) -> tuple[float, float]:
     if len(scores) < _ENOUGH_POINTS:
         return mean, 0.0
     return mean, sqrt(fsum((score - mean) ** 2 for score in scores) / len(scores))
+
+
+def _print_alike(configured: Mapping[str, Configured]) -> None:
+    for line in alike_in_words(configured, "policies"):
+        sys.stdout.write(f"{line}\n")
 
 
 def _print(results: Mapping[str, Any]) -> None:

@@ -19,13 +19,20 @@ if TYPE_CHECKING:
 
 
 def write_results(
-    plans: Sequence[RunPlan], scores: Sequence[Score], advice: Advice, output: NluOutput, screen: Screen
+    plans: Sequence[RunPlan],
+    scores: Sequence[Score],
+    advice: Advice,
+    output: NluOutput,
+    screen: Screen,
+    *,
+    alike: Sequence[str] = (),
 ) -> None:
+    """Write figures, curves and advice; ``alike`` says which pipelines no figure tells apart."""
     table: dict[str, list[list[float]]] = {}
     for score in scores:
         rows = table.setdefault(score.pipeline, [[] for _ in plans])
         rows[score.run - 1].append(score.f1)
-    files = [results_json(table), figures_json(_figures(plans, scores, advice))]
+    files = [results_json(table), figures_json(_figures(plans, scores, advice, alike))]
     if output.plots:
         with screen.step("plots", "Drawing"):
             files += draw_curves(_curves(plans, scores))
@@ -52,7 +59,7 @@ def _curves(plans: Sequence[RunPlan], scores: Sequence[Score]) -> dict[str, list
     return curves
 
 
-def _figures(plans: Sequence[RunPlan], scores: Sequence[Score], advice: Advice) -> dict[str, Any]:
+def _figures(plans: Sequence[RunPlan], scores: Sequence[Score], advice: Advice, alike: Sequence[str]) -> dict[str, Any]:
     return {
         "runs": [
             {
@@ -82,23 +89,25 @@ def _figures(plans: Sequence[RunPlan], scores: Sequence[Score], advice: Advice) 
         "best_against_second": None
         if advice.p_value is None
         else {"p_value": advice.p_value, "better": advice.better, "worse": advice.worse},
-        "advice": advice_text(advice),
+        "advice": advice_text(advice, alike),
     }
 
 
-def advice_text(advice: Advice) -> list[str]:
+def advice_text(advice: Advice, alike: Sequence[str] = ()) -> list[str]:
+    """Return the figures and what to do, line by line; ``alike`` says which pipelines no figure tells apart."""
     data = (
         f"{advice.left_out} % of the training sentences left out" if advice.left_out else "all the training sentences"
     )
     lines = [f"With {data} (weighted F1 of intents, mean ± standard deviation over the runs):"]
     lines += [f"  {name}: {advice.mean_f1[name]:.3f} ± {advice.deviation[name]:.3f}" for name in advice.pipelines]
+    lines += alike
     if advice.p_value is not None:
-        best, second = advice.pipelines[:2]
+        best, second = advice.pipelines[0], advice.second
         counts = (
             f"it is right more often about {count(advice.better, 'sentence')}, less often about {advice.worse:,} "
             f"(sign test, p {'< 0.001' if advice.p_value < 0.001 else f'= {advice.p_value:.3f}'})"
         )
-        if advice.mean_f1[best] == advice.mean_f1[second]:
+        if second is not None and advice.mean_f1[best] == advice.mean_f1[second]:
             lines.append(f"{best} and {second} are equally good: {counts}. Take the simpler one.")
         elif advice.is_noise:
             lines.append(f"{best} is ahead of {second}, but that may be noise: {counts}. Take the simpler one.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.cases import findings_worst_first, is_read_in_part
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 _PLACE: Final = re.compile(r":\d+(?::\d+)?")
 """A message may name another place; a line added above that place does not make it a different finding."""
 
+_IDENTITIES: Final = (("code", "severity", "message", "path"), ("code", "severity", "message"))
+"""What makes two findings the same, first in one file, then in two. No line: a line added above changes nothing."""
+
 
 def changed_findings(base: Report, head: Report) -> tuple[tuple[FindingChange, ...], tuple[FindingChange, ...]]:
     """Return the findings that are new and those that are gone, worst first.
@@ -25,10 +29,46 @@ def changed_findings(base: Report, head: Report) -> tuple[tuple[FindingChange, .
     If a file cannot be read, no finding is known to be gone.
     """
     before, after = findings_worst_first(base), findings_worst_first(head)
-    for parts in (("code", "severity", "message", "path"), ("code", "severity", "message")):
+    for parts in _IDENTITIES:
         before, after = _left_over(before, after, parts), _left_over(after, before, parts)
     gone = () if is_read_in_part(head) else before
     return tuple(map(_finding_change, after)), tuple(map(_finding_change, gone))
+
+
+@dataclass(frozen=True, slots=True)
+class NewSuppressions:
+    """What a change newly suppresses; ``known``: whether the base's report says what it suppresses."""
+
+    found: tuple[FindingChange, ...] = ()
+    known: bool = True
+
+
+def new_suppressions(base: Report, head: Report) -> NewSuppressions:
+    """Return the errors that are suppressed here and not on the base, identified as :func:`changed_findings` does.
+
+    Where warnings fail the run, on either side, suppressed warnings count as well. Of an older base, which does not say
+    what it suppresses, only what it showed is known to be newly suppressed.
+    """
+    severities = {"error", *(["warning"] if base.settings.fail_on_warnings or head.settings.fail_on_warnings else [])}
+    after = [one for one in _suppressed(head) or () if one.severity in severities]
+    before = _suppressed(base)
+    if before is None:
+        shown = base.validation.findings if base.validation else ()
+        others = _unmatched(after, list(shown))
+        return NewSuppressions(tuple(_finding_change(one) for one in after if one not in others), known=not others)
+    return NewSuppressions(tuple(map(_finding_change, _unmatched(after, list(before)))))
+
+
+def _suppressed(report: Report) -> tuple[Finding, ...] | None:
+    """What a report suppresses; ``None`` if it does not say so."""
+    return report.validation.suppressed if report.validation else ()
+
+
+def _unmatched(findings: list[Finding], others: list[Finding]) -> list[Finding]:
+    """The findings without a counterpart in their file, nor, if it moved, in another one."""
+    for parts in _IDENTITIES:
+        findings, others = _left_over(findings, others, parts), _left_over(others, findings, parts)
+    return findings
 
 
 def _left_over(findings: list[Finding], others: list[Finding], parts: tuple[str, ...]) -> list[Finding]:

@@ -196,6 +196,25 @@ class FindingChange(Part, frozen=True, kw_only=True):
     """The message with the current name of anything that this change renamed; empty if it names no such thing."""
 
 
+class UnseenChange(Part, frozen=True, kw_only=True):
+    """A change of the pipeline or the policies that the engine cannot judge, since it does not read what changed."""
+
+    change: Literal["changed", "added", "removed", "moved", "replaced"]
+    """What happened to the parameter or, without one, to the component."""
+    component: str
+    """The component as the configuration names it."""
+    parameter: str = ""
+    """The parameter; empty: the component itself."""
+    base: str = ""
+    """The parameter's value before, as JSON; of a component that replaces another one, the other's name."""
+    value: str = ""
+    """The parameter's value now, as JSON."""
+    location: Location | None
+    """Where it is; ``None`` if it is gone."""
+    base_location: Location | None = None
+    """Where it was; ``None`` if it is new."""
+
+
 class Named(Part, frozen=True, kw_only=True):
     """An intent or entity, and where it is (if removed: where it was)."""
 
@@ -273,7 +292,7 @@ class Collision(Part, frozen=True, kw_only=True):
 
 
 class SettingChange(Part, frozen=True, kw_only=True):
-    """A gate setting whose value differs from the baseline's."""
+    """A setting that judges or chooses what is measured, with another value than the baseline's."""
 
     name: str
     """The setting."""

@@ -20,7 +20,7 @@ from turncheck.comparison.cases import (
     story_cases,
 )
 from turncheck.comparison.changed_cases import changed_cases, changed_tests
-from turncheck.comparison.changed_findings import changed_findings, changed_names
+from turncheck.comparison.changed_findings import changed_findings, changed_names, new_suppressions
 from turncheck.comparison.changes import CaseChange, ChangedCases, SettingChange
 from turncheck.comparison.explanations import Explainer, changed_items, collisions, training_difference
 from turncheck.comparison.judgement import MetricDelta
@@ -32,6 +32,7 @@ from turncheck.comparison.model import BaselineUsed, Comparison, Overlap
 from turncheck.comparison.one_sided import base_faults, base_lacks, lost, still_there
 from turncheck.comparison.relabelled import relabelled
 from turncheck.comparison.renames import renamed_names, with_new_names
+from turncheck.comparison.unseen_changes import unseen_changes
 from turncheck.messages.plurals import count
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
 
 _IF_EMPTY: Final = {
     "evaluations": "all that the project has files for",
-    **dict.fromkeys(("data", "nlu", "stories", "e2e", "batch"), "the usual places"),
+    "language": "its own default",
+    **dict.fromkeys(("data", "nlu", "stories", "e2e", "batch", "config", "domain"), "the usual places"),
 }
 """What a setting without a value means, if it means anything."""
 UNLISTED: Final = (
@@ -133,6 +135,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     stories, cases = changed_tests(tests["core"]), changed_tests(tests["e2e"])
     utterances = changed_tests(tests["batch"])
     new_findings, gone_findings = changed_findings(base, head)
+    suppressions = new_suppressions(base, head)
     return Comparison(
         baseline=used,
         warnings=_differences(base, head),
@@ -151,6 +154,9 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         other_mode=other_mode,
         new_findings=with_new_names(new_findings, renamed),
         gone_findings=gone_findings,
+        new_suppressions=suppressions.found,
+        suppressions_known=suppressions.known,
+        unseen_changes=unseen_changes(base, head),
         intents=changed_names(base, head, "intents"),
         entity_types=changed_names(base, head, "entities"),
         base_confusions=base.nlu.intents.confusions if base.nlu and base.nlu.intents else (),
@@ -225,7 +231,7 @@ def _mode(report: Report) -> str:
 
 
 def _settings_changed(base: Report, head: Report) -> tuple[SettingChange, ...]:
-    """Gate rules and selections of tests that differ; older reports do not record all of them."""
+    """Gate rules, selections of tests and ways of measuring that differ; older reports do not record all of them."""
     changes = []
     for field in head.settings.__struct_fields__:
         one, other = getattr(base.settings, field), getattr(head.settings, field)
@@ -257,7 +263,7 @@ def _setting(field: str, value: object) -> str:
     match value:
         case bool():
             return "true" if value else "false"
-        case ():
+        case () | "":
             return _IF_EMPTY.get(field, "none")
         case tuple():
             return ", ".join(str(part) for part in value)

@@ -25,6 +25,7 @@ from turncheck.comparison.gone_tests import GONE_TESTS, judge_gone_tests
 from turncheck.comparison.metric_gates import judge_regression, judge_threshold
 from turncheck.comparison.renames import message_of
 from turncheck.comparison.summary import reservation, summarize
+from turncheck.comparison.suppression_gate import NEW_SUPPRESSIONS, judge_new_suppressions
 from turncheck.comparison.verdict import FailedBy, GateResult, Verdict
 from turncheck.comparison.wording import count
 from turncheck.messages.finding import LEGACY_PROJECT
@@ -92,6 +93,8 @@ def _gates(report: Report, comparison: Comparison | None, rules: GateRules, plac
     if "new-failures" in rules.fail_on:
         yield judge_new_failures(report, comparison)
     yield from _gone_tests(report, comparison, rules)
+    if NEW_SUPPRESSIONS in rules.fail_on:
+        yield replace(judge_new_suppressions(comparison), needs_base=True)
     yield judge_something_was_tested(report)
     for evaluation in rules.require:
         yield judge_required(report, evaluation)

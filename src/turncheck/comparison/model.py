@@ -13,6 +13,7 @@ from turncheck.comparison.changes import (
     MisunderstoodSentence,
     SettingChange,
     TrainingChange,
+    UnseenChange,
 )
 from turncheck.comparison.judgement import MetricDelta
 from turncheck.comparison.verdict import Verdict
@@ -143,6 +144,12 @@ class Comparison(Part, frozen=True, kw_only=True):
     """Findings that only this side has."""
     gone_findings: tuple[FindingChange, ...] = ()
     """Findings that only the base has."""
+    new_suppressions: tuple[FindingChange, ...] = ()
+    """Errors that this side suppresses and the base does not; warnings as well, where they fail the run."""
+    suppressions_known: bool = True
+    """Whether the base's report says what it suppresses; one of an older version does not."""
+    unseen_changes: tuple[UnseenChange, ...] = ()
+    """Changes of the configuration that the engine cannot judge, since it does not read what they change."""
     base_lacks: tuple[OneSided, ...] = ()
     """What this side judged and the base did not: all its failures count as new."""
     base_faults: tuple[OneSided, ...] = ()
@@ -190,7 +197,14 @@ class Comparison(Part, frozen=True, kw_only=True):
         names = (self.intents, self.entity_types)
         return (
             not self.judged
-            or bool(self.settings_changed or self.new_findings or self.gone_findings or self.changed_items)
+            or bool(
+                self.new_suppressions
+                or self.unseen_changes
+                or self.settings_changed
+                or self.new_findings
+                or self.gone_findings
+                or self.changed_items
+            )
             or any(kind.worse or kind.better or kind.edited or kind.added or kind.removed for kind in cases)
             or any(kind.misunderstood for kind in cases)
             or any(kind.added or kind.removed for kind in names)

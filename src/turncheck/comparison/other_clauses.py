@@ -16,6 +16,7 @@ from turncheck.comparison.clauses import (
 )
 from turncheck.comparison.gates_on_tests import newly_misunderstood, tests_of
 from turncheck.comparison.gone_tests import GONE_TESTS
+from turncheck.comparison.suppression_gate import NEW_SUPPRESSIONS, suppressed_in_words
 from turncheck.comparison.tally import tallies
 from turncheck.comparison.wording import count
 
@@ -102,6 +103,8 @@ def uncounted_clauses(
         old = "new-failures" in judged_by and compared is not None
         counted = "on the base too" if old else f"that {does} not count{'' if parts else f' ({why})'}"
         parts.append(f"{count(errors, 'error')} in the data {counted}")
+    if compared is not None and compared.new_suppressions and NEW_SUPPRESSIONS not in fails:
+        parts.append(suppressed_in_words(compared.new_suppressions))
     if compared is not None and (gone := gone_unjudged(report, compared, gates)):
         parts.append(f"{gone} and not counted ({why})")
     return [", ".join(parts)]
@@ -200,6 +203,8 @@ def changes(report: Report, compared: Comparison, failing: Sequence[GateResult])
     misunderstood = compared.misunderstood or compared.misunderstood_in_cases
     if failing or compared.new_findings or misunderstood or failed_tallies(report):
         return []
+    if worse := sum(metric.judgement == "worse" for metric in compared.metrics):
+        return [f"{count(worse, 'figure')} worse than on the base"]
     return ["no case changed sides against the base" if compared.changed else "nothing changed against the base"]
 
 

@@ -22,7 +22,9 @@ from turncheck.comparison.other_clauses import (
     trained_on,
     uncounted_clauses,
 )
+from turncheck.comparison.suppression_gate import NEW_SUPPRESSIONS
 from turncheck.comparison.tally import tallies
+from turncheck.comparison.unseen_changes import unseen_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
 _MOST: Final = 3
 """The largest number of clauses in the line."""
 _ORDER: Final = (
-    *("completed", "could-be-run", "errors", "new-failures", "test-failures", GONE_TESTS, "something-was-tested"),
+    *("completed", "could-be-run", "errors", NEW_SUPPRESSIONS, "new-failures", "test-failures", GONE_TESTS),
+    "something-was-tested",
     "require",
 )
 """The order in which failing gates are named: causes before symptoms, gates about figures last."""
@@ -55,6 +58,7 @@ def summarize(
     newly_broken = words or intents or (misunderstood and not misunderstood.endswith(ON_BASE_TOO))
     clauses = [broken if newly_broken else [passed_in_words(report, compared), *broken]]
     clauses.append(uncounted_clauses(report, compared, gates, settings))
+    clauses.append([unseen_in_words(compared, report.engine.name)] if compared and report.engine else [])
     clauses.append([accepted_in_words(report, compared, gates)])
     clauses.append([left_open(report, comparison, gates, " ".join(clauses[0]))])
     clauses.append([trained_on(report, compared)])
@@ -65,13 +69,16 @@ def summarize(
 def reservation(report: Report, comparison: Comparison | None, gates: Sequence[GateResult]) -> Reservation:
     """Return the reason why "passed" alone would be misleading, if there is one."""
     found = tallies(report)
+    suppressed = _suppressed(comparison)
     if any(tally.failed for tally in found):
         new = next((gate for gate in gates if gate.name == "new-failures"), None)
         old = new is not None and new.outcome == "passed" and comparison is not None and comparison.judged
-        return "old failures only" if old else "although tests fail"
+        return (suppressed or "old failures only") if old else "although tests fail"
     judged = comparison is not None and comparison.judged
     if comparison is not None and judged and gone_unjudged(report, comparison, gates):
         return "although tests are gone"
+    if suppressed:
+        return suppressed
     if comparison is not None and judged and comparison.collisions:
         return "intents collide"
     if comparison is not None and judged and dropped_intents(comparison):
@@ -87,9 +94,22 @@ def reservation(report: Report, comparison: Comparison | None, gates: Sequence[G
         return "a story is misunderstood" if stories == 1 else "stories are misunderstood"
     if cases := numbers.get("e2e", 0):
         return "an end-to-end case is misunderstood" if cases == 1 else "end-to-end cases are misunderstood"
+    if comparison is not None and comparison.unseen_changes:
+        return "a change cannot be judged" if len(comparison.unseen_changes) == 1 else "changes cannot be judged"
     if any(tally.none_ran for tally in found):
         return "not all tests were run"
     return "not all gates were judged" if not_judged(report, gates) else ""
+
+
+def _suppressed(comparison: Comparison | None) -> Reservation:
+    """Say that the change suppresses something that would have failed the run."""
+    if comparison is None or not comparison.judged or not comparison.new_suppressions:
+        return ""
+    errors = sum(one.severity == "error" for one in comparison.new_suppressions)
+    if errors:
+        return "an error is newly suppressed" if errors == 1 else "errors are newly suppressed"
+    single = len(comparison.new_suppressions) == 1
+    return "a warning is newly suppressed" if single else "warnings are newly suppressed"
 
 
 def _rank(gate: GateResult) -> int:

@@ -16,7 +16,7 @@ from turncheck.comparison.significance import mcnemar_exact
 from turncheck.evaluation.rasa_split import split_as_rasa
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from turncheck.project.model import Response
     from turncheck.project.nlu_data import Example
@@ -71,11 +71,12 @@ class Advice:
     """Which pipeline to use. ``pipelines`` are sorted by mean F1 with the most data, the best first.
 
     ``left_out`` is the percentage of the training sentences that was left out even then.
-    ``p_value`` compares the best with the second; ``None`` for a single pipeline.
+    ``p_value`` compares the best with the ``second``: the best of those that are run differently; ``None`` if none is.
     """
 
     left_out: int
     pipelines: tuple[str, ...]
+    second: str | None
     mean_f1: Mapping[str, float]
     deviation: Mapping[str, float]
     p_value: float | None
@@ -85,7 +86,7 @@ class Advice:
 
     @property
     def is_noise(self) -> bool:
-        """Whether the difference between the first two may be due to chance."""
+        """Whether the difference between the two that are compared may be due to chance."""
         return self.p_value is not None and self.p_value >= SIGNIFICANT
 
 
@@ -109,8 +110,13 @@ def plan_runs(
     return tuple(plans)
 
 
-def advise(plans: Sequence[RunPlan], scores: Sequence[Score]) -> Advice:
-    """Return which pipeline is best with the most data, whether that is noise, and what more data would gain."""
+def advise(
+    plans: Sequence[RunPlan], scores: Sequence[Score], alike_to: Callable[[str], Sequence[str]] = lambda _: ()
+) -> Advice:
+    """Return which pipeline is best with the most data, whether that is noise, and what more data would gain.
+
+    ``alike_to`` returns the pipelines that are run like a given one: comparing it with them would say nothing.
+    """
     least = min(score.percentage for score in scores)
     full = defaultdict(list)
     for score in scores:
@@ -121,13 +127,16 @@ def advise(plans: Sequence[RunPlan], scores: Sequence[Score]) -> Advice:
         name: sqrt(fsum((score.f1 - means[name]) ** 2 for score in own) / len(own)) for name, own in full.items()
     }
     ranked = sorted(means, key=lambda name: (-means[name], name))
-    better, worse = _net_sentences(plans, full[ranked[0]], full[ranked[1]]) if len(ranked) > 1 else (0, 0)
+    alike = alike_to(ranked[0])
+    second = next((name for name in ranked[1:] if name not in alike), None)
+    better, worse = _net_sentences(plans, full[ranked[0]], full[second]) if second is not None else (0, 0)
     return Advice(
         left_out=least,
         pipelines=tuple(ranked),
+        second=second,
         mean_f1=means,
         deviation=deviation,
-        p_value=mcnemar_exact(worse, better) if len(ranked) > 1 else None,
+        p_value=mcnemar_exact(worse, better) if second is not None else None,
         better=better,
         worse=worse,
         curves={name: _learning_curve(plans, [score for score in scores if score.pipeline == name]) for name in ranked},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -50,8 +51,14 @@ def _sentences(compared: Comparison) -> tuple[tuple[str, ChangedCases], ...]:
 
 def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[NeutralSection]:
     """With a base: what changed sides."""
+    suppressed = compared.new_suppressions
+    severities = sorted({f"{one.severity}s" for one in suppressed})
+    title = f"This change suppresses {' and '.join(severities)} that the base does not ({len(suppressed)})"
+    yield lists.listed("suppressions", title, suppressed, entries.suppression, unfolded=BUILT)
     changed = compared.settings_changed
     yield lists.listed("settings", _RULES_CHANGED, changed, entries.setting, unfolded=BUILT)
+    engine = report.engine.name if report.engine else ""
+    yield lists.listed("unseen", "", compared.unseen_changes, partial(entries.unseen, engine))
     because = tests_because_of(compared)
     explained = [test for tests in because.values() for test in tests]
     failing = [test for test in newly_failing_tests(compared) if test not in explained]

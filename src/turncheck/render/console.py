@@ -29,8 +29,12 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
 
 _MOST: Final = 10
+_MOST_UNDER: Final = 100
+"""Lines under the table: a figure that is worse must not be missed."""
 _PLAIN_WIDTH: Final = 10_000
 """Without a terminal lines are not wrapped: whoever reads or greps a log wants complete lines."""
+_ABOVE_ALL: Final = ("suppressions", "settings")
+"""What a change does to its own judgement comes first, and whole."""
 _FAILURES: Final = (
     "errors", "collisions", "relabelled", "failing", "still_failing", "misunderstood", "still_misunderstood",
     "misunderstood_cases", "still_misunderstood_cases", "wrong",
@@ -73,11 +77,14 @@ def render_console(
     )
     if spans := version_line(report.project, links.folder):
         console.print(Text(spans))
+    for name in _ABOVE_ALL:
+        printer.all_of(name)
     for name in _FAILURES:
         printer.listed(name)
     if any(entry.sign == "error" for entry in printer.entries("still_found")):
         printer.listed("still_found")
     printer.table("metrics")
+    printer.under("worse")
     printer.lines([document.baseline, *document.baseline.below] if comparison else [])
     printer.lines(printer.entries("remarks"))
     printer.lines(printer.entries("skipped"), before="Not run: ")
@@ -85,6 +92,7 @@ def render_console(
     console.print()
     printer.gates()
     console.print()
+    printer.under("unseen")
     style = _STYLES["not judged" if verdict.reservation else verdict.outcome]
     console.print(Text.assemble((verdict.in_words, style), f": {printer.writer.line(document.headline)}"))
     content = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
@@ -116,6 +124,28 @@ class _Printer:
         if section.left_out:
             self.console.print(f"  … and {section.left_out:,} more in report.json")
         self.console.print()
+
+    def all_of(self, name: str) -> None:
+        """Print all entries of a section below its title."""
+        if name in self.sections:
+            self.console.print(self.sections[name].title, style="bold")
+            for entry in self.entries(name):
+                self._indented(self.writer.entry(entry), 2)
+            if left_out := self.sections[name].left_out:
+                self.console.print(f"  … and {left_out:,} more in comparison.json")
+            self.console.print()
+
+    def under(self, name: str) -> None:
+        """Print a section without a title of its own: its note, if any, and below it all of its entries."""
+        if name in self.sections:
+            section = self.sections[name].cut(_MOST_UNDER)
+            if section.note:
+                self.console.print(self.writer.line(section.note))
+            for entry in self.entries(name)[:_MOST_UNDER]:
+                self._indented(self.writer.entry(entry), 2)
+            if section.left_out:
+                self.console.print(f"  … and {section.left_out:,} more in comparison.json")
+            self.console.print()
 
     def lines(self, entries: Iterable[Entry], before: str = "") -> None:
         """Print entries, each a line of its own."""

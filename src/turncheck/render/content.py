@@ -20,6 +20,7 @@ from turncheck.render.spans import Entry, Prose, line
 from turncheck.render.strength_text import judged_mutants, strength_note
 from turncheck.render.tables import batch_table, confusion_table, coverage_table, intent_table, metrics_table
 from turncheck.render.unjudged_text import unjudged_remark
+from turncheck.render.worse_figures import worse_figures
 from turncheck.render.wrong_cases import (
     misunderstood_cases,
     misunderstood_stories,
@@ -40,8 +41,8 @@ DEGRADATION: Final = (
     "still_misunderstood_cases", "still_failing",
     "substituted", "survivors", "noise", "edited", "right", "gone", "names", "notes", "uncovered", "skipped", "remarks",
     "findings", "labels", "relabelled", "wrong", "gone_tests", "collisions", "misunderstood", "misunderstood_cases",
-    "failing", "errors", "gates", "metrics",
-    "settings",
+    "failing", "errors", "gates", "worse", "unseen", "metrics",
+    "settings", "suppressions",
 )  # fmt: skip
 """The order in which lists give up entries: details, what was wrong already, became right, became wrong, the gates."""
 ORDER: Final = (
@@ -61,6 +62,7 @@ def all_sections(
     lists = Lists(unfolded, CaseKeys(report))
     sections = [
         metrics_table(report, comparison),
+        *([worse_figures(report, compared, unfolded)] if compared else []),
         lists.listed("remarks", "", _remarks(report, compared), lambda remark: remark),
         *(changes(lists, report, compared) if compared else _failures(lists, report)),
         batch_table(report),

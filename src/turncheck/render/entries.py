@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Named,
         SettingChange,
         TrainingChange,
+        UnseenChange,
     )
     from turncheck.comparison.model import ChangedItem
     from turncheck.comparison.verdict import FailedBy, GateResult
@@ -244,6 +245,31 @@ def findings(found: Sequence[Finding | FindingChange], *, advises: bool = True, 
     hint = first.hint if advises else ""
     entry = Entry(spans, _at(first.location), sign=first.severity, label=first.code, hint=hint)
     return _with_below(entry, below)
+
+
+def suppression(finding: FindingChange) -> Entry:
+    """A finding that this change suppresses."""
+    return Entry(line(Prose(_message(finding))), _at(finding.location), sign=finding.severity, label=finding.code)
+
+
+_DONE_TO_PARAMETER: Final = {"changed": "changes", "added": "sets", "removed": "removes"}
+_DONE_TO_COMPONENT: Final = {"added": "adds", "removed": "removes", "moved": "moves"}
+
+
+def unseen(engine: str, change: UnseenChange) -> Entry:
+    """A change of the configuration that the engine cannot judge."""
+    on_base = change.location is None
+    location = change.location or change.base_location
+    place = line(Place(location, on_base)) if location is not None else line("The configuration")
+    cannot = line("; the ", Prose(engine, 60), " engine cannot judge that")
+    if change.parameter:
+        verb, both = _DONE_TO_PARAMETER[change.change], change.base and change.value
+        values = line(" (", Code(change.base, 60), " → ", Code(change.value, 60), ")") if both else ()
+        what = line(Code(change.parameter), " of ", Prose(change.component))
+        return Entry(line(place, f" {verb} ", what, cannot, values), sign="caution")
+    other = line(" in place of ", Prose(change.base)) if change.change == "replaced" else ()
+    verb = "has" if other else _DONE_TO_COMPONENT[change.change]
+    return Entry(line(place, f" {verb} ", Prose(change.component), other, cannot), sign="caution")
 
 
 def finding_gone(finding: FindingChange) -> Entry:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.suppression_gate import suppressed_in_words
 from turncheck.comparison.wording import count
 from turncheck.render.main_metrics import first_figures
 from turncheck.render.markdown import (
@@ -19,7 +20,7 @@ from turncheck.render.markdown import (
     utf16_units,
 )
 from turncheck.render.rendered import Rendered
-from turncheck.render.sinks.markdown import Markdown, code_cell, code_in_html, join, link, marker, prose, trusted
+from turncheck.render.sinks.markdown import Markdown, code, code_cell, code_in_html, join, link, marker, prose, trusted
 from turncheck.render.sinks.markdown_writer import SIGNS, table_head
 from turncheck.render.spans import Column
 
@@ -36,6 +37,7 @@ _LEAST: Final = 3_000
 _ROOM: Final = 300
 """Room for the remark on folds that are not shown, and for the markup of each."""
 _LONGEST_REASON: Final = 600
+_MOST_ALTERED: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ def _text(assistants: Assistants, links: Links, size: Size, heading: str, first_
         left_out = join([trusted(f"Details of {count(unshown, 'more assistant')} are in the "), results, trusted(".")])
         text = environment().get_template("assistants.md.j2").render(
             marker=first_line,
+            altered=_altered(assistants),
             heading=trusted(heading),
             title=words,
             page=link(trusted("All results on one page"), links.html_url) if links.html_url else NOTHING,
@@ -83,6 +86,20 @@ def _text(assistants: Assistants, links: Links, size: Size, heading: str, first_
     room = size.limit - size.measure(drawn((), len(assistants.runs))) - _ROOM
     folds = _folds(assistants.worst_first, size, room)
     return drawn(folds, len(assistants.runs) - len(folds))
+
+
+def _altered(assistants: Assistants) -> list[Markdown]:
+    """A line for each assistant that the change judges by other rules: a fold that is closed must not hide it."""
+    lines = []
+    for run in assistants.worst_first:
+        names = dict.fromkeys(change.name for change in run.comparison.settings_changed)
+        parts = [code(name) for name in islice(names, _MOST_ALTERED)]
+        if run.comparison.new_suppressions:
+            parts.append(prose(suppressed_in_words(run.comparison.new_suppressions)))
+        if parts:
+            lines.append(join([code(run.name), trusted(": "), join(parts, ", ")]))
+    more = len(lines) - _MOST_ALTERED
+    return [*lines[:_MOST_ALTERED], *([trusted(f"… and {count(more, 'more assistant')}")] if more > 0 else [])]
 
 
 def _rows(assistants: Assistants) -> list[Markdown]:

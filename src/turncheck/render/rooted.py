@@ -61,9 +61,11 @@ def places(report: Report) -> Iterator[Location]:
         yield from (item.location for item in kind.items)
     for suite in report.batch.suites if report.batch else ():
         yield from (case.location for case in suite.cases)
-    for finding in report.validation.findings if report.validation else ():
+    for finding in (*report.validation.findings, *(report.validation.suppressed or ())) if report.validation else ():
         yield finding.location
         yield from finding.others
+    for component in (report.engine.configured or ()) if report.engine else ():
+        yield component.location
     for entry in report.skipped:
         if entry.location is not None:
             yield entry.location

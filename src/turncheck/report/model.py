@@ -147,6 +147,30 @@ class Substitution(Part, frozen=True, kw_only=True):
     """Why it does not run as it is."""
 
 
+class IgnoredParameter(Part, frozen=True, kw_only=True):
+    """A parameter that the engine does not read."""
+
+    value: str
+    """Its value, as JSON; the end of a long one is replaced by a digest."""
+    location: Location
+    """Where it is."""
+
+
+class ConfiguredComponent(Part, frozen=True, kw_only=True):
+    """A component of the pipeline, or a policy, and what the engine does with it."""
+
+    section: Literal["pipeline", "policies"]
+    """Which section of the configuration it is in."""
+    name: str
+    """The component as the configuration names it."""
+    location: Location
+    """Where it is."""
+    runs: str | None
+    """A digest of what the engine runs for it, with the parameters that it reads; ``None``: nothing."""
+    ignored: dict[str, IgnoredParameter] = {}
+    """The parameters that the engine does not read."""
+
+
 class EngineInfo(Part, frozen=True, kw_only=True):
     """The engine that understood and answered."""
 
@@ -160,6 +184,8 @@ class EngineInfo(Part, frozen=True, kw_only=True):
     """The model that was tested, where it was trained before."""
     notes: tuple[str, ...] = ()
     """What else a reader must know about it, a sentence each."""
+    configured: tuple[ConfiguredComponent, ...] | None = None
+    """What it does with each component of the configuration; ``None``: it runs all of it, or that is not known."""
 
 
 # --- validation ------------------------------------------------------------------------------------------------------
@@ -183,6 +209,8 @@ class Validation(Part, frozen=True, kw_only=True):
     """What was found in the data."""
     counts: FindingCounts
     """How many of each severity."""
+    suppressed: tuple[Finding, ...] | None = None
+    """Errors and warnings that a comment or the setting ``ignore`` suppresses; ``None``: an older report."""
 
 
 # --- coverage --------------------------------------------------------------------------------------------------------
@@ -242,10 +270,10 @@ class Skipped(Part, frozen=True, kw_only=True):
 
 
 class GateSettings(Part, frozen=True, kw_only=True):
-    """The gates as they were set for this run, and what chooses the tests that they judge.
+    """The gates as they were set for this run, what chooses the tests that they judge, and how these are measured.
 
-    ``data``, ``nlu``, ``stories`` and ``e2e`` are the paths that were named, relative to the project; empty: the usual
-    places. ``ignore``: codes of findings that are left out. ``None``: an older report, which does not say.
+    Paths are those that were named, relative to the project; empty: the usual places. ``None``: an older report, which
+    does not say.
     """
 
     fail_on: tuple[str, ...] = ("errors", "test-failures")
@@ -280,6 +308,34 @@ class GateSettings(Part, frozen=True, kw_only=True):
     """The paths of the batch suites that were named; empty: the usual places."""
     ignore: tuple[str, ...] | None = None
     """Codes of findings that are left out."""
+    projects: tuple[str, ...] | None = None
+    """The folders of several assistants that ``turncheck.yml`` names, relative to that file; empty: none."""
+    config: tuple[str, ...] | None = None
+    """The path of pipeline and policies that was named; empty: the usual place."""
+    domain: tuple[str, ...] | None = None
+    """The path of the domain that was named; empty: the usual places."""
+    language: str | None = None
+    """The language of a Kore.ai assistant that was named; empty: its default."""
+    engine: str | None = None
+    """The engine that was chosen."""
+    folds: int | None = None
+    """The number of folds of a cross-validation."""
+    seed: int | None = None
+    """The seed of everything random."""
+    vectors: str | None = None
+    """Whether sentence vectors are used (``true``, ``false``), or the folder that they come from."""
+    today: str | None = None
+    """The date that relative dates count from."""
+    strength: str | None = None
+    """Which mutants the tests are tried on: ``off``, ``changed`` or ``all``."""
+    strength_budget: int | None = None
+    """The time limit for that, in seconds."""
+    robustness: bool | None = None
+    """Whether the test sentences are varied."""
+    kore_version: str | None = None
+    """The version of the Kore.ai assistant that is tested."""
+    artifact_name: str | None = None
+    """The name of the artifact, which reports of earlier runs are looked for by."""
 
 
 class Report(Part, frozen=True, kw_only=True):

@@ -6,6 +6,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from turncheck.comparison.gate_rules import read_rules
 from turncheck.engines.choice import chosen_engines
 from turncheck.report.model import EVALUATIONS, TrainingSentence
@@ -135,7 +137,7 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: Evaluations, sc
         robustness=run.robustness_section,
         coverage=coverage_by_tests(project, tests, nlu, run.core_section, e2e, run.batch_section),
         training=() if nlu or not (run.core_section or e2e) else training_sentences(project),
-        settings=gate_settings(settings),
+        settings=structs.replace(gate_settings(settings), projects=inputs.projects),
         trust=run.engines.trust,
         skipped=(*(run.skipped[name] for name in EVALUATIONS if name in run.skipped), *run.parts),
         stopped=run.stopped,

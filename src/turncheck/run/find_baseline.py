@@ -33,7 +33,7 @@ from turncheck.run.named_baseline import read_baseline
 from turncheck.run.report_of import report_of
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.file import SettingsFile, read_settings_file
-from turncheck.settings.gates import GATES, gate_settings
+from turncheck.settings.gates import GATES, gate_settings, named_projects
 from turncheck.settings.sources import FILE_NAME, combine
 from turncheck.web.network import Network
 
@@ -313,7 +313,8 @@ class BaselineSearch:
         if measured.stopped == INTERRUPTED:
             raise KeyboardInterrupt
         # The folder's name is ours, not the project's; and the base is judged by its own settings.
-        return msgspec.structs.replace(measured, project=report.project, settings=gate_settings(own))
+        judged_by = msgspec.structs.replace(gate_settings(own), projects=self._projects_there(there))
+        return msgspec.structs.replace(measured, project=report.project, settings=judged_by)
 
     def _settings_there(self, there: _There) -> Settings:
         """The base's settings: if a pull request changes what judges it, the comparison says so.
@@ -330,6 +331,16 @@ class BaselineSearch:
             own = combine(given, {name: value for name, value in there.file.values.items() if name in _PATHS})
         gates = {name: getattr(self.inputs.settings, name) for name in GATES}
         return replace(own, **gates, project=str(there.project.folder))
+
+    def _projects_there(self, there: _There) -> tuple[str, ...] | None:
+        """The assistants that the base's file names where that of this run may name some."""
+        folder = there.tree.folder_of(str(self.inputs.chooser)) if self.inputs.chooser is not None else None
+        if folder is None:
+            return None
+        try:
+            return named_projects(folder)
+        except UserError:  # a mistake that this change fixes, say
+            return None
 
     def _inputs_for(self, there: _There, own: Settings, source: Source) -> Inputs:
         """What the base measures: its own settings and tests.

@@ -28,7 +28,8 @@ _REPORT: Final = "report.json"
 class OneOfSeveral:
     """What is needed to measure one of them; it is sent to other processes.
 
-    ``folder`` is that of its results below ``out``; ``given`` are the settings from flags or inputs, for each of them.
+    ``folder`` is that of its results below ``out``; ``given`` are the settings from flags or inputs, for each of them;
+    ``chooser`` is the folder whose file names them, if they are not named by flags or inputs.
     """
 
     path: Path
@@ -37,6 +38,7 @@ class OneOfSeveral:
     given: Mapping[str, Any]
     environment: Mapping[str, str]
     in_action: bool = False
+    chooser: Path | None = None
     past: str | None = None
     """Where it is on the base, by its path in the repository, if that is known."""
 
@@ -66,7 +68,9 @@ class OneOfSeveral:
         baseline = given.get("baseline")
         if baseline is not None and baseline not in {*SEARCHED, "none"}:
             given["baseline"] = _report_among(str(baseline), self.folder)
-        prepared = prepare(given, self.environment, in_action=self.in_action, host=host, among=self.folder)
+        prepared = prepare(
+            given, self.environment, in_action=self.in_action, host=host, among=self.folder, chooser=self.chooser
+        )
         screen = replace(screen, timings={})
         return run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared, self.past), screen)
 

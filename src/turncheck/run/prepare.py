@@ -26,6 +26,7 @@ from turncheck.run.find_baseline import SEARCHED, BaselineSearch, is_tracked
 from turncheck.run.inputs import Inputs
 from turncheck.run.named_baseline import read_baseline
 from turncheck.settings.file import SettingsFile, read_settings_file
+from turncheck.settings.gates import named_projects
 from turncheck.settings.sources import FILE_NAME, combine
 from turncheck.web.network import Network
 
@@ -56,6 +57,7 @@ def prepare(
     in_action: bool = False,
     host: Host | None = None,
     among: str = "",
+    chooser: Path | None = None,
 ) -> Prepared:
     """Combine the settings and inspect the environment.
 
@@ -66,11 +68,13 @@ def prepare(
             ``allow-hosts`` names any. These files get no variables but those of ``env``.
         host: the CI host, if it is already known.
         among: the project's name among several, if it is not in a repository.
+        chooser: the folder whose ``turncheck.yml`` names several; by default the project's.
 
     Raises:
         UserError: no such project, or invalid settings.
     """
     given = _with_folder(given)
+    chooser = chooser or Path(given.get("project", "."))
     file = _settings_file(Path(given.get("project", ".")))
     settings = combine(given, _with_folder(file.values))
     host = host or find_host(environment, settings.token)
@@ -93,6 +97,8 @@ def prepare(
             **{name: place for name, place in file.gates.items() if name.replace("-", "_") not in given},
         },
         settings_file=file.path,
+        chooser=chooser,
+        projects=named_projects(chooser),
         cache=cache_of(settings, host, folder, environment),
         hosts=settings.allow_hosts if in_action or settings.allow_hosts else None,
         environment=environment,

@@ -218,7 +218,8 @@ class SeveralRuns:
 
     def _one(self, folder: str, path: Path) -> OneOfSeveral:
         out, variables = self.chosen.settings.out, dict(self.environment)
-        return OneOfSeveral(path, folder, out, self.given, variables, self.in_action, self._past.of(path))
+        top, past = self.chosen.top, self._past.of(path)
+        return OneOfSeveral(path, folder, out, self.given, variables, self.in_action, top, past)
 
     def _one_by_one(self, ones: Sequence[OneOfSeveral]) -> bool:
         """Measure them in this process, and return whether somebody interrupted it."""

@@ -44,16 +44,18 @@ def checked_data(
     known = {finding.location for finding in checked.findings if finding.severity == "error"}
     checked = checked.without((), (one for place, one in refusals.items() if place not in known))
     kept = suppress(checked, project, inputs.ignored, tests=tests, strict=strict, cases_read=cases_read)
-    return validation_of(kept.findings)
+    return validation_of(kept.findings, kept.suppressed)
 
 
-def validation_of(found: Iterable[Finding]) -> Validation:
-    """Return the report's section on these findings, each once."""
+def validation_of(found: Iterable[Finding], left_out: Iterable[Finding] = ()) -> Validation:
+    """Return the report's section on these findings, each once; ``left_out``: those suppressed on purpose."""
     findings = tuple(sorted({*found}, key=lambda finding: finding.order))
+    suppressed = (finding for finding in {*left_out} if finding.severity != "info")
     severities = [finding.severity for finding in findings]
     return Validation(
         findings=findings,
         counts=FindingCounts(
             error=severities.count("error"), warning=severities.count("warning"), info=severities.count("info")
         ),
+        suppressed=tuple(sorted(suppressed, key=lambda finding: finding.order)),
     )

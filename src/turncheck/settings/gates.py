@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from turncheck.messages.location import shown_path
 from turncheck.report.model import GateSettings
+from turncheck.settings.file import read_settings_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from turncheck.settings.options import Settings
 
@@ -40,7 +42,36 @@ def gate_settings(settings: Settings) -> GateSettings:
         e2e=_in_project(settings.e2e, settings),
         batch=_in_project(settings.batch, settings),
         ignore=settings.ignore,
+        config=_in_project((settings.config,) if settings.config else (), settings),
+        domain=_in_project((settings.domain,) if settings.domain else (), settings),
+        language=settings.language or "",
+        engine=settings.engine,
+        folds=settings.folds,
+        seed=settings.seed,
+        vectors=_vectors(settings),
+        today=settings.today,
+        strength=settings.strength,
+        strength_budget=settings.strength_budget,
+        robustness=settings.robustness,
+        kore_version=settings.kore_version,
+        artifact_name=settings.artifact_name,
     )
+
+
+def named_projects(folder: Path) -> tuple[str, ...]:
+    """Return the assistants that the ``turncheck.yml`` of a folder names, as the report has them.
+
+    Raises:
+        UserError: the file cannot be read.
+    """
+    named = read_settings_file(folder).values.get("projects", ()) if folder.is_dir() else ()
+    return tuple(shown_path(os.path.relpath(path, folder)) for path in named)
+
+
+def _vectors(settings: Settings) -> str:
+    if isinstance(settings.vectors, bool):
+        return "true" if settings.vectors else "false"
+    return _in_project((settings.vectors,), settings)[0]
 
 
 def _in_project(paths: Iterable[str], settings: Settings) -> tuple[str, ...]:

@@ -29,11 +29,12 @@ class Validated:
     """What validation found, sorted by path, line, column and code, and what each finding means for the exit code.
 
     ``fails`` has one entry for each of ``findings``: Rasa's effect in ``data validate``; gates of a run count
-    severities instead.
+    severities instead. ``suppressed``: what was found and is left out on purpose.
     """
 
     findings: tuple[Finding, ...]
     fails: tuple[Fails, ...]
+    suppressed: tuple[Finding, ...] = ()
 
     @property
     def counts(self) -> Mapping[Severity, int]:

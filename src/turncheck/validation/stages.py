@@ -17,6 +17,7 @@ from turncheck.validation.findings import found
 from turncheck.validation.generation import check_generation
 from turncheck.validation.incomplete import standing
 from turncheck.validation.names_in_tests import check_test_names
+from turncheck.validation.other_files import check_default_files
 from turncheck.validation.undefined import check_buttons, check_undefined
 from turncheck.validation.unused import check_definitions, check_unused
 
@@ -124,6 +125,7 @@ OWN_STAGES: Final = (
         _always,
         (
             check_generation,
+            check_default_files,
             config.check_names,
             config.check_order,
             config.check_token_patterns,

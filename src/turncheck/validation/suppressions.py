@@ -5,12 +5,13 @@ A comment may be at any place of a finding: of two stories that disagree, beside
 ``# turncheck: ignore CODE`` (several codes with commas) applies to its own line or, on a line of its
 own, to the next line that is not a comment. If that line opens a block of text (``examples: |``), it applies to the
 whole block, which cannot contain comments. In a Markdown file that is not read, ``<!-- turncheck: ignore CODE
--->`` applies to the file. What is suppressed does not change the exit code; a suppression that
+-->`` applies to the file. What is suppressed does not change the exit code, but is counted; a suppression that
 suppresses nothing is reported itself, if all checks have run that could have found something for it.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.messages.finding import Finding
@@ -120,7 +121,8 @@ def suppress(
         for number, suppression in enumerate(suppressions)
         if number not in used and (_is_futile(suppression.code) or (everything_ran and ran(suppression.code)))
     ]
-    return validated.without(hidden, unused)
+    suppressed = tuple(validated.findings[position] for position in sorted(hidden))
+    return replace(validated.without(hidden, unused), suppressed=suppressed)
 
 
 def _everything_ran(validated: Validated, project: Project) -> bool:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from turncheck.process.environment import FileVariables
     from turncheck.process.screen import Screen
     from turncheck.project.model import Project
-    from turncheck.report.model import Evaluation
+    from turncheck.report.model import ConfiguredComponent, Evaluation
     from turncheck.report.trust import ConfidenceMap, Trust
     from turncheck.settings.options import Settings
 
@@ -346,6 +346,17 @@ class EmbeddedEngines(Engines):
             substitutions=(*(nlu.substitutions if nlu else ()), *(ensemble.substitutions if ensemble else ())),
             notes=_unique((*(nlu.notes if nlu else ()), *nlg)),
             model=None if self._model is None else self._model.path.name,
+            configured=self._configured(),
+        )
+
+    def _configured(self) -> tuple[ConfiguredComponent, ...] | None:
+        """Return what is done with each component; not known of a model, which was trained before."""
+        if self._model is not None or self.project.kore is not None:
+            return None
+        from turncheck.engines.embedded.configured import configured_components
+
+        return configured_components(
+            self.project.config, rasa=self.project.domain.rasa, allow_custom_code=self.allow_custom_code
         )
 
     def use_cache(self, cache: Cache) -> None:

@@ -67,17 +67,21 @@ _GIVES_SENTENCE_FEATURES: Final = frozenset(
 )
 
 
+def pipeline_of(config: Config) -> tuple[Component, ...]:
+    """Return the components of the pipeline, or those of Rasa's default pipeline if there is none."""
+    if config.pipeline is not None:
+        return config.pipeline
+    return tuple(Component(name, parameters, config.location) for name, parameters in _DEFAULT_PIPELINE)
+
+
 def make_plan(config: Config, *, allow_custom_code: bool = False, vectors: str | None = None) -> Plan:
     """Decide what runs for each component of the pipeline.
 
     Raises:
         UserError: a component or one of its parameters is unknown, or the pipeline has two tokenizers.
     """
-    notes: list[str] = []
-    pipeline = config.pipeline
-    if pipeline is None:
-        pipeline = tuple(Component(name, parameters, config.location) for name, parameters in _DEFAULT_PIPELINE)
-        notes.append("config.yml has no pipeline: Rasa's default pipeline is used")
+    pipeline = pipeline_of(config)
+    notes = [] if config.pipeline is not None else ["config.yml has no pipeline: Rasa's default pipeline is used"]
     substitutions: dict[Substitution, None] = {}
     steps: list[Step] = []
     spacy_model: Mapping[str, Any] | None = None

@@ -48,8 +48,16 @@ def class_name(component: Component) -> str:
 
 def kind_of(component: Component, domain: DialogueDomain) -> PolicyKind | None:
     """Return what runs for a configured policy, ``None`` if this version of Rasa does not have it."""
-    kind = _KINDS.get(class_name(component))
-    return None if kind is None or (kind.only_older and domain.domain.rasa >= NEWEST) else kind
+    return None if runs_in(component, domain.domain.rasa) is None else _KINDS[class_name(component)]
+
+
+def runs_in(component: Component, rasa: int) -> str | None:
+    """Return what runs for a policy in a project for this version of Rasa: policies of the same kind run alike."""
+    name = class_name(component)
+    kind = _KINDS.get(name)
+    if kind is None or (kind.only_older and rasa >= NEWEST):
+        return None
+    return "TedStandIn" if kind.stands_in and name != "UnexpecTEDIntentPolicy" else name
 
 
 def _memoization(name: str, kind: type[MemoizationPolicy]) -> PolicyKind:

@@ -1,0 +1,44 @@
+"""The project's default files where others are measured: what is deployed is then not what is tested."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from turncheck.messages.location import Location
+from turncheck.project.paths import DEFAULT_CONFIG, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
+from turncheck.validation.findings import found
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from turncheck.messages.finding import Finding
+    from turncheck.validation.facts import Facts
+
+
+def check_default_files(facts: Facts) -> Iterator[Finding]:
+    """A default configuration or domain that exists and is not what was read."""
+    project = facts.project
+    configs = [file.path for file in project.files if file.role == "config"]
+    if configs and _is_left_out(project.root, DEFAULT_CONFIG, configs):
+        yield _not_measured("config-not-measured", DEFAULT_CONFIG, configs[0])
+    domain = project.domain.location.path
+    default = next((name for name in (DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER) if (project.root / name).exists()), None)
+    if default and any(file.role == "domain" for file in project.files):
+        read = [domain, *(file.path for file in project.files if file.role == "domain" and file.path == default)]
+        if _is_left_out(project.root, default, read):
+            yield _not_measured("domain-not-measured", default, domain)
+
+
+def _not_measured(code: str, default: str, measured: str) -> Finding:
+    return found(code, f"'{default}' exists, and '{measured}' is measured in its place.", Location(default))
+
+
+def _is_left_out(root: Path, default: str, read: Iterable[str]) -> bool:
+    """Whether a file or folder exists, and none of the paths that were read is it, or a folder that it is in."""
+    if not (root / default).exists():
+        return False
+    paths = [PurePosixPath(path) for path in read]
+    named = any(PurePosixPath(default).is_relative_to(path) for path in paths)
+    return not named and not any((root / path).exists() and (root / default).samefile(root / path) for path in paths)

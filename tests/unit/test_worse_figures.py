@@ -1,0 +1,169 @@
+"""Every figure of ``comparison.json`` that is worse beyond noise is in the table, or on a line under it."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pull_request import LINKS, pull_request
+from report_builder import BASE_COMMIT, case, coverage, example, finding, report, story, suite
+
+from turncheck.comparison.baseline import Present
+from turncheck.comparison.compare import compare
+from turncheck.comparison.gates import judge
+from turncheck.comparison.judgement import Judgement, MetricDelta, Significance
+from turncheck.comparison.metrics import FAMILIES, Family
+from turncheck.comparison.model import Comparison
+from turncheck.comparison.verdict import Verdict
+from turncheck.comparison.wording import figure
+from turncheck.render.assistants import Run
+from turncheck.render.console import render_console
+from turncheck.render.main_metrics import main_metrics
+from turncheck.render.markdown import render_comment, render_summary
+from turncheck.render.page.page import render_page
+from turncheck.report.model import Nlu, Report
+from turncheck.report.understanding import Understood
+
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789_.[]"
+"""Characters that no sink escapes: how names are escaped is tested elsewhere."""
+_MARKUP = re.compile(r"</?[a-z]+[^>]*>|[`*]")
+_SCRIPTS = re.compile(r"<(script|style|template)\b.*?</\1>", re.DOTALL)
+
+
+def documents(report: Report, comparison: Comparison, verdict: Verdict) -> dict[str, str]:
+    """What people read, without markup."""
+    made = (
+        render_comment(report, comparison, verdict, LINKS),
+        render_summary(report, comparison, verdict, LINKS),
+        render_console(report, comparison, verdict, LINKS),
+        render_page([Run(report, comparison, verdict, LINKS)], {}),
+    )
+    return {one.name: html.unescape(_MARKUP.sub("", _SCRIPTS.sub("", str(one.content)))) for one in made}
+
+
+def assert_nothing_worse_is_missed(report: Report, comparison: Comparison) -> None:
+    texts = documents(report, comparison, judge(report, comparison, report.settings))
+    table = {row.name for row in main_metrics(report, comparison) if row.mark in {"worse", "real drop"}}
+    for metric in comparison.metrics:
+        if metric.name in table:
+            assert metric.judgement == "worse"
+            continue
+        base, value = metric.sides
+        sides = f"{figure(base or 0, metric.kind)} → {figure(value or 0, metric.kind)}"
+        for name, text in texts.items():
+            said = f"{metric.name} {sides}" in text.replace("'", "")
+            assert said == (metric.judgement == "worse"), (name, metric, text)
+
+
+# --- whatever is measured --------------------------------------------------------------------------------------------
+
+
+@st.composite
+def deltas(draw: st.DrawFn, family: Family) -> MetricDelta:
+    """A figure of a family with both sides, and what their difference means."""
+    name = draw(st.from_regex(family.pattern, fullmatch=True, alphabet=_ALPHABET).filter(lambda one: len(one) < 100))
+    values: Any = st.integers(0, 2000) if family.kind == "count" else st.floats(0, 1)
+    base, value = float(draw(values)), float(draw(values))
+    words: list[Judgement] = ["better", "worse", "worse", "noise", "same", "not judged"]
+    sampled = Significance(method="bootstrap", low=-0.1, high=0.1, changed=9, examples=40)
+    return MetricDelta(
+        name=name,
+        better=family.better,
+        kind=family.kind,
+        value=value,
+        base=base,
+        delta=value - base,
+        judgement=draw(st.sampled_from(words)),
+        significance=draw(st.sampled_from([sampled, Significance(method="counted")])),
+    )
+
+
+def some(family: Family) -> st.SearchStrategy[list[MetricDelta]]:
+    return st.lists(deltas(family), min_size=1, max_size=3, unique_by=lambda one: one.name)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.pattern.pattern)
+def test_every_figure_of_a_family_that_is_worse_is_shown(family: Family) -> None:
+    made, comparison, _ = pull_request()
+
+    @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(some(family))
+    def holds(metrics: list[MetricDelta]) -> None:
+        assert_nothing_worse_is_missed(made, msgspec.structs.replace(comparison, metrics=tuple(metrics)))
+
+    holds()
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.sampled_from(FAMILIES).flatmap(deltas), max_size=60, unique_by=lambda one: one.name))
+def test_figures_of_all_families_together_are_shown(metrics: list[MetricDelta]) -> None:
+    made, comparison, _ = pull_request()
+
+    assert_nothing_worse_is_missed(made, msgspec.structs.replace(comparison, metrics=tuple(metrics)))
+
+
+# --- whole reports ---------------------------------------------------------------------------------------------------
+
+
+def side(wrong: int, *, commit: str) -> Report:
+    """A report in which the first ``wrong`` of everything are wrong."""
+
+    def marked(number: int, name: str) -> str:
+        return f"{name}!other" if number < wrong else name
+
+    made = report(
+        examples=[
+            example(
+                chr(0x4E00 + number) * 6,
+                ("greet", "order")[number % 2],
+                ("order", "greet")[number % 2] if number < wrong else None,
+                line=number + 1,
+                confidence=0.9,
+            )
+            for number in range(60)
+        ],
+        stories=[story(f"story {'abcdefghij'[number]}", marked(number, "utter_a")) for number in range(10)],
+        cases=[case(f"case {'abcdefghij'[number]}", marked(number, "utter_a")) for number in range(10)],
+        suites=[suite("faq", *((f"utterance {'abcdefghij'[number]}", number >= wrong) for number in range(10)))],
+        findings=[finding(f"code-{'abcdefghij'[number]}", "It is wrong.", "warning") for number in range(wrong)],
+        covered=coverage("intents", **{f"intent_{'abcdefghij'[one]}": ("1", one >= wrong) for one in range(10)}),
+        commit=commit,
+    )
+    assert made.nlu is not None
+    understood = Understood(right=60 - wrong, wrong=wrong, not_understood=0)
+    return msgspec.structs.replace(made, nlu=_understood(made.nlu, understood))
+
+
+def _understood(nlu: Nlu, understood: Understood) -> Nlu:
+    return msgspec.structs.replace(nlu, understood=understood, calibration_error=understood.wrong / 60)
+
+
+@pytest.mark.parametrize(("before", "after"), [(0, 9), (3, 10), (2, 2), (9, 0)])
+def test_whole_reports_show_whatever_is_worse(before: int, after: int) -> None:
+    head, base = side(after, commit="2" * 40), side(before, commit=BASE_COMMIT)
+    comparison = compare(head, Present(base, "git"))
+
+    assert_nothing_worse_is_missed(head, comparison)
+    sections = {re.split(r"[.\[]", one.name)[0] for one in comparison.metrics if one.judgement == "worse"}
+    every_one = {"validation", "nlu", "core", "e2e", "batch", "coverage"}
+    assert sections == (every_one if after > before else set())
+
+
+def test_figures_alone_are_in_the_headline() -> None:
+    """A threshold of the fallback changes what the assistant does, although no sentence has another intent."""
+    head, base = side(0, commit="2" * 40), side(0, commit=BASE_COMMIT)
+    comparison = compare(head, Present(base, "git"))
+    fewer = MetricDelta(
+        name="nlu.understood.right", better="higher", kind="count", value=52, base=105, delta=-53, judgement="worse"
+    )
+    comparison = msgspec.structs.replace(comparison, metrics=(*comparison.metrics, fewer))
+    verdict = judge(head, comparison, head.settings)
+
+    assert "1 figure worse than on the base" in verdict.summary
+    for text in documents(head, comparison, verdict).values():
+        assert "nlu.understood.right 105 → 52 (−53)" in text
