@@ -45,6 +45,7 @@ KINDS = {
     "actions": "action_server",
     "exports": "kore_exports",
     "platform": "kore_platform",
+    "reports": "reports",
 }
 CHUNK = 1000
 

@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from turncheck import __version__
 from turncheck.commands.flags.parser import Parser
@@ -18,6 +18,8 @@ from turncheck.process.temporary import clear_leftovers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_LONGEST_MESSAGE: Final = 100_000
 
 
 def build_parser(command: str | None = None) -> Parser:
@@ -94,8 +96,10 @@ def _end_with(error: Exception) -> int:
 
 def _say(text: str) -> None:
     from turncheck.process.secret import redact  # only where something went wrong
+    from turncheck.render.sinks.plain import lines
 
-    sys.stderr.write(redact(f"turncheck: {text}\n"))
+    shown = "\n".join(lines(text, _LONGEST_MESSAGE))  # it may quote what is in a file
+    sys.stderr.write(redact(f"turncheck: {shown}\n"))
 
 
 def _interrupted() -> int:

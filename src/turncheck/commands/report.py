@@ -25,6 +25,7 @@ from turncheck.render.links import Links
 from turncheck.report.codec import BASELINE_NAME, MAX_BYTES, decode
 from turncheck.run.named_baseline import read_baseline
 from turncheck.run.prepare import links_of
+from turncheck.settings.gates import gate_settings
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
@@ -218,7 +219,8 @@ def _reader(request: PublishRequest, host: Host, screen: Screen) -> RunReader:
     return RunReader(
         host=host,
         artifact_name=request.settings.artifact_name,
-        gates=request.gates,
+        gates=msgspec.structs.replace(gate_settings(request.settings), **request.gates),
+        given=request.gates.keys(),
         say=screen.note,
         flavour=request.settings.junit_flavour,
     )

@@ -193,7 +193,8 @@ class Publishing:
         if isinstance(target, str):
             self._note(f"no comment: {target}")
             return
-        hidden = marker(self.result.key)
+        fork = self.result.fork
+        hidden = marker(fork.key, of_fork=True) if fork else marker(self.result.key)
         comment = self.place.host.comment(target, hidden, passed=self.result.passed)
         body = rendered.encoded.decode()
         try:
@@ -257,6 +258,7 @@ class Publishing:
             stamp=self.place.stamp,
             details_url=result.run_url,
             annotations=result.annotations,
+            by_fork=result.fork is not None,
         )
         checked = self.place.host.check(check)
         if checked.note:

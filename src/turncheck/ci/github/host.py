@@ -23,6 +23,7 @@ from turncheck.ci.tarball import files_by_api
 from turncheck.messages.errors import UserError
 from turncheck.messages.plurals import count
 from turncheck.process.secret import secret_of
+from turncheck.render.fork import MEASURED_BY
 from turncheck.render.sinks.workflow_command import command
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 _ASKING: Final = 120.0
 _TELLING: Final = 300.0
 """Seconds that the search for a base, and publishing, may wait in total for rate limits and server errors."""
+_CHECK_OF_A_FORK: Final = f"turncheck ({MEASURED_BY})"
+"""One that is required does not begin so: GitHub counts a neutral check as passed, so nothing in it is the fork's."""
 _NO_TOKEN: Final = "there is no token to write it with"  # noqa: S105 - a reason
 
 
@@ -210,10 +213,10 @@ class GitHub(Runner):
             if one.path is not None and one.line is not None
         ]
         made = CheckRun(
-            name=f"turncheck: {check.key}",
+            name=_CHECK_OF_A_FORK if check.by_fork else f"turncheck: {check.key}",
             commit=check.commit,
-            passed=check.passed,
-            title=check.title,
+            conclusion="neutral" if check.by_fork else "success" if check.passed else "failure",
+            title=MEASURED_BY if check.by_fork else check.title,
             summary=check.text,
             identity=f"turncheck/{check.stamp.run_id}.{check.stamp.attempt}/{check.key}",
             details_url=check.details_url,
