@@ -29,7 +29,7 @@ from turncheck.comparison.metric_deltas import has_unlisted, measured_otherwise,
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.model import BaselineUsed, Comparison, Overlap
-from turncheck.comparison.one_sided import base_lacks, lost, still_there
+from turncheck.comparison.one_sided import base_faults, base_lacks, lost, still_there
 from turncheck.comparison.relabelled import relabelled
 from turncheck.comparison.renames import renamed_names, with_new_names
 from turncheck.messages.plurals import count
@@ -72,7 +72,7 @@ def compare(report: Report, baseline: Baseline) -> Comparison:
                 return _alone(report, BaselineUsed(status="missing", reason=reason))
             compared = _compare(report, base, _used(baseline))
             changes = (*baseline.settings_changed, *compared.settings_changed)
-            return msgspec.structs.replace(compared, settings_changed=changes)
+            return msgspec.structs.replace(compared, settings_changed=changes, gone_assistants=baseline.gone)
 
 
 def _used(baseline: Present) -> BaselineUsed:
@@ -145,6 +145,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         e2e=cases,
         batch=utterances,
         base_lacks=base_lacks(base, head, tests),
+        base_faults=base_faults(base),
         lost=lost(base, head),
         unlisted=has_unlisted(base, head),
         other_mode=other_mode,

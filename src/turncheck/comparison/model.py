@@ -145,6 +145,10 @@ class Comparison(Part, frozen=True, kw_only=True):
     """Findings that only the base has."""
     base_lacks: tuple[OneSided, ...] = ()
     """What this side judged and the base did not: all its failures count as new."""
+    base_faults: tuple[OneSided, ...] = ()
+    """What the base could not run because of a fault: which tests it has is not known."""
+    gone_assistants: tuple[str, ...] = ()
+    """Assistants that the base measures, too, and this run does not: their paths in the repository."""
     lost: tuple[OneSided, ...] = ()
     """What the base judged and this side did not: evaluations that did not run, held-out sentences that are gone."""
     unlisted: bool = False
