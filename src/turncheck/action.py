@@ -26,7 +26,7 @@ from turncheck.run.several import SeveralRuns, choose
 from turncheck.run.shards.document import write_shard
 from turncheck.run.shards.identity import refuse_shards_of_several
 from turncheck.run.shards.merge import prepare_merge, said_what_is_missing
-from turncheck.settings.gates import GATES, gate_settings
+from turncheck.settings.gates import GATES
 from turncheck.settings.sources import combine, from_inputs
 
 if TYPE_CHECKING:
@@ -178,8 +178,7 @@ def _publish_run(
     reader = RunReader(
         host=host,
         artifact_name=settings.artifact_name,
-        gates=gate_settings(settings),
-        given=given.keys() & set(GATES),
+        gates={name: value for name, value in given.items() if name in GATES},
         say=lambda text: write(command("warning", text, title="turncheck") + "\n"),
         flavour=settings.junit_flavour,
     )

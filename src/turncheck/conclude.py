@@ -112,7 +112,9 @@ class Outcome:
             artifact_url=artifact_url or self.links.artifact_url,
             html_url=page_url or self.links.html_url,
         )
-        return render_texts(self.report, self.comparison, self.verdict, links, comment_limit, self.fork)
+        return render_texts(
+            self.report, self.comparison, self.verdict, links, comment_limit=comment_limit, fork=self.fork
+        )
 
     @property
     def exit_code(self) -> int:

@@ -163,7 +163,7 @@ def with_gates(report: Report, **gates: Any) -> Report:
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)
-def test_an_attempt_of_a_fork_has_this_outcome(job: Job, attempt: str) -> None:  # noqa: F811
+def test_an_attempt_of_a_fork_has_this_outcome(job: Job, attempt: str) -> None:
     content, inputs, main_left_one, expected = ATTEMPTS[attempt]
     run = measured_by_fork(job)
     files, base = content(job), job.artifact["baseline.json"]
@@ -183,7 +183,7 @@ CHECKS: dict[str, str] = {
 
 
 @pytest.mark.parametrize("attempt", CHECKS)
-def test_the_check_of_a_fork_is_neutral_and_has_no_name_of_its_choosing(job: Job, attempt: str) -> None:  # noqa: F811
+def test_the_check_of_a_fork_is_neutral_and_has_no_name_of_its_choosing(job: Job, attempt: str) -> None:
     run = measured_by_fork(job)
     left_by_main(job, job.artifact["baseline.json"])
     published(job, run, {"report.json": encode(with_root(healthy(job), CHECKS[attempt]))}, check_run="true")
@@ -194,7 +194,7 @@ def test_the_check_of_a_fork_is_neutral_and_has_no_name_of_its_choosing(job: Job
     assert check["output"]["title"] == "measured by the fork"
 
 
-def test_many_artifacts_of_a_fork_make_one_comment_and_one_check(job: Job) -> None:  # noqa: F811
+def test_many_artifacts_of_a_fork_make_one_comment_and_one_check(job: Job) -> None:
     run = measured_by_fork(job)
     left_by_main(job, job.artifact["baseline.json"])
     artifacts = [{"report.json": encode(with_root(healthy(job), f"bots/{number}"))} for number in range(30)]
@@ -204,7 +204,7 @@ def test_many_artifacts_of_a_fork_make_one_comment_and_one_check(job: Job) -> No
     assert len(job.github.checks) == 1
 
 
-def test_a_later_run_of_the_fork_replaces_its_comment(job: Job) -> None:  # noqa: F811
+def test_a_later_run_of_the_fork_replaces_its_comment(job: Job) -> None:
     run = measured_by_fork(job)
     assert second_workflow(job, run) == 0
     again = measured_by_fork(job)
@@ -214,7 +214,7 @@ def test_a_later_run_of_the_fork_replaces_its_comment(job: Job) -> None:  # noqa
     assert f"turncheck:run {again['id']}.1" in body
 
 
-def test_a_run_of_the_repository_itself_keeps_its_name_and_its_check(job: Job) -> None:  # noqa: F811
+def test_a_run_of_the_repository_itself_keeps_its_name_and_its_check(job: Job) -> None:
     run = measured_by_fork(job)
     run["head_repository"] = {**run["head_repository"], "full_name": "acme/bots"}
     job.github.add_pull(7, head=job.head, base=job.base)

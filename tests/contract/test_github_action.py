@@ -670,7 +670,7 @@ def test_the_second_workflow_posts_what_the_first_could_not(job: Job, forks_run:
     (body,) = job.github.bodies(7)
     assert f"<!-- turncheck:run {forks_run['id']}.1 -->" in body
     assert f"actions/runs/{forks_run['id']})" in body
-    assert f"no run of 'main' left a report of commit {job.base[:8]}" in body
+    assert f"no run of `main` left a report of commit `{job.base[:8]}`" in body
     assert "Measured by the fork** `mallory/bots`" in body.splitlines()[1]
     assert f"blob/{job.head}/bot/data/rules.yml#L7" in body
     assert first.splitlines()[2] in body

@@ -29,7 +29,6 @@ from turncheck.report.codec import BASELINE_NAME, MAX_BYTES
 from turncheck.run.named_baseline import read_baseline
 from turncheck.run.prepare import links_of
 from turncheck.run.report_file import REPORT_NAME, read_report
-from turncheck.settings.gates import gate_settings
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
@@ -208,8 +207,7 @@ def _reader(request: PublishRequest, host: Host, screen: Screen) -> RunReader:
     return RunReader(
         host=host,
         artifact_name=request.settings.artifact_name,
-        gates=msgspec.structs.replace(gate_settings(request.settings), **request.gates),
-        given=request.gates.keys(),
+        gates=request.gates,
         say=screen.note,
         flavour=request.settings.junit_flavour,
     )

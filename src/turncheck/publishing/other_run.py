@@ -19,10 +19,11 @@ from turncheck.messages.errors import UserError
 from turncheck.render.assistants import comment_key, key_of
 from turncheck.render.fork import Fork
 from turncheck.render.links import Links
-from turncheck.settings.gates import GATES
+from turncheck.settings.gates import GATES, gate_settings
+from turncheck.settings.options import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from turncheck.ci.host import EarlierReports, Host, StoredReport
     from turncheck.comparison.baseline import Baseline
@@ -60,16 +61,14 @@ class RunReader:
     Args:
         host: where the run was.
         artifact_name: what the artifacts' names begin with.
-        gates: the settings of gates of this job, which count; a report's own never do.
-        given: those of them that were set, and did not take their defaults.
+        gates: the settings of gates of this job. The others take their defaults: a report's own never count.
         say: called with a message about each artifact that cannot be used.
         flavour: of the junit.xml that is written again.
     """
 
     host: Host
     artifact_name: str
-    gates: GateSettings
-    given: Collection[str]
+    gates: Mapping[str, Any]
     say: Callable[[str], object]
     flavour: JunitFlavour = "common"
 
@@ -130,13 +129,13 @@ class RunReader:
         baseline = self._baseline(stored, run)
         if isinstance(baseline, Present):  # gates that are set here apply to both: neither side has changed them
             baseline = replace(baseline, report=self._with_given(baseline.report))
-        gates = _with(report.settings, {name: getattr(self.gates, name) for name in GATES})
+        defaults = gate_settings(Settings())
+        gates = _with(report.settings, {name: getattr(defaults, name) for name in GATES} | dict(self.gates))
         outcome = conclude(report, baseline, self._links(run), flavour=self.flavour, gates=gates)
         return replace(outcome, fork=self._fork(run), verdict=_never_plain(outcome))
 
     def _with_given(self, report: Report) -> Report:
-        given = {name: getattr(self.gates, name) for name in self.given}
-        return msgspec.structs.replace(report, settings=_with(report.settings, given))
+        return msgspec.structs.replace(report, settings=_with(report.settings, self.gates))
 
     def _baseline(self, stored: StoredReport, run: OtherRun) -> Baseline:
         """What the run compared with, if that is on the base branch: the report of a run that can be trusted.
@@ -167,6 +166,8 @@ class RunReader:
             return Present(stored.baseline, "run", claimed)
         if not run.fork and stored.baseline_fault:
             return Unreadable(stored.baseline_fault)
+        if not run.fork and commit is None:
+            return Missing("the run brought none, and where the pull request left its base is not known")
         return Unreachable(_no_report(commit, branch, reports))
 
 

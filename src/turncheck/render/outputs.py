@@ -97,6 +97,7 @@ def render_texts(
     comparison: Comparison,
     verdict: Verdict,
     links: Links,
+    *,
     comment_limit: int = COMMENT_LIMIT,
     fork: Fork | None = None,
 ) -> tuple[Rendered, Rendered]:

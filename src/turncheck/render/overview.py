@@ -52,17 +52,17 @@ def render_overview_comment(
     """Render the one comment about all assistants; within ``limit`` the worst keep their fold, others are counted."""
     size = Size("fold.md.j2", limit, utf16_units, unfolded=8)
     first_line = marker(fork.key, of_fork=True) if fork else marker(assistants.key)
-    return Rendered("comment.md", "text/markdown", _text(assistants, links, size, "###", first_line, fork))
+    return Rendered("comment.md", "text/markdown", _text(assistants, links, size, "###", first_line, fork=fork))
 
 
 def render_overview_summary(assistants: Assistants, links: Links, *, fork: Fork | None = None) -> Rendered:
     """Render the job summary: the long form of the comment."""
     size = Size("fold.md.j2", SUMMARY_LIMIT, utf8_bytes, unfolded=50)
-    return Rendered("summary.md", "text/markdown", _text(assistants, links, size, "##", NOTHING, fork))
+    return Rendered("summary.md", "text/markdown", _text(assistants, links, size, "##", NOTHING, fork=fork))
 
 
 def _text(
-    assistants: Assistants, links: Links, size: Size, heading: str, first_line: Markdown, fork: Fork | None
+    assistants: Assistants, links: Links, size: Size, heading: str, first_line: Markdown, *, fork: Fork | None
 ) -> str:
     every_row = _rows(assistants)
     lengths = accumulate(size.measure(row) + 1 for row in every_row)
