@@ -1,4 +1,4 @@
-"""Reports in which every field of every part is filled, built from the types: a new field is fuzzed as soon as it exists."""
+"""Reports in which every field of every part is filled, by the types: a new field is fuzzed at once."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _of_suites(part: dict[str, Any]) -> None:
     cases: list[BatchCase] = []
     for suite in part["suites"]:
         own = msgspec.convert(suite["cases"], list[BatchCase])
-        suite |= msgspec.to_builtins(numbers_of(own))
+        suite.update(msgspec.to_builtins(numbers_of(own)))
         cases += own
     part |= msgspec.to_builtins(numbers_of(cases))
 
@@ -134,7 +134,7 @@ def _value(hint: Any, name: str, chance: random.Random) -> Any:
         known = [one for one in _NAMED.get(name, ()) if type(one) in (*wanted, type(None))]
         return chance.choice(known) if known else _value(chance.choice(wanted), name, chance)
     if origin is tuple:
-        if len(arguments) == 2 and arguments[1] is ...:  # noqa: PLR2004 - of one type, any number
+        if len(arguments) == 2 and arguments[1] is ...:
             return [_value(arguments[0], name, chance) for _ in range(chance.randint(1, _FEW))]
         return [_value(one, name, chance) for one in arguments]
     if origin is dict:

@@ -6,55 +6,66 @@ mere text: no markup, command or mention of the forger's.
 
 from __future__ import annotations
 
-import copy
 import json
 import re
+from collections import defaultdict
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as ET
 
 import cmarkgfm
-import msgspec
 from cmarkgfm.cmark import Options
 from tools.fuzzing.full_report import full_report, with_right_totals
 from tools.fuzzing.trial import Trial
 
 from turncheck.ci.github.host import GitHub
 from turncheck.comparison.baseline import Missing, Present
-from turncheck.conclude import Member, Several, conclude
+from turncheck.conclude import Member, Several, conclude, page_of
 from turncheck.messages.errors import UserError
 from turncheck.publishing.files import terminal_overview, terminal_summary
 from turncheck.publishing.result import result_of_any
 from turncheck.render.assistants import key_of
+from turncheck.render.fork import Fork
 from turncheck.render.links import Links
+from turncheck.render.plots import nlu_plots
+from turncheck.render.rasa_files import major_of_files
 from turncheck.render.sinks.plain import lines
 from turncheck.render.sinks.workflow_command import log_line
+from turncheck.render.story_plots import story_plots
 from turncheck.report.codec import decode
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from turncheck.conclude import Outcome
+    from turncheck.render.rendered import Rendered
     from turncheck.settings.options import JunitFlavour
 
 STRINGS: Final = (
     "@forged", "<forged-tag onload=x>", "::error::forged", "\x1b[31mforged", "[x](http://forged.example)",
     "http://forged.example/", "`<forged-tag>`", "forged\n::error::forged", "##[error]forged", "-->\n<forged-tag>",
-    "]]><forged-tag>", "</script><forged-tag>", "| forged | @forged |", "{{ 7*7 }}", "%s%n{0}", "\x00forged", "\u202eforged",
-    "", " ", "0", "-1", "1e999", "nan", "\u0663", "9" * 30, "9" * 5000, "1-", "-", "0-5 6", "5-0", "1-2-3", "3.", ".x", "x.x",
+    "]]><forged-tag>", "</script><forged-tag>", "| forged | @forged |", "{{ 7*7 }}", "%s%n{0}", "\x00forged",
+    "\u202eforged", "", " ", "0", "-1", "1e999", "nan", "\u0663", "9" * 30, "9" * 5000, "1-", "-", "0-5 6", "5-0",
+    "1-2-3",
+    "3.", ".x", "x.x", "\u0663-\u0664", "9999999999-99999999999", "9" * 5000 + "-" + "9" * 5001, "0-1 " * 20_000,
     "../../../forged", "/etc/forged", "a//b", ".", "accuracy", "weighted avg", "no_entity", "greet", "None",
-    "nlu.intents[", "nlu.intents.f1 >= 1e999", "nlu.intents.f1: -1", "gone-tests", "core[99]", "x" * 70_000, "2026-13-99",
-    "2026-\u0661\u0661-\u00b9", "deadbeef", "a\u2028b", "\ud800",
+    "nlu.intents[", "nlu.intents.f1 >= 1e999", "nlu.intents.f1: -1", "gone-tests", "core[99]", "x" * 70_000,
+    "2026-13-99", "2026-\u0661\u0661-\u00b9", "deadbeef", "a\u2028b", "\ud800",
 )  # fmt: skip
 NUMBERS: Final = (0, -1, 1, 7, 2**31, 2**53, 2**63, 2**64, -(2**63), 10**30, 10**400, 0.5, -0.5, 1e308, -1e308, 5e-324)
 OTHERS: Final[tuple[Any, ...]] = (None, True, "3", 3, [], {}, [None], {"": None}, [[[[]]]], "nested")
 _FORMATS: Final = ("sarif", "codequality", "metrics", "annotations")
 _SECTIONS: Final = ("validation", "nlu", "core", "e2e", "batch", "strength", "robustness", "trust")
+_TOGETHER: Final = (1, 1, 1, 1, 2, 2, 3, 8)
+"""How many of them one report has: with few, more reports can be tried."""
 _ROUNDS: Final = 40
 """Forged reports of one pair of sound ones."""
+_SELDOM: Final = 0.998
+_DOCUMENTS: Final = 4 + len(_FORMATS)
+"""What there is beside the page."""
 _DEEP: Final = (300, 900, 5000)
 
 
@@ -62,25 +73,27 @@ def trials(chance: random.Random, place: Path) -> Iterator[Trial]:
     """Yield a forged report beside another one, again and again."""
     while True:
         head, base = full_report(chance), full_report(chance)
-        for name in chance.sample(_SECTIONS, chance.randint(0, len(_SECTIONS) - 2)):
+        for name in chance.sample(_SECTIONS, len(_SECTIONS) - chance.choice(_TOGETHER)):
             head[name] = base[name] = None
         base["source"]["commit"], head["source"]["commit"] = "1" * 40, "2" * 40
         base["project"]["root"] = head["project"]["root"]
         if chance.random() < 0.5:
             base = similar(head, chance)
+        sound = json.dumps(head), json.dumps(base)
         for _ in range(_ROUNDS):
-            sides = [json.dumps(head), json.dumps(base)]
+            sides = list(sound)
             forged = chance.choice((0, 0, 1))
-            sides[forged] = forge(head if forged == 0 else base, chance)
+            sides[forged] = forge(sound[forged], chance)
             both = sides[0].encode(), sides[1].encode()
-            yield Trial(partial(show, *both, place, chance.randrange(1, 420)), partial(_keep, *both))
+            yield Trial(partial(show, *both, place, some_ways(chance)), partial(_keep, *both))
 
 
 def similar(document: dict[str, Any], chance: random.Random) -> dict[str, Any]:
     """Return the report of a state before: the same, with a few leaves that differ."""
-    base = copy.deepcopy(document)
+    base: dict[str, Any] = json.loads(json.dumps(document))
+    found = leaves(base)
     for _ in range(10):
-        holder, key = chance.choice(leaves(base))
+        holder, key = _any_of(found, chance)
         if isinstance(holder[key], bool):
             holder[key] = not holder[key]
         elif isinstance(holder[key], float):
@@ -89,25 +102,30 @@ def similar(document: dict[str, Any], chance: random.Random) -> dict[str, Any]:
     return with_right_totals(base)
 
 
-def leaves(value: Any) -> list[tuple[Any, Any]]:
-    """Return where every string, number, list and dictionary of a document is."""
-    found: list[tuple[Any, Any]] = []
-    waiting = [value]
+def leaves(document: dict[str, Any]) -> dict[tuple[str, ...], list[tuple[Any, Any]]]:
+    """Return where every string, number, list and dictionary of a document is, by the names of the fields above it."""
+    found: dict[tuple[str, ...], list[tuple[Any, Any]]] = defaultdict(list)
+    waiting: list[tuple[tuple[str, ...], Any]] = [((), document)]
     while waiting:
-        holder = waiting.pop()
+        above, holder = waiting.pop()
         for key in holder if isinstance(holder, dict) else range(len(holder)):
-            found.append((holder, key))
+            names = (*above, str(key) if isinstance(holder, dict) else "[]")
+            found[names].append((holder, key))
             if isinstance(holder[key], dict | list):
-                waiting.append(holder[key])
+                waiting.append((names, holder[key]))
     return found
 
 
-def forge(document: dict[str, Any], chance: random.Random) -> str:
+def _any_of(found: dict[tuple[str, ...], list[tuple[Any, Any]]], chance: random.Random) -> tuple[Any, Any]:
+    """Choose a field, then one of its values: a field of each case is no likelier than one of the whole report."""
+    return chance.choice(found[chance.choice(list(found))])
+
+
+def forge(sound: str, chance: random.Random) -> str:
     """Replace one value, or a few."""
-    forged = copy.deepcopy(document)
-    for _ in range(chance.choice((1, 1, 2, 3, 4))):
-        holder, key = chance.choice(leaves(forged))
-        _replace(holder, key, chance)
+    forged = json.loads(sound)
+    for _ in range(chance.choice((1, 1, 1, 2, 3))):
+        _replace(*_any_of(leaves(forged), chance), chance)
     if chance.random() < 0.7:
         forged = with_right_totals(forged)
     text = json.dumps(forged)
@@ -133,59 +151,102 @@ def _replace(holder: Any, key: Any, chance: random.Random) -> None:
         old[chance.choice(STRINGS)] = old.pop(name) if chance.random() < 0.7 else old[name]
 
 
-def show(head: bytes, base: bytes, place: Path, chance: int = 0) -> str:
-    """Read, compare, judge and render in every way; raise what no forged report may cause.
-
-    ``chance`` chooses among the ways that take long; 0 takes all of them.
-    """
+def show(head: bytes, base: bytes, place: Path, ways: Sequence[str] = ()) -> str:
+    """Read, compare, judge and render in some ways, by default in all; raise what no forged report may cause."""
+    links = Links(pages=_GITHUB.pages, commit="2" * 40, run_url="https://github.com/acme/bots/actions/runs/7")
+    flavour: JunitFlavour = "xunit" if "xunit" in ways else "common"
     try:
         report, other = decode(head, name="report"), decode(base, name="baseline")
-    except UserError as error:
-        return _message(error)
-    baseline = Missing("none") if chance % 5 == 1 else Present(other, "artifact", other.source.commit, "7")
-    links = Links(pages=_GITHUB.pages, commit="2" * 40, run_url="https://github.com/acme/bots/actions/runs/7")
-    flavour: JunitFlavour = "xunit" if chance % 4 == 1 else "common"
-    try:
+        baseline = Missing("none") if "alone" in ways else Present(other, "artifact", other.source.commit, "7")
         outcome = conclude(report, baseline, links, flavour=flavour, formats=_FORMATS)
-        shown = check(outcome, place, chance)
+        return "".join(_WAYS[way](outcome, place) for way in ways or _WAYS if way in _WAYS)
     except UserError as error:
-        return _message(error)
-    if chance % 3 == 0:
-        _only_text("terminal", terminal_summary(outcome, links))
-    if chance % 7 == 0:
-        several = Several((Member("1", outcome), Member("2", outcome)), (), key_of(["a", "b"]), links, formats=_FORMATS)
-        _only_text("terminal", terminal_overview(several.assistants))
-        for text in several.texts():
-            _no_markup(text.name, text.encoded.decode())
-    return shown
+        return _only_text("message", log_line("\n".join(lines(str(error), 20_000))))
 
 
-def check(outcome: Outcome, place: Path, chance: int) -> str:
-    """Render one outcome, and look for what should not be in it."""
+def _documents(outcome: Outcome, place: Path) -> str:
+    result = result_of_any(outcome, place, [])
+    json.dumps(result.outputs)
+    for line in _GITHUB.annotations(result.annotations, {}):
+        if not line.startswith(("::error ", "::warning ", "::notice ")):
+            raise AssertionError(f"not an annotation: {line[:200]!a}")
+        _only_text("annotations", line.removeprefix("::"))
+    return _checked(islice(outcome.documents(), _DOCUMENTS))
+
+
+def _page(outcome: Outcome, _: Path) -> str:
+    return _checked([page_of([outcome.run])])
+
+
+def _texts(outcome: Outcome, _: Path) -> str:
+    return _checked(outcome.texts())
+
+
+def _beside(outcome: Outcome, _: Path) -> str:
+    return _checked(outcome.beside())
+
+
+def _terminal(outcome: Outcome, _: Path) -> str:
+    return _only_text("terminal", terminal_summary(outcome, outcome.links))
+
+
+def _several(outcome: Outcome, place: Path) -> str:
+    members = Member("1", outcome), Member("2", outcome)
+    several = Several(members, (), key_of(["a", "b"]), outcome.links, formats=_FORMATS, fork=Fork("mallory/bots", "x"))
+    json.dumps(result_of_any(several, place, []).outputs)
+    _only_text("terminal", terminal_overview(several.assistants))
+    return _checked(several.texts())
+
+
+def _plots(outcome: Outcome, _: Path) -> str:
+    for drawn in chain(nlu_plots(outcome.report), story_plots(outcome.report, major_of_files(outcome.report.project))):
+        _ensure_below(drawn.name)
+    return ""
+
+
+_WAYS: Final[dict[str, Callable[[Outcome, Path], str]]] = {
+    "documents": _documents,
+    "page": _page,
+    "texts": _texts,
+    "beside": _beside,
+    "terminal": _terminal,
+    "several": _several,
+    "plots": _plots,
+}
+_OFTEN: Final = ("documents", "texts", "beside", "documents", "texts", "beside", "page", "terminal", "several")
+"""All but the plots, which take long; the ways that take little more often."""
+
+
+def some_ways(chance: random.Random) -> tuple[str, ...]:
+    """Choose a way to show a report, in a while each."""
+    often = chance.choice(_OFTEN) if chance.random() < _SELDOM else "plots"
+    return (often, *(name for name in ("alone", "xunit") if chance.random() < 0.2))
+
+
+def _checked(renderings: Iterable[Rendered]) -> str:
+    """Return the beginning of the documents, after looking for what should not be in them."""
     shown = []
-    ways = (outcome.documents, outcome.texts, outcome.beside)
-    for rendered in chain.from_iterable(way() for number, way in enumerate(ways) if (chance + number) % 2 == 0):
+    for rendered in renderings:
+        _ensure_below(rendered.name)
         content = rendered.encoded
-        if rendered.name.startswith(("/", "../")) or "/../" in rendered.name:
-            raise AssertionError(f"the forger's name: {rendered.name!r}")
         text = content.decode()
         if rendered.name.endswith(".json"):
             json.loads(text, parse_constant=_no_constant)
+            shown.append(text[:100])
         elif rendered.name.endswith(".xml"):
-            ET.fromstring(content)
+            ET.fromstring(content)  # noqa: S314 - what we have just written
         elif rendered.name.endswith(".html") and "<forged" in text:
             raise AssertionError(f"markup in {rendered.name}: {_around(text, '<forged')}")
         elif rendered.name.endswith(".md"):
             _no_markup(rendered.name, text)
-        if rendered.name in {"report.json", "verdict.json", "comparison.json"}:
-            shown.append(text[:100])
         if rendered.name == "report.json":
             decode(content)
-    result = result_of_any(outcome, place, [])
-    json.dumps(result.outputs)
-    for line in _GITHUB.annotations(result.annotations, {}):
-        _only_text("annotations", line, commands=True)
     return "".join(shown)
+
+
+def _ensure_below(name: str) -> None:
+    if name.startswith("/") or ".." in name.split("/"):
+        raise AssertionError(f"a name of the forger's: {name!r}")
 
 
 def _no_constant(name: str) -> None:
@@ -211,13 +272,9 @@ def _no_markup(name: str, text: str) -> None:
         raise AssertionError(f"a stamp of the forger's in {name}")
 
 
-def _message(error: UserError) -> str:
-    return _only_text("message", log_line("\n".join(lines(str(error), 20_000))))
-
-
-def _only_text(name: str, text: str, *, commands: bool = False) -> str:
+def _only_text(name: str, text: str) -> str:
     for line in text.split("\n"):
-        if not commands and re.match(r"\s*(::|##\[|##vso)", line):
+        if re.match(r"\s*(::|##\[|##vso)", line):
             raise AssertionError(f"a command in {name}: {line[:100]!a}")
         if any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in line.replace("\x1b[0m", "")):
             raise AssertionError(f"a control character in {name}: {line[:200]!a}")

@@ -75,7 +75,7 @@ def matrix_of(report: dict[str, Any], confusions: Sequence[Confusion], *, outsid
     expected = {name: int(row["support"]) for name, row in report.items() if _is_label(row)}
     if outside is not None:
         expected[NO_ENTITY] = outside
-    cells = {(one.expected, one.predicted): one.count for one in confusions}
+    cells = {(one.expected, one.predicted): one.count for one in confusions if one.count}
     diagonal = dict(expected)
     for one in confusions:
         diagonal[one.expected] = diagonal.get(one.expected, one.count) - one.count
@@ -86,7 +86,7 @@ def matrix_of(report: dict[str, Any], confusions: Sequence[Confusion], *, outsid
 
 def _is_label(row: Any) -> bool:
     """Only labels have ``confused_with``; averages do not, and the accuracy is a number."""
-    return isinstance(row, dict) and "confused_with" in row
+    return isinstance(row, dict) and "confused_with" in row and isinstance(row.get("support"), int | float)
 
 
 def _extractor_plots(nlu: Nlu, extractor: str, state: str) -> Iterator[Rendered]:
