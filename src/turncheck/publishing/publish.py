@@ -109,7 +109,9 @@ class Publishing:
     """How many annotations of each level the log has already: each counts towards the limit."""
 
     def publish(self) -> list[str]:
-        """Upload, comment, annotate, summarize, set the outputs: in this order, since each links to the earlier ones.
+        """Set the outputs, upload, comment, annotate, summarize: in this order, since each links to the earlier ones.
+
+        The outputs are set again at the end, with the addresses of all this: a job that ends before has the verdict.
 
         Returns:
             The names of the steps that failed; each has been reported.
@@ -117,6 +119,8 @@ class Publishing:
         Raises:
             UserError: summary and comment cannot be written into the folder.
         """
+        set_outputs = Publisher("outputs", lambda: self._print(self.place.host.set_outputs(self.outputs())))
+        publish_all([set_outputs], lambda _: None)  # what is wrong is said below
         for warning in self.result.warnings:
             self.place.say("warning", f"baseline: {warning}")  # the summary says it next to the baseline
             self._said["warning"] += 1
@@ -133,7 +137,7 @@ class Publishing:
             steps.append(Publisher("annotations", lambda: self._annotate(comment)))
         steps += [
             Publisher("job summary", lambda: self._print(self.place.host.summarize(summary, self.notes))),
-            Publisher("outputs", lambda: self._print(self.place.host.set_outputs(self.outputs()))),
+            set_outputs,
         ]
         return failed + publish_all(steps, self._warn)
 

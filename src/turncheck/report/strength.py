@@ -98,7 +98,7 @@ class Strength(Part, frozen=True, kw_only=True):
     """How many behave as the project does; they do not count."""
     not_tried: Count = 0
     """How many there was no time for."""
-    killed_by: dict[str, Count] = {}
+    killed_by: dict[Killer, Count] = {}
     """How many each kind of test noticed first; ``validation``: no test did."""
     by_kind: tuple[MutantGroup, ...] = ()
     """By the part of the project."""
