@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from turncheck.ci import rest
-from turncheck.ci.azure.host import AzureDevOps
+from turncheck.ci.azure.host import Azure
 from turncheck.ci.bitbucket.host import Bitbucket
 from turncheck.ci.github.client import GitHubClient
 from turncheck.ci.github.comment import IssueComments
@@ -89,7 +89,7 @@ def test_calls_that_succeed_slowly_have_a_limit_together(slow: Callable[..., Slo
     host = slow(seconds, [{"x": 1}])
     asked = client()
 
-    with pytest.raises(RestError, match="cannot be reached|no end|too long"):
+    with pytest.raises(RestError, match=r"cannot be reached|no end|too long"):
         list(asked.pages("/list", dict))
 
     assert host.now <= 300 + 60
@@ -175,7 +175,7 @@ GIVEN: dict[str, tuple[Any, dict[str, str]]] = {
     "GitHub": (GitHub, {"GITHUB_REPOSITORY": "acme/bots", "GITHUB_ACTIONS": "true"}),
     "GitLab": (GitLab, {"GITLAB_CI": "true", "CI_PROJECT_ID": "7", "CI_API_V4_URL": API}),
     "Azure DevOps": (
-        AzureDevOps,
+        Azure,
         {
             "TF_BUILD": "True",
             "SYSTEM_COLLECTIONURI": API,

@@ -59,7 +59,7 @@ NUMBERS: Final = (0, -1, 1, 7, 2**31, 2**53, 2**63, 2**64, -(2**63), 10**30, 10*
 OTHERS: Final[tuple[Any, ...]] = (None, True, "3", 3, [], {}, [None], {"": None}, [[[[]]]], "nested")
 _FORMATS: Final = ("sarif", "codequality", "metrics", "annotations")
 _SECTIONS: Final = ("validation", "nlu", "core", "e2e", "batch", "strength", "robustness", "trust")
-_TOGETHER: Final = (1, 1, 1, 1, 2, 2, 3, 8)
+_TOGETHER: Final = (1,) * 12 + (2, 2, 3, 8)
 """How many of them one report has: with few, more reports can be tried."""
 _ROUNDS: Final = 40
 """Forged reports of one pair of sound ones."""

@@ -77,7 +77,7 @@ def matrix_of(report: dict[str, Any], confusions: Sequence[Confusion], *, outsid
     expected = {name: int(row["support"]) for name, row in report.items() if _is_label(row)}
     if outside is not None:
         expected[NO_ENTITY] = outside
-    cells = {(one.expected, one.predicted): one.count for one in confusions if one.count}
+    cells = {(one.expected, one.predicted): one.count for one in confusions}
     diagonal = dict(expected)
     for one in confusions:
         diagonal[one.expected] = diagonal.get(one.expected, one.count) - one.count
@@ -88,12 +88,10 @@ def matrix_of(report: dict[str, Any], confusions: Sequence[Confusion], *, outsid
 
 def _is_label(row: Any) -> bool:
     """Only labels have ``confused_with``; averages do not, and the accuracy is a number."""
-    return (
-        isinstance(row, dict)
-        and "confused_with" in row
-        and isinstance(row.get("support"), int | float)
-        and abs(row["support"]) <= _MOST_SUPPORT
-    )
+    if not isinstance(row, dict) or "confused_with" not in row:
+        return False
+    support = row.get("support")
+    return isinstance(support, int | float) and abs(support) <= _MOST_SUPPORT
 
 
 def _extractor_plots(nlu: Nlu, extractor: str, state: str) -> Iterator[Rendered]:
