@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -73,7 +74,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Callable[..., SlowHost]:
     def made(*given: Any, **named: Any) -> SlowHost:
         host = SlowHost(*given, **named)
         monkeypatch.setattr(rest, "exchange", host.exchange)
-        monkeypatch.setattr(rest.time, "monotonic", lambda: host.now)
+        monkeypatch.setattr("turncheck.ci.rest.time.monotonic", lambda: host.now)
         return host
 
     return made
@@ -196,7 +197,8 @@ def test_asking_and_publishing_have_a_budget_each(
     """What was spent on the search for a base is not missing when the comment is written."""
     kind, variables = GIVEN[name]
     host = kind.detect({**variables}, TOKEN)
-    monkeypatch.setattr(rest.Patience, "sleep", lambda *_: None, raising=False)
+    unhurried = partial(Patience, sleep=lambda _: None, say=lambda _: None)
+    monkeypatch.setattr(f"{kind.__module__}.Patience", unhurried)
     made = slow(1000.0, {})
     for _ in range(20):
         with pytest.raises(RestError):

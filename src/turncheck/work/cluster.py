@@ -169,7 +169,7 @@ def connected(address: str, screen: Screen) -> Iterator[Cluster]:
         handler.setLevel(logging.CRITICAL + 1)  # what went wrong is said in our words
     try:
         client = _client(address)
-    except (OSError, ValueError, TimeoutError, TypeError) as error:
+    except (OSError, ValueError, TypeError) as error:
         raise UserError(
             f"the Dask scheduler at '{address}' cannot be reached: {error}",
             remedy="Give its address as --cluster tcp://host:port.",
@@ -192,17 +192,24 @@ def _client(address: str) -> Any:
     """Connect, in a thread of its own: Dask's own limit does not include the answer of what accepts the connection.
 
     Raises:
-        TimeoutError: there is no scheduler's answer in time.
+        OSError, ValueError, TypeError: it is not an address, or no scheduler answers there in time.
     """
     from distributed import Client
+
+    class QuietClient(Client):
+        def __del__(self) -> None:
+            with suppress(Exception):  # one that is not connected has nothing to say goodbye to
+                super().__del__()  # type: ignore[no-untyped-call]
 
     made: list[Any] = []
 
     def connect() -> None:
         try:
-            made.append(Client(address, timeout=CONNECT_SECONDS, set_as_default=False))  # type: ignore[no-untyped-call]
-        except Exception as error:  # noqa: BLE001 - raised below
+            made.append(QuietClient(address, timeout=CONNECT_SECONDS, set_as_default=False))  # type: ignore[no-untyped-call]
+        except (OSError, ValueError, TypeError) as error:
             made.append(error)
+        except Exception as error:  # noqa: BLE001 - whatever Dask makes of an answer that is not a scheduler's
+            made.append(ConnectionError(f"what answers there is not a scheduler ({type(error).__name__})"))
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that versions differ, of which we say more
