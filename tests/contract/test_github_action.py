@@ -912,3 +912,18 @@ def test_a_matrix_of_jobs_is_judged_and_published_once_by_the_job_that_merges(jo
     assert job.pull_request(shards="shards", evaluations="", out="again") == 2
     assert "shard 2/3 is missing" in job.text
     assert job.github.bodies(7) == [alone]
+
+
+def test_the_outputs_are_there_before_anything_is_published(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that is stopped while it waits for a host leaves its verdict."""
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("turncheck.publishing.publish.Publishing._upload", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        job.pull_request()
+
+    assert job.outputs["verdict"] == "failed"
+    assert job.outputs["comment-url"] == ""
+    assert job.github.bodies(7) == []

@@ -1,4 +1,4 @@
-"""A report of a stranger: what no renderer can show is refused when the report is read, in words that name the field."""
+"""A report of a stranger: what no renderer can show is refused when it is read, in words that name the field."""
 
 from __future__ import annotations
 
