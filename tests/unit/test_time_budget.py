@@ -155,6 +155,20 @@ def test_it_is_said_what_is_being_waited_for(slow: Callable[..., SlowHost]) -> N
     assert len(said) == 4
 
 
+def test_what_a_host_says_is_a_line_of_text_in_the_log(
+    slow: Callable[..., SlowHost], capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow(1.0, {"message": "busy\n::error::forged\x1b[31m"}, status=503)
+    asked = GitHubClient(API, TOKEN, Patience(sleep=lambda _: None))
+
+    with pytest.raises(RestError, match="tried 5 times"):
+        asked.get("/x", dict)
+
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 4
+    assert not any(line.startswith("::") or "\x1b" in line for line in said)
+
+
 def test_a_call_that_takes_long_is_named_while_it_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
     import threading
 

@@ -17,6 +17,8 @@ import msgspec
 from turncheck import __version__
 from turncheck.ci.host import HostError
 from turncheck.process.screen import Screen, duration
+from turncheck.render.sinks.plain import one_line
+from turncheck.render.sinks.workflow_command import log_line
 from turncheck.web.addresses import address_of, is_same_server
 from turncheck.web.exchange import (
     AnswerTooLargeError,
@@ -57,6 +59,7 @@ PUBLISHING: Final = 300.0
 _LONG: Final = 10.0
 """After so many seconds a call is named that has no answer yet."""
 _LEAST: Final = 1.0
+_LONGEST_LINE: Final = 500
 _BUSY: Final = frozenset({500, 502, 503, 504})
 
 
@@ -87,7 +90,7 @@ class TooLargeError(RestError):
 
 
 def _say(text: str) -> None:
-    Screen().note(text)
+    Screen().note(log_line(one_line(text, _LONGEST_LINE)))  # it may quote what the host says
 
 
 @dataclass(slots=True)
