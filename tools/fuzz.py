@@ -8,7 +8,7 @@
 Kinds: ``files`` (a project with one file mutated), ``older`` (training data in Markdown and JSON), ``settings``
 (turncheck.yml, inputs, flags), ``environment`` (the variables and the event of a workflow run), ``github`` (what its
 API and services answer), ``actions`` (what an action server answers), ``exports`` (the export of a Kore.ai assistant),
-``platform`` (what Kore.ai's platform answers),
+``platform`` (what Kore.ai's platform answers), ``reports`` (forged reports, read, compared and rendered in every way),
 ``suites`` (batch suites, results of them, logs). An input that ends in a traceback, shows a secret or takes ten seconds
 of the processor is a failure, kept below ``.fuzz/``.
 """
@@ -45,6 +45,7 @@ KINDS = {
     "actions": "action_server",
     "exports": "kore_exports",
     "platform": "kore_platform",
+    "reports": "reports",
 }
 CHUNK = 1000
 

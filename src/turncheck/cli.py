@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from turncheck.commands.flags.parser import Parser
 
+_LONGEST_MESSAGE: Final = 100_000
+
 
 _WRITES_FILES: Final = frozenset({"run", "action", "report"})
 """Commands whose results are in files; the verdict counts, whoever listens."""
@@ -134,8 +136,10 @@ def _end_with(error: Exception) -> int:
 
 def _say(text: str) -> None:
     from turncheck.process.secret import redact  # only where something went wrong
+    from turncheck.render.sinks.plain import lines
 
-    sys.stderr.write(redact(f"turncheck: {text}\n"))
+    shown = "\n".join(lines(text, _LONGEST_MESSAGE))  # it may quote what is in a file
+    sys.stderr.write(redact(f"turncheck: {shown}\n"))
 
 
 def _interrupted() -> int:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
@@ -36,9 +38,10 @@ if TYPE_CHECKING:
     from turncheck.comparison.gate_rules import Places
     from turncheck.comparison.model import Comparison
     from turncheck.comparison.verdict import Verdict
+    from turncheck.render.fork import Fork
     from turncheck.render.links import Links
     from turncheck.render.rendered import Rendered
-    from turncheck.report.model import Report
+    from turncheck.report.model import GateSettings, Report
     from turncheck.settings.options import JunitFlavour, OutputFormat
 
 
@@ -48,7 +51,7 @@ class Outcome:
 
     ``report`` is as it is reported beside the base, ``measured`` as it is kept: nothing in it depends on a base.
     Its files are rendered one by one, when they are written, since all at once may not fit into memory; ``flavour`` is
-    JUnit's, ``formats`` are further ones.
+    JUnit's, ``formats`` are further ones, ``fork`` is whose run measured it, if it was a fork's.
     """
 
     report: Report
@@ -59,6 +62,7 @@ class Outcome:
     links: Links
     flavour: JunitFlavour = "common"
     formats: tuple[OutputFormat, ...] = ()
+    fork: Fork | None = None
 
     @property
     def run(self) -> Run:
@@ -108,7 +112,9 @@ class Outcome:
             artifact_url=artifact_url or self.links.artifact_url,
             html_url=page_url or self.links.html_url,
         )
-        return render_texts(self.report, self.comparison, self.verdict, links, comment_limit)
+        return render_texts(
+            self.report, self.comparison, self.verdict, links, comment_limit=comment_limit, fork=self.fork
+        )
 
     @property
     def exit_code(self) -> int:
@@ -128,10 +134,16 @@ def conclude(
     *,
     flavour: JunitFlavour = "common",
     formats: Collection[OutputFormat] = (),
+    gates: GateSettings | None = None,
 ) -> Outcome:
-    """Compare and judge: everything that follows from reports alone; ``places`` as in :func:`judge`."""
+    """Compare and judge: everything that follows from reports alone.
+
+    ``places`` as in :func:`judge`; ``gates``: those that count, if they are not the report's own.
+    """
     measured, report = report, as_reported(report, baseline)
     comparison = compare(report, baseline)
+    if gates is not None:
+        measured, report = (msgspec.structs.replace(one, settings=gates) for one in (measured, report))
     verdict = judge(report, comparison, report.settings, places)
     links = replace(links, base_commit=_commit_found(baseline))
     return Outcome(report, measured, baseline, comparison, verdict, links, flavour, tuple(formats))
@@ -163,7 +175,7 @@ class Unmeasured:
 class Several:
     """The results of several assistants: files for all, and below them a folder for each.
 
-    ``links`` are those of the run, ``flavour`` and ``formats`` are of the files of all.
+    ``links`` are those of the run, ``flavour`` and ``formats`` are of the files of all; ``fork`` as for one.
     """
 
     members: tuple[Member, ...]
@@ -172,6 +184,7 @@ class Several:
     links: Links
     flavour: JunitFlavour = "common"
     formats: tuple[OutputFormat, ...] = ()
+    fork: Fork | None = None
 
     @property
     def assistants(self) -> Assistants:
@@ -207,8 +220,8 @@ class Several:
             ]
         assistants = replace(self.assistants, runs=tuple(runs))
         return (
-            render_overview_summary(assistants, links),
-            render_overview_comment(assistants, links, limit=comment_limit),
+            render_overview_summary(assistants, links, fork=self.fork),
+            render_overview_comment(assistants, links, fork=self.fork, limit=comment_limit),
         )
 
     @property

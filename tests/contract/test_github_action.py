@@ -670,7 +670,8 @@ def test_the_second_workflow_posts_what_the_first_could_not(job: Job, forks_run:
     (body,) = job.github.bodies(7)
     assert f"<!-- turncheck:run {forks_run['id']}.1 -->" in body
     assert f"actions/runs/{forks_run['id']})" in body
-    assert "as the run itself measured it" in body
+    assert f"no run of `main` left a report of commit `{job.base[:8]}`" in body
+    assert "Measured by the fork** `mallory/bots`" in body.splitlines()[1]
     assert f"blob/{job.head}/bot/data/rules.yml#L7" in body
     assert first.splitlines()[2] in body
     assert job.outputs["comment-url"].endswith("#issuecomment-" + str(next(iter(job.github.comments))))
@@ -715,10 +716,13 @@ def test_a_fork_that_renames_the_project_does_not_choose_its_base(job: Job, fork
     assert "the base has reports of other projects, none of this one" in job.github.bodies(7)[0]
 
 
-def test_a_report_is_posted_though_the_base_beside_it_cannot_be_read(job: Job, forks_run: dict[str, Any]) -> None:
+def test_a_report_is_posted_though_the_base_beside_it_cannot_be_read(job: Job) -> None:
+    run = measured_by_fork(job)
+    run["head_repository"] = {**run["head_repository"], "full_name": "acme/bots"}  # Dependabot's, say
+    job.github.add_pull(7, head=job.head, base=job.base)
     job.github.contents[next(iter(job.github.contents))] = packed({**job.artifact, "baseline.json": b"{"})
 
-    second_workflow(job, forks_run)
+    second_workflow(job, run)
 
     assert "the baseline beside it is not a report" in job.github.bodies(7)[0]
 
@@ -908,3 +912,18 @@ def test_a_matrix_of_jobs_is_judged_and_published_once_by_the_job_that_merges(jo
     assert job.pull_request(shards="shards", evaluations="", out="again") == 2
     assert "shard 2/3 is missing" in job.text
     assert job.github.bodies(7) == [alone]
+
+
+def test_the_outputs_are_there_before_anything_is_published(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that is stopped while it waits for a host leaves its verdict."""
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("turncheck.publishing.publish.Publishing._upload", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        job.pull_request()
+
+    assert job.outputs["verdict"] == "failed"
+    assert job.outputs["comment-url"] == ""
+    assert job.github.bodies(7) == []

@@ -17,7 +17,7 @@ from turncheck.process.secret import Secret
 CHECK = CheckRun(
     name="turncheck: bot",
     commit="2" * 40,
-    passed=False,
+    conclusion="failure",
     title="2 errors",
     summary="**2 errors**",
     identity="turncheck/5.1/bot",
@@ -45,7 +45,7 @@ def test_annotations_come_in_batches_of_fifty_and_lines_begin_at_one(github: Fak
 
 @pytest.mark.parametrize(("count", "requests"), [(0, 1), (1, 1), (50, 1), (51, 2), (5000, 20)])
 def test_no_more_requests_than_it_takes(fake: FakeGitHub, count: int, requests: int) -> None:
-    post(fake, replace(CHECK, passed=True, annotations=[CHECK.annotations[0]] * count))
+    post(fake, replace(CHECK, conclusion="success", annotations=[CHECK.annotations[0]] * count))
 
     assert len(fake.log) == requests
     assert next(iter(fake.checks.values()))["conclusion"] == "success"

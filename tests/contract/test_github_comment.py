@@ -212,3 +212,38 @@ def test_a_post_whose_answer_was_lost_is_looked_for_before_it_is_sent_again(
 def test_a_body_that_does_not_begin_with_the_marker_is_refused() -> None:
     with pytest.raises(ValueError, match="marker"):
         stamped("hello", MARKER, Stamp(1))
+
+
+@pytest.mark.parametrize(
+    ("run", "own", "is_replaced"),
+    [
+        (99_999_999_999_999_999_999, 500, True),  # of whoever edited it
+        (17_000_000_000, 4_711, True),  # GitHub's number, after a move to a GitLab of one's own
+        (17_000_000_000, 1_500_000_000, True),  # to gitlab.com
+        (501, 500, False),
+        (90_000, 3, False),
+        (17_000_900_000, 17_000_000_000, False),
+    ],
+)
+def test_a_number_that_no_newer_run_can_have_keeps_nothing(
+    github: FakeGitHub, run: int, own: int, is_replaced: bool
+) -> None:
+    github.add_pull(7)
+    github.add_comment(7, with_stamp("passed", run))
+
+    comment = sticky(github)
+    posted = comment.write(body("failed"), Stamp(own))
+    comment.confirm()
+
+    assert github.bodies(7) == [with_stamp("failed", own) if is_replaced else with_stamp("passed", run)]
+    assert bool(posted.note) is not is_replaced
+
+
+def test_of_several_with_such_numbers_one_is_left(github: FakeGitHub) -> None:
+    github.add_pull(7)
+    for run in (10**19, 400, 10**18):
+        github.add_comment(7, with_stamp(f"of {run}", run))
+
+    sticky(github).write(body("failed"), Stamp(500))
+
+    assert github.bodies(7) == [with_stamp("failed", 500)]

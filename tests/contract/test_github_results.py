@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import zipfile
+from base64 import urlsafe_b64encode
 from pathlib import Path
 
 import pytest
@@ -198,6 +199,48 @@ def test_where_there_is_no_service_it_says_why(results: FakeResults, change: dic
 
     assert isinstance(found, NoService)
     assert why in found.reason
+
+
+@pytest.mark.parametrize(
+    "payload", ["[" * 5_000 + "]" * 5_000, '{"scp": ' + "[" * 100_000, '{"scp": 1e999}', '{"a"', "7"]
+)
+def test_a_token_of_any_content_is_no_service_and_no_crash(results: FakeResults, payload: str) -> None:
+    token = f"a.{urlsafe_b64encode(payload.encode()).decode()}.c"
+
+    found = find_service({**results.variables, "ACTIONS_RUNTIME_TOKEN": token}, print)
+
+    assert isinstance(found, NoService)
+    assert "runtime token" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("given", "is_one"),
+    [
+        ("4242", True),
+        (4242, True),
+        ("9" * 20, True),
+        ("9" * 21, False),
+        ("9" * 5_000, False),
+        ("\u0663", False),
+        ("\uff14\uff12", False),
+        ("\u00b2", False),
+        ("-1", False),
+        ("4242\n", False),
+        ("4242/../../x", False),
+        ("", False),
+        (None, False),
+        (True, False),
+        ([4242], False),
+    ],
+)
+def test_the_number_of_an_artifact_is_one_of_ascii_digits(results: FakeResults, given: object, is_one: bool) -> None:
+    results.troubles.append(Trouble("POST", "FinalizeArtifact", Answer(200, {"ok": True, "artifact_id": given})))
+    ours = service(results)
+    if is_one:
+        assert ours.upload("report", FILES).id == str(given)
+        return
+    with pytest.raises(RestError, match="did not keep the artifact 'report'"):
+        ours.upload("report", FILES)
 
 
 def test_the_ids_come_out_of_the_token(results: FakeResults) -> None:

@@ -347,6 +347,21 @@ def test_a_rate_limit_without_an_end_is_an_error(kore: FakeKore, platform: Platf
     assert 3000 < clock.time < 4000
 
 
+@pytest.mark.parametrize("retry_after", ["3600", "1200", "100"])
+def test_the_calls_of_a_run_wait_for_an_hour_together(
+    kore: FakeKore, platform: Platform, clock: FakeClock, retry_after: str
+) -> None:
+    kore.fault = lambda _call: answer(429, LIMITED, retry_after=retry_after) if len(kore.calls) % 2 else None
+
+    def ask_often() -> None:
+        for _ in range(50):
+            platform.suites()
+
+    with pytest.raises(KoreError, match="rate limit is reached after"):
+        ask_often()
+    assert clock.time < 4000
+
+
 def test_words_of_an_utterance_are_no_rate_limit(kore: FakeKore, platform: Platform) -> None:
     kore.intents["what is the rate limit"] = ("Rate limit",)
     assert platform.find_intent("what is the rate limit").intents == ("Rate limit",)

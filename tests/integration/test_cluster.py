@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import operator
 import shutil
+import socket
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from io import StringIO
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from dask_cluster import SlowTrainer, dask_cluster
@@ -235,6 +238,35 @@ def test_a_scheduler_that_is_not_there_is_said(
 
     assert "the Dask scheduler at 'tcp://127.0.0.1:9' cannot be reached" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0" * 64, b"\xff" * 64], ids=repr)
+def test_what_accepts_and_never_answers_is_given_up(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, answer: bytes
+) -> None:
+    monkeypatch.setattr(cluster_module, "CONNECT_SECONDS", 1.0)
+    monkeypatch.setattr(cluster_module, "ANSWER_SECONDS", 3.0)
+    kept = []
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+
+        def accept() -> None:
+            with suppress(OSError):
+                while True:
+                    kept.append(silent.accept()[0])
+                    kept[-1].sendall(answer)
+
+        Thread(target=accept, daemon=True).start()
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        begin = time.monotonic()
+        assert turncheck("run", bot(tmp_path), "--cluster", address, "--out", tmp_path / "out") == 2
+        taken = time.monotonic() - begin
+
+    said = capsys.readouterr().err
+    assert f"the Dask scheduler at '{address}' cannot be reached" in said
+    assert "Traceback" not in said
+    assert taken < 20
+    for one in kept:
+        one.close()
 
 
 @pytest.mark.parametrize("address", ["nowhere", "http://127.0.0.1:1", "", "tcp://"])

@@ -97,7 +97,7 @@ def _page_of_change(remote: str, number: str) -> str:
     'https://gitlab.example.com/group/bots/-/merge_requests/7'
     """
     found = _REMOTE.fullmatch(remote)
-    if found is None or not number.isdecimal():
+    if found is None or not (number.isascii() and number.isdecimal()):
         return ""
     way = next(way for name, way in _WAYS_TO_CHANGES if name in found["host"])
     return f"https://{found['host']}/{found['path']}/{way}/{number}"

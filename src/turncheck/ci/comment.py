@@ -19,7 +19,9 @@ from turncheck.ci.rest import AnswerLostError, NotFoundError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_STAMP: Final = re.compile(r"<!-- turncheck:run (\d{1,20})\.(\d{1,20}) -->")
+_STAMP: Final = re.compile(r"<!-- turncheck:run ([0-9]{1,20})\.([0-9]{1,20}) -->")
+_MOST_MEANWHILE: Final = 100_000
+"""No host numbers this many runs, and as many again as it ever had, between the start of a run and its comment."""
 _MOST_ROUNDS: Final = 3
 _NOTHING_TO_UPDATE: Final = "there was no comment to update"
 
@@ -125,7 +127,7 @@ class StickyComment:
             return
         body, stamp, author = self._settled
         mine = self._mine(author)
-        if mine and max(comment.stamp for comment in mine) < stamp:
+        if mine and max(_stamp(comment, stamp) for comment in mine) < stamp:
             self._settle(mine, body, stamp, author)
 
     def _create(self, body: str, stamp: Stamp, author: str) -> Posted:
@@ -141,14 +143,15 @@ class StickyComment:
 
     def _settle(self, mine: list[Written], body: str, stamp: Stamp, author: str) -> Posted:
         """Bring the newest content into the oldest comment, and delete our own newer ones."""
+        own = stamp
         if stamp == NO_RUN and (found := max(comment.stamp for comment in mine)) != NO_RUN:
-            body, stamp = body.replace(str(stamp), str(found), 1), found
-        self._settled = body, stamp, author
+            body, own = body.replace(str(stamp), str(found), 1), found
+        self._settled = body, own, author
         posted = Posted(mine[0].url)
         for _ in range(_MOST_ROUNDS):
             oldest, newer = mine[0], mine[1:]
-            newest = max(mine, key=lambda comment: comment.stamp)
-            late = newest.stamp > stamp
+            newest = max(mine, key=lambda comment: _stamp(comment, own))
+            late = _stamp(newest, own) > own
             posted = Posted(oldest.url, "a newer run has already written the comment" if late else "")
             wanted = newest.body if late else body
             with suppress(NotFoundError):  # deleted meanwhile: what is left is seen next
@@ -160,7 +163,7 @@ class StickyComment:
             if not mine:
                 return Posted(self._comments.post(body).url)
             # A run that read before we wrote may have written after us: then the newer content is restored.
-            if len(mine) == 1 and mine[0].id == oldest.id and mine[0].stamp >= max(stamp, newest.stamp):
+            if len(mine) == 1 and mine[0].id == oldest.id and _stamp(mine[0], own) >= max(own, _stamp(newest, own)):
                 break
         return posted
 
@@ -186,6 +189,17 @@ def stamped(body: str, marker: str, stamp: Stamp) -> str:
     if not body.startswith(marker):
         raise ValueError("the comment does not begin with its marker")
     return f"{marker}{stamp}{body.removeprefix(marker)}"
+
+
+def _stamp(comment: Written, own: Stamp) -> Stamp:
+    """Which run wrote a comment, seen from a run.
+
+    A number far beyond the own one is not that of a newer run, but of another host that the repository was moved from,
+    or of whoever edited the comment: it would never be replaced.
+    """
+    found = comment.stamp
+    is_possible = own == NO_RUN or found.run_id <= 2 * own.run_id + _MOST_MEANWHILE
+    return found if is_possible else NO_RUN
 
 
 def _with_line_feeds(one: Written) -> Written:

@@ -224,7 +224,8 @@ class OtherRun:
 
     ``stored`` are the reports of its own commit, each with the address of the artifact it came in. ``earlier`` gives
     what runs that can be trusted left before it, of the project at a path. ``target`` is its pull request, or why
-    there is none.
+    there is none. ``fork`` is the repository of the change if that is another one, whose authors write what they like
+    into the artifacts; empty if it is this one.
     """
 
     commit: str
@@ -233,6 +234,7 @@ class OtherRun:
     target: Target | str
     stored: tuple[tuple[StoredReport, str], ...]
     earlier: Callable[[str], EarlierReports]
+    fork: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +291,10 @@ class Artifacts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A verdict on a commit, with annotations; ``text`` is Markdown, ``key`` distinguishes assistants."""
+    """A verdict on a commit, with annotations; ``text`` is Markdown, ``key`` distinguishes assistants.
+
+    ``by_fork``: the run of a fork measured it, so that it must not look like a verdict of the repository's own.
+    """
 
     key: str
     commit: str | None
@@ -299,6 +304,7 @@ class Check:
     stamp: Stamp
     details_url: str | None = None
     annotations: Sequence[Annotation] = ()
+    by_fork: bool = False
 
 
 @dataclass(frozen=True, slots=True)

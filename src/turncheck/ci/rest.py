@@ -5,7 +5,9 @@ Subclasses add what differs between hosts (names, refusals, rate limits).
 
 from __future__ import annotations
 
+import threading
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Final, TypeVar
 from urllib.parse import urlencode
@@ -14,6 +16,9 @@ import msgspec
 
 from turncheck import __version__
 from turncheck.ci.host import HostError
+from turncheck.process.screen import Screen, duration
+from turncheck.render.sinks.plain import one_line
+from turncheck.render.sinks.workflow_command import log_line
 from turncheck.web.addresses import address_of, is_same_server
 from turncheck.web.exchange import (
     AnswerTooLargeError,
@@ -47,6 +52,14 @@ _ATTEMPTS: Final = 5
 _JSON_LIMIT: Final = 64 * 1024 * 1024
 _REASON_LIMIT: Final = 1024 * 1024
 _MOST_PAGES: Final = 10_000
+_MOST_PAGES_OF_COMMENTS: Final = 100
+ASKING: Final = 300.0
+PUBLISHING: Final = 300.0
+"""Seconds that all calls of a run may take together: to find what it is compared with, and to publish its result."""
+_LONG: Final = 10.0
+"""After so many seconds a call is named that has no answer yet."""
+_LEAST: Final = 1.0
+_LONGEST_LINE: Final = 500
 _BUSY: Final = frozenset({500, 502, 503, 504})
 
 
@@ -76,25 +89,63 @@ class TooLargeError(RestError):
     """The response is larger than the limit."""
 
 
+def _say(text: str) -> None:
+    Screen().note(log_line(one_line(text, _LONGEST_LINE)))  # it may quote what the host says
+
+
 @dataclass(slots=True)
 class Patience:
-    """How long all waiting may take together, in seconds; clock and sleep can be replaced in tests."""
+    """How long all calls may take together, with the waiting between them, in seconds.
+
+    ``say`` is called with what is being waited for. It, clock and sleep can be replaced in tests.
+    """
 
     left: float = 300.0
     clock: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
+    say: Callable[[str], None] = _say
+    spent: float = 0.0
 
-    def wait(self, seconds: float) -> bool:
-        """Wait, or return False at once if that would take longer than what is left."""
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more may be asked."""
+        return self.left <= 0 < self.spent
+
+    @property
+    def used_up(self) -> str:
+        """Why nothing more is asked."""
+        return f"all calls together have taken {self.spent:.0f} s, and may not take longer"
+
+    def limit(self, seconds: float) -> float:
+        """Return how long a call may take that by itself may take this long."""
+        return min(seconds, max(self.left, _LEAST))
+
+    def wait(self, seconds: float, why: str) -> bool:
+        """Say why, and wait; or return False at once if that would take longer than what is left."""
         if seconds > self.left:
             return False
-        self.left -= seconds
+        self.say(f"{why}: waiting for {duration(seconds)}")
+        self.spend(seconds)
         self.sleep(seconds)
         return True
 
     def spend(self, seconds: float) -> None:
-        """Count time that was spent waiting in vain for a response."""
+        """Count time that a call has taken, with or without success."""
+        self.spent += seconds
         self.left = max(0.0, self.left - seconds)
+
+    @contextmanager
+    def watched(self, call: str) -> Iterator[None]:
+        """Count the time of a call, and name it if it takes long."""
+        begun = time.monotonic()
+        timer = threading.Timer(_LONG, self.say, [f"Waiting for an answer to {call}"])
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            self.spend(time.monotonic() - begun)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +266,19 @@ class RestClient:
         Raises:
             RestError: as :meth:`get`; also for an answer that is not a list.
         """
-        request = self._request("GET", path, parameters, needs=needs)
+        return self._pages(self._request("GET", path, parameters, needs=needs), kind, key, _MOST_PAGES)
+
+    def comments(
+        self, path: str, kind: type[_Kind], *, key: str | None = None, needs: str | None = None, **parameters: Any
+    ) -> Iterator[_Kind]:
+        """Return every comment of a list, as :meth:`pages`: one's own are among the first ones, and nobody reads more.
+
+        Raises:
+            RestError: as :meth:`pages`; also for more than 100 pages.
+        """
+        return self._pages(self._request("GET", path, parameters, needs=needs), kind, key, _MOST_PAGES_OF_COMMENTS)
+
+    def _pages(self, request: Request, kind: type[_Kind], key: str | None, most: int) -> Iterator[_Kind]:
         seen = {request.url}
         while True:
             page, url = self._json(request)
@@ -226,10 +289,10 @@ class RestClient:
                 yield self._as(kind, item, request)
             if url is None:
                 return
-            if url in seen or len(seen) >= _MOST_PAGES:
-                raise RestError(f"{self.host}'s answer to {request.called} has no end")
+            if url in seen or len(seen) >= most:
+                raise RestError(f"{self.host}'s answer to {request.called} has no end ({len(seen):,} pages)")
             seen.add(url)
-            request = Request("GET", url, accept=self.accepts, needs=needs)
+            request = Request("GET", url, accept=self.accepts, needs=request.needs)
 
     def post(self, path: str, body: Any, kind: type[_Kind], *, needs: str | None = None) -> _Kind:
         """Create something, and return it.
@@ -328,9 +391,14 @@ class RestClient:
         trouble = ""
         for attempt in range(_ATTEMPTS):
             wait = float(FIRST_WAIT * 2**attempt)
-            begun = time.monotonic()
+            if self.patience.is_over:
+                raise RestError(f"{self.host} cannot be reached for {request.called}: {self.patience.used_up}")
+            seconds = self.patience.limit(request.seconds)
             try:
-                with exchange(self._session, self._call(request), request.seconds, follow=request.follows) as answer:
+                with (
+                    self.patience.watched(f"{request.called} ({self.host})"),
+                    exchange(self._session, self._call(request), seconds, follow=request.follows) as answer,
+                ):
                     if answer.ok and answer.status_code not in self.refuses_with:
                         return read(answer)
                     message = self._words_of(answer)
@@ -340,10 +408,8 @@ class RestClient:
                 raise RestError(f"{self.host} redirects {request.called} to {error}") from None
             except requests.exceptions.ConnectTimeout as error:
                 trouble = self._unreachable(request, error)  # nothing was sent
-                self.patience.spend(time.monotonic() - begun)
             except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
                 trouble = self._unreachable(request, error)
-                self.patience.spend(time.monotonic() - begun)
                 if request.creates:
                     raise AnswerLostError(trouble) from None
             except (requests.RequestException, HTTPError, OSError, ValueError) as error:
@@ -357,7 +423,7 @@ class RestClient:
                 if advised is None:
                     raise self.refusal(answer.status_code, message, trouble, request)
                 wait = advised
-            if attempt + 1 < _ATTEMPTS and not self.patience.wait(wait):
+            if attempt + 1 < _ATTEMPTS and not self.patience.wait(wait, f"{trouble}, attempt {attempt + 1}"):
                 raise RestError(f"{trouble} (waiting {wait:.0f} s more would be too long)")
         raise RestError(f"{trouble} (tried {_ATTEMPTS} times)")
 

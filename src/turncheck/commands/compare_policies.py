@@ -174,7 +174,7 @@ def run_test_model_directory(options: CoreTestOptions, output: CoreOutput, scree
         of_run: dict[str, list[tuple[int, int]]] = {}
         for path in sorted(run.glob(f"*{SUFFIX}")):
             config, _, percentage = path.name.removesuffix(SUFFIX).partition(_PERCENTAGE)
-            share = int(percentage) if percentage.isdigit() else 0
+            share = int(percentage) if re.fullmatch("[0-9]{1,9}", percentage) else 0
             correct = _judge(path, stories, options, screen)
             configured.setdefault(config, correct.configured)
             of_run.setdefault(config, []).append((share, correct.right))

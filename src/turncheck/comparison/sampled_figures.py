@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.matching import Pair
     from turncheck.report.model import EntitySpan, NluPrediction, Report
-    from turncheck.report.tags import Tokens
 
 _MOST_TESTED: Final = 30
 """No pipeline has more extractors or selectors; a report from anywhere may, each at the cost of one pass over all."""
@@ -142,7 +141,11 @@ def _responses(pairs: Iterable[tuple[NluPrediction, NluPrediction]], selector: s
 
 def _words(old: NluPrediction, new: NluPrediction, extractor: str) -> list[Judged]:
     """The tokens of a sentence with their labels, as entities are scored."""
-    tokens = _tokens(new) or _tokens(old) or tuple(word.span() for word in re.finditer(r"\S+", new.text))
+    tokens = (
+        read_tokens(new.predicted.tokens)
+        or read_tokens(old.predicted.tokens)
+        or tuple(word.span() for word in re.finditer(r"\S+", new.text))
+    )
     sides = (
         new.expected.entities,
         [span for span in old.predicted.entities if span.extractor == extractor],
@@ -151,14 +154,6 @@ def _words(old: NluPrediction, new: NluPrediction, extractor: str) -> list[Judge
     labelled = zip(*(token_labels(tokens, spans) for spans in sides), strict=True)
     judged = [Judged(*(None if label == NO_ENTITY else label for label in labels)) for labels in labelled]
     return [one for one in judged if one != _NOTHING]
-
-
-def _tokens(example: NluPrediction) -> Tokens:
-    """The tokens that the engine reported; none if it reported none, or none that can be read."""
-    try:
-        return read_tokens(example.predicted.tokens)
-    except ValueError:
-        return ()
 
 
 def _spans(old: NluPrediction, new: NluPrediction, extractor: str) -> list[Judged]:

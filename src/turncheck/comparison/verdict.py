@@ -95,6 +95,7 @@ Reservation = Literal[
     "end-to-end cases are misunderstood",
     "not all tests were run",
     "not all gates were judged",
+    "not compared with the base",
 ]
 """What a reader of "passed" has to know; the summary says more about it. Empty: nothing."""
 

@@ -198,11 +198,14 @@ def _step(step: YamlNode, comments: Mapping[int, str]) -> WrittenStep:
         raise UserError("a story's step is a mapping", location=step.location)
     entities = step.at("entities")
     lines = [entity.location.line or 0 for entity in entities.items] if isinstance(entities, YamlSequence) else []
-    return WrittenStep(
-        step=shape,
-        comment=comments.get(step.location.line or 0),
-        entity_comments={str(index): comments[line] for index, line in enumerate(lines) if line in comments},
-    )
+    try:
+        return WrittenStep(
+            step=shape,
+            comment=comments.get(step.location.line or 0),
+            entity_comments={str(index): comments[line] for index, line in enumerate(lines) if line in comments},
+        )
+    except ValueError as error:
+        raise UserError(f"this is not a step of a story: {error}", location=step.location) from None
 
 
 def _comments(text: str) -> dict[int, str]:

@@ -17,14 +17,18 @@ from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreada
 from turncheck.conclude import Member, Outcome, Several, conclude
 from turncheck.messages.errors import UserError
 from turncheck.render.assistants import comment_key, key_of
+from turncheck.render.fork import Fork
 from turncheck.render.links import Links
+from turncheck.settings.gates import GATES, gate_settings
+from turncheck.settings.options import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from turncheck.ci.host import Host, StoredReport
+    from turncheck.ci.host import EarlierReports, Host, StoredReport
     from turncheck.comparison.baseline import Baseline
-    from turncheck.report.model import Report
+    from turncheck.comparison.verdict import Verdict
+    from turncheck.report.model import GateSettings, Report
     from turncheck.settings.options import JunitFlavour
 
 MOST_REPORTS: Final = 50
@@ -57,7 +61,7 @@ class RunReader:
     Args:
         host: where the run was.
         artifact_name: what the artifacts' names begin with.
-        gates: settings of gates that count instead of the reports' own.
+        gates: the settings of gates of this job. The others take their defaults: a report's own never count.
         say: called with a message about each artifact that cannot be used.
         flavour: of the junit.xml that is written again.
     """
@@ -93,10 +97,15 @@ class RunReader:
         return FoundRun(run.stamp, run.target, tuple(self._together(results.values(), run)))
 
     def _together(self, results: Iterable[tuple[Outcome, str]], run: OtherRun) -> Iterator[FoundResult]:
-        """Combine the reports of one artifact: one run measured these assistants, and has one comment for them."""
+        """Combine the reports of one artifact: one run measured these assistants, and has one comment for them.
+
+        A fork decides how many artifacts its run leaves: all of them together have one comment.
+        """
         by_artifact: dict[str, list[Outcome]] = {}
         for outcome, artifact_url in results:
             by_artifact.setdefault(artifact_url, []).append(outcome)
+        if run.fork and len(by_artifact) > 1:
+            by_artifact = {run.url: [outcome for outcomes in by_artifact.values() for outcome in outcomes]}
         for number, (artifact_url, outcomes) in enumerate(by_artifact.items()):
             if number >= MOST_COMMENTS:
                 self.say(f"the run left more than {MOST_COMMENTS} results; the others are left out")
@@ -106,23 +115,34 @@ class RunReader:
                 continue
             names = [comment_key(outcome.report) for outcome in outcomes]
             members = tuple(Member(f"{at}", outcome) for at, outcome in enumerate(outcomes, 1))
-            yield FoundResult(Several(members, (), key_of(names), self._links(run), flavour=self.flavour), artifact_url)
+            several = Several(members, (), key_of(names), self._links(run), flavour=self.flavour, fork=self._fork(run))
+            yield FoundResult(several, artifact_url)
 
     def _links(self, run: OtherRun) -> Links:
         return Links(pages=self.host.pages, commit=run.commit, run_url=run.url)
 
-    def _judged_by(self, report: Report) -> Report:
-        return msgspec.structs.replace(report, settings=msgspec.structs.replace(report.settings, **self.gates))
+    def _fork(self, run: OtherRun) -> Fork | None:
+        return Fork(run.fork, self.artifact_name) if run.fork else None
 
     def _outcome(self, stored: StoredReport, run: OtherRun) -> Outcome:
-        report = self._judged_by(stored.report)
+        report = self._with_given(stored.report)
         baseline = self._baseline(stored, run)
         if isinstance(baseline, Present):  # gates that are set here apply to both: neither side has changed them
-            baseline = replace(baseline, report=self._judged_by(baseline.report))
-        return conclude(report, baseline, self._links(run), flavour=self.flavour)
+            baseline = replace(baseline, report=self._with_given(baseline.report))
+        defaults = gate_settings(Settings())
+        gates = _with(report.settings, {name: getattr(defaults, name) for name in GATES} | dict(self.gates))
+        outcome = conclude(report, baseline, self._links(run), flavour=self.flavour, gates=gates)
+        return replace(outcome, fork=self._fork(run), verdict=_never_plain(outcome))
+
+    def _with_given(self, report: Report) -> Report:
+        return msgspec.structs.replace(report, settings=_with(report.settings, self.gates))
 
     def _baseline(self, stored: StoredReport, run: OtherRun) -> Baseline:
-        """What the run compared with, if that is on the base branch; preferably the report of a trusted run."""
+        """What the run compared with, if that is on the base branch: the report of a run that can be trusted.
+
+        A fork's own word about the base counts for nothing; other runs may bring the report themselves. Where the pull
+        request has a base, not to have its report is an outage, not a first run.
+        """
         if isinstance(run.target, str):
             return Missing("the pull request is not known")
         claimed = stored.baseline.source.commit if stored.baseline else None
@@ -142,10 +162,31 @@ class RunReader:
             return Unreachable(f"{self.host.name} cannot be asked for it: {error.what}")
         if left is not None:
             return Present(left.report, "artifact", left.commit, left.run_id, reports.in_words())
-        if reports.other_projects:
-            return Missing("the base has reports of other projects, none of this one")
-        if stored.baseline is not None:
+        if not run.fork and stored.baseline is not None:
             return Present(stored.baseline, "run", claimed)
-        if stored.baseline_fault:
+        if not run.fork and stored.baseline_fault:
             return Unreadable(stored.baseline_fault)
-        return Missing("the run brought none, and no run of the base branch left a report")
+        if not run.fork and commit is None:
+            return Missing("the run brought none, and where the pull request left its base is not known")
+        return Unreachable(_no_report(commit, branch, reports))
+
+
+def _no_report(commit: str | None, branch: str, reports: EarlierReports) -> str:
+    if commit is None:
+        return f"where the pull request left '{branch}' is not known"
+    if reports.other_projects:
+        return "the base has reports of other projects, none of this one"
+    unusable = f" that can be used ({words})" if (words := reports.in_words()) else ""
+    return f"no run of '{branch}' left a report of commit {commit[:8]}{unusable}"
+
+
+def _never_plain(outcome: Outcome) -> Verdict:
+    """A pull request has a base: "passed" alone would say that the two were compared."""
+    verdict = outcome.verdict
+    if not verdict.passed or verdict.reservation or isinstance(outcome.baseline, Present):
+        return verdict
+    return msgspec.structs.replace(verdict, reservation="not compared with the base")
+
+
+def _with(settings: GateSettings, values: Mapping[str, Any]) -> GateSettings:
+    return msgspec.structs.replace(settings, **values)

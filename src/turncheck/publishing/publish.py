@@ -109,7 +109,9 @@ class Publishing:
     """How many annotations of each level the log has already: each counts towards the limit."""
 
     def publish(self) -> list[str]:
-        """Upload, comment, annotate, summarize, set the outputs: in this order, since each links to the earlier ones.
+        """Set the outputs, upload, comment, annotate, summarize: in this order, since each links to the earlier ones.
+
+        The outputs are set again at the end, with the addresses of all this: a job that ends before has the verdict.
 
         Returns:
             The names of the steps that failed; each has been reported.
@@ -117,6 +119,8 @@ class Publishing:
         Raises:
             UserError: summary and comment cannot be written into the folder.
         """
+        set_outputs = Publisher("outputs", lambda: self._print(self.place.host.set_outputs(self.outputs())))
+        publish_all([set_outputs], lambda _: None)  # what is wrong is said below
         for warning in self.result.warnings:
             self.place.say("warning", f"baseline: {warning}")  # the summary says it next to the baseline
             self._said["warning"] += 1
@@ -133,7 +137,7 @@ class Publishing:
             steps.append(Publisher("annotations", lambda: self._annotate(comment)))
         steps += [
             Publisher("job summary", lambda: self._print(self.place.host.summarize(summary, self.notes))),
-            Publisher("outputs", lambda: self._print(self.place.host.set_outputs(self.outputs()))),
+            set_outputs,
         ]
         return failed + publish_all(steps, self._warn)
 
@@ -193,7 +197,8 @@ class Publishing:
         if isinstance(target, str):
             self._note(f"no comment: {target}")
             return
-        hidden = marker(self.result.key)
+        fork = self.result.fork
+        hidden = marker(fork.key, of_fork=True) if fork else marker(self.result.key)
         comment = self.place.host.comment(target, hidden, passed=self.result.passed)
         body = rendered.encoded.decode()
         try:
@@ -257,6 +262,7 @@ class Publishing:
             stamp=self.place.stamp,
             details_url=result.run_url,
             annotations=result.annotations,
+            by_fork=result.fork is not None,
         )
         checked = self.place.host.check(check)
         if checked.note:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison
     from turncheck.conclude import Outcome
     from turncheck.render.annotations import Annotation
+    from turncheck.render.fork import Fork
     from turncheck.render.rendered import Rendered
 
 
@@ -27,7 +28,7 @@ class Result:
 
     ``key`` tells it from others of the repository; ``files`` are those that were written; ``texts`` renders summary and
     comment, given the addresses of the artifact that holds the files and of the page ("" for none) and the longest
-    comment; ``outputs`` are the action's, by name.
+    comment; ``outputs`` are the action's, by name; ``fork`` is whose run measured it, if it was a fork's.
     """
 
     key: str
@@ -42,6 +43,7 @@ class Result:
     outputs: Mapping[str, str]
     commit: str | None = None
     run_url: str | None = None
+    fork: Fork | None = None
 
 
 def result_of_any(outcome: Outcome | Several, folder: Path, written: Sequence[Path]) -> Result:
@@ -76,6 +78,7 @@ def result_of(outcome: Outcome, folder: Path, written: Sequence[Path]) -> Result
         },
         commit=outcome.links.commit,
         run_url=outcome.links.run_url,
+        fork=outcome.fork,
     )
 
 
@@ -113,6 +116,7 @@ def result_of_several(several: Several, folder: Path, written: Sequence[Path]) -
         },
         commit=several.links.commit,
         run_url=several.links.run_url,
+        fork=several.fork,
     )
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison
     from turncheck.comparison.verdict import Verdict
     from turncheck.render.document import Document
+    from turncheck.render.fork import Fork
     from turncheck.render.links import Links
     from turncheck.render.sections import Section
     from turncheck.report.model import Report
@@ -54,6 +55,7 @@ def render_comment(
     links: Links,
     *,
     key: str | None = None,
+    fork: Fork | None = None,
     limit: int = COMMENT_LIMIT,
 ) -> Rendered:
     """Render the pull-request comment.
@@ -61,17 +63,21 @@ def render_comment(
     Args:
         key: what distinguishes this assistant's comment from those of others in the repository, for the hidden first
             line; by default :func:`comment_key`.
+        fork: whose run measured it, if it was a fork's.
         limit: the longest comment that its host takes, in UTF-16 code units.
     """
     size = Size("comment.md.j2", limit, utf16_units, unfolded=8)
-    text = draw(report, comparison, verdict, links, size=size, first_line=marker(key or comment_key(report)))
+    first_line = marker(fork.key, of_fork=True) if fork else marker(key or comment_key(report))
+    text = draw(report, comparison, verdict, links, size=size, first_line=first_line, fork=fork)
     return Rendered("comment.md", "text/markdown", text)
 
 
-def render_summary(report: Report, comparison: Comparison | None, verdict: Verdict, links: Links) -> Rendered:
+def render_summary(
+    report: Report, comparison: Comparison | None, verdict: Verdict, links: Links, *, fork: Fork | None = None
+) -> Rendered:
     """Render the job summary: the long form of the comment."""
     size = Size("summary.md.j2", SUMMARY_LIMIT, utf8_bytes, unfolded=50)
-    return Rendered("summary.md", "text/markdown", draw(report, comparison, verdict, links, size=size))
+    return Rendered("summary.md", "text/markdown", draw(report, comparison, verdict, links, size=size, fork=fork))
 
 
 def draw(
@@ -82,8 +88,9 @@ def draw(
     *,
     size: Size,
     first_line: Markdown = NOTHING,
+    fork: Fork | None = None,
 ) -> str:
-    """Draw a document of a size; ``first_line`` is for templates that begin with one."""
+    """Draw a document of a size; ``first_line`` and ``fork`` are for templates that begin with them."""
     document = build_document(report, comparison, verdict, links, unfolded=size.unfolded)
     compared = comparison if comparison and comparison.judged else None
     rooted = Rooted(report, also=base_places(compared))
@@ -93,7 +100,9 @@ def draw(
 
     def drawn(sections: Mapping[str, Section[Markdown]]) -> str:
         shown = {name: _SectionView(section, writer) for name, section in sections.items()}
-        return template.render(view=view, section=shown, order=ORDER, marker=first_line).strip() + "\n"
+        remark = fork.remark if fork else NOTHING
+        text = template.render(view=view, section=shown, order=ORDER, marker=first_line, measured_by=remark)
+        return text.strip() + "\n"
 
     written = [section.written(writer.item) for section in document.sections]
     return fit(written, DEGRADATION, drawn, size.measure, size.limit)

@@ -167,7 +167,7 @@ class _Drawing:
         place = {label: number for number, label in enumerate(self.matrix.labels)}
         for (expected, predicted), count in sorted(self.matrix.cells.items()):
             left, upper = self.room + place[predicted] * self.cell, top + place[expected] * self.cell
-            if not -self.cell - _LINE < upper < height + _LINE:
+            if count == 0 or not -self.cell - _LINE < upper < height + _LINE:
                 continue
             strength = 0.3 + 0.7 * count / self.of_row[expected]
             colour = _mixed(RIGHT if expected == predicted else WRONG, strength)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison
     from turncheck.comparison.verdict import Verdict
     from turncheck.render.assistants import Assistants
+    from turncheck.render.fork import Fork
     from turncheck.render.links import Links
     from turncheck.render.sarif import RuleText
     from turncheck.report.model import Report
@@ -92,12 +93,18 @@ def render_documents_of_all(
 
 
 def render_texts(
-    report: Report, comparison: Comparison, verdict: Verdict, links: Links, comment_limit: int = COMMENT_LIMIT
+    report: Report,
+    comparison: Comparison,
+    verdict: Verdict,
+    links: Links,
+    *,
+    comment_limit: int = COMMENT_LIMIT,
+    fork: Fork | None = None,
 ) -> tuple[Rendered, Rendered]:
     """Render the summary and the comment, which people read: they link to wherever the other files are."""
     return (
-        render_summary(report, comparison, verdict, links),
-        render_comment(report, comparison, verdict, links, limit=comment_limit),
+        render_summary(report, comparison, verdict, links, fork=fork),
+        render_comment(report, comparison, verdict, links, fork=fork, limit=comment_limit),
     )
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from turncheck.render.assistants import Assistants, Run
+    from turncheck.render.fork import Fork
     from turncheck.render.links import Links
     from turncheck.render.spans import Sign
 
@@ -47,19 +48,24 @@ class _Fold:
     text: Markdown
 
 
-def render_overview_comment(assistants: Assistants, links: Links, *, limit: int = COMMENT_LIMIT) -> Rendered:
+def render_overview_comment(
+    assistants: Assistants, links: Links, *, fork: Fork | None = None, limit: int = COMMENT_LIMIT
+) -> Rendered:
     """Render the one comment about all assistants; within ``limit`` the worst keep their fold, others are counted."""
     size = Size("fold.md.j2", limit, utf16_units, unfolded=8)
-    return Rendered("comment.md", "text/markdown", _text(assistants, links, size, "###", marker(assistants.key)))
+    first_line = marker(fork.key, of_fork=True) if fork else marker(assistants.key)
+    return Rendered("comment.md", "text/markdown", _text(assistants, links, size, "###", first_line, fork=fork))
 
 
-def render_overview_summary(assistants: Assistants, links: Links) -> Rendered:
+def render_overview_summary(assistants: Assistants, links: Links, *, fork: Fork | None = None) -> Rendered:
     """Render the job summary: the long form of the comment."""
     size = Size("fold.md.j2", SUMMARY_LIMIT, utf8_bytes, unfolded=50)
-    return Rendered("summary.md", "text/markdown", _text(assistants, links, size, "##", NOTHING))
+    return Rendered("summary.md", "text/markdown", _text(assistants, links, size, "##", NOTHING, fork=fork))
 
 
-def _text(assistants: Assistants, links: Links, size: Size, heading: str, first_line: Markdown) -> str:
+def _text(
+    assistants: Assistants, links: Links, size: Size, heading: str, first_line: Markdown, *, fork: Fork | None
+) -> str:
     every_row = _rows(assistants)
     lengths = accumulate(size.measure(row) + 1 for row in every_row)
     rows = [row for row, length in zip(every_row, lengths, strict=True) if length <= size.limit // 2]
@@ -72,6 +78,7 @@ def _text(assistants: Assistants, links: Links, size: Size, heading: str, first_
         text = environment().get_template("assistants.md.j2").render(
             marker=first_line,
             altered=_altered(assistants),
+            measured_by=fork.remark if fork else NOTHING,
             heading=trusted(heading),
             title=words,
             page=link(trusted("All results on one page"), links.html_url) if links.html_url else NOTHING,

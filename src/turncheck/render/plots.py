@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _DOTS_PER_INCH: Final = 110
 _BINS: Final = 25
+_MOST_SUPPORT: Final = 1e9
+"""A report that was imported may hold any number."""
 
 
 def nlu_plots(report: Report) -> Iterator[Rendered]:
@@ -86,7 +88,10 @@ def matrix_of(report: dict[str, Any], confusions: Sequence[Confusion], *, outsid
 
 def _is_label(row: Any) -> bool:
     """Only labels have ``confused_with``; averages do not, and the accuracy is a number."""
-    return isinstance(row, dict) and "confused_with" in row
+    if not isinstance(row, dict) or "confused_with" not in row:
+        return False
+    support = row.get("support")
+    return isinstance(support, int | float) and abs(support) <= _MOST_SUPPORT
 
 
 def _extractor_plots(nlu: Nlu, extractor: str, state: str) -> Iterator[Rendered]:

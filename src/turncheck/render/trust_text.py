@@ -79,8 +79,6 @@ def _percent(agreement: Agreement) -> str:
 
 
 def _when(trust: Trust) -> str:
-    year, _, rest = trust.date.partition("-")
-    month, _, day = rest.partition("-")
-    known = month.isdigit() and 1 <= int(month) <= 12 and day.isdigit()
-    shown = f"{int(day)} {_MONTHS[int(month) - 1]} {year}" if known else trust.date
+    year, month, day = (trust.date or "0-0-0").split("-")
+    shown = f"{int(day)} {_MONTHS[int(month) - 1]} {year}" if trust.date else "on an unknown day"
     return f"{shown}, before pipeline or policies changed" if trust.outdated else shown

@@ -6,7 +6,7 @@ from typing import Literal
 
 from turncheck.messages.location import Location
 from turncheck.report.covered_intents import CoveredIntents
-from turncheck.report.part import Part
+from turncheck.report.part import Count, Figure, Part
 
 BatchKindName = Literal["dialog", "faq", "small_talk", "trait"]
 BATCH_KINDS: tuple[BatchKindName, ...] = ("dialog", "faq", "small_talk", "trait")
@@ -19,13 +19,13 @@ MatchWay = Literal["equal", "pattern", "items in another order", "components in 
 class BatchCounts(Part, frozen=True, kw_only=True):
     """True and false positives and negatives, counted as the platform counts assertions."""
 
-    tp: int
+    tp: Count
     """True positives."""
-    tn: int
+    tn: Count
     """True negatives."""
-    fp: int
+    fp: Count
     """False positives."""
-    fn: int
+    fn: Count
     """False negatives."""
 
     @property
@@ -39,38 +39,38 @@ class BatchNumbers(Part, frozen=True, kw_only=True):
 
     counts: BatchCounts
     """The cases by class, one each."""
-    not_evaluated: int = 0
+    not_evaluated: Count = 0
     """The cases that the engine could not answer."""
-    precision: float
+    precision: Figure
     """TP / (TP + FP), 0 where there are none."""
-    recall: float
+    recall: Figure
     """TP / (TP + FN), 0 where there are none."""
-    f1: float
+    f1: Figure
     """The harmonic mean of precision and recall."""
-    accuracy: float | None
+    accuracy: Figure | None
     """The share of evaluated cases that are TP or TN."""
-    intent_success: float | None
+    intent_success: Figure | None
     """The share of all cases that are TP or TN."""
-    entity_success: float | None
+    entity_success: Figure | None
     """The share of expected entities that were found; those of a case with a wrong intent count as not found."""
-    entity_success_of_right_intents: float | None = None
+    entity_success_of_right_intents: Figure | None = None
     """The same share in the cases alone that are TP or TN."""
-    entities: int = 0
+    entities: Count = 0
     """The entities that are expected."""
-    matched_entities: int = 0
+    matched_entities: Count = 0
     """Those of them that were found."""
-    passed: int
+    passed: Count
     """The cases that passed: TP or TN, with every entity."""
-    failed: int
+    failed: Count
     """The others, those that could not be evaluated included."""
 
 
 class BatchKind(BatchNumbers, frozen=True, kw_only=True):
     """The numbers of the cases of one kind, and how many of the project's intents of this kind some case expects."""
 
-    covered: int | None = None
+    covered: Count | None = None
     """The intents of this kind that some case expects; ``None`` without a project."""
-    total: int | None = None
+    total: Count | None = None
     """The project's intents of this kind; ``None`` without a project."""
 
 
@@ -81,13 +81,13 @@ class BatchIntent(Part, frozen=True, kw_only=True):
     which count each case once.
     """
 
-    precision: float
+    precision: Figure
     """Of the cases in which it was matched, the share that expects it."""
-    recall: float
+    recall: Figure
     """Of the cases that expect it, the share in which it was matched."""
-    f1: float
+    f1: Figure
     """The harmonic mean of both."""
-    support: int
+    support: Count
     """The cases that expect it."""
 
 
@@ -140,7 +140,7 @@ class BatchCase(Part, frozen=True, kw_only=True):
     """The entities that are expected."""
     order: BatchOrder | None = None
     """The order of its entities, where one is given."""
-    scores: dict[str, float] = {}
+    scores: dict[str, Figure] = {}
     """What the engine gave to the intents, by their names."""
     tags: tuple[str, ...] = ()
     """What the platform calls such a failure."""
@@ -197,7 +197,7 @@ class Batch(BatchNumbers, frozen=True, kw_only=True):
     """How much of the project the suites reach; ``None`` without a project."""
     by_stand_in: bool = False
     """Whether the engine stands in for the assistant's own, so that failed cases by themselves fail no run."""
-    on_training: int = 0
+    on_training: Count = 0
     """The utterances that are training sentences too: their results are optimistic."""
 
     @property

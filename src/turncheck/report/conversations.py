@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from turncheck.messages.location import Location
-from turncheck.report.part import Part
+from turncheck.report.part import Count, Figure, Part
 from turncheck.report.understanding import Confusion, EntitySpan, ExpectedParse, RankedIntent
 
 # --- dialogue --------------------------------------------------------------------------------------------------------
@@ -16,7 +16,7 @@ class Alternative(Part, frozen=True, kw_only=True):
 
     action: str
     """The action."""
-    confidence: float
+    confidence: Figure
     """How sure the policies are of it, 0 to 1."""
 
 
@@ -36,7 +36,7 @@ class StoryStep(Part, frozen=True, kw_only=True):
     """Whether they agree."""
     policy: str | None = None
     """The policy that decided."""
-    confidence: float | None = None
+    confidence: Figure | None = None
     """How sure it was, 0 to 1."""
     location: Location | None = None
     """Where the step is."""
@@ -84,6 +84,20 @@ class WrittenStep(Part, frozen=True, kw_only=True):
     entity_comments: dict[str, str] = {}
     """What is behind its entities, by their index."""
 
+    def __post_init__(self) -> None:
+        """Refuse what cannot be written into a story file.
+
+        Raises:
+            ValueError: slots or entities are not listed, a form has no name, or a comment belongs to no entity.
+        """
+        slots, entities = self.step.get("slot_was_set", []), self.step.get("entities", [])
+        if not isinstance(slots, list) or not isinstance(entities, list):
+            raise ValueError("the slots and the entities of a step must be lists")
+        if not isinstance(self.step.get("active_loop"), str | None):
+            raise ValueError("the form of a step must be a name")
+        if not self.entity_comments.keys() <= {str(index) for index in range(len(entities))}:
+            raise ValueError("a comment of a step belongs to none of its entities")
+
 
 class NearSentence(Part, frozen=True, kw_only=True):
     """A training sentence that looks like another one: where it is, and how near (0 to 1)."""
@@ -94,7 +108,7 @@ class NearSentence(Part, frozen=True, kw_only=True):
     """Its intent."""
     location: Location
     """Where it is."""
-    similarity: float
+    similarity: Figure
     """How near it is, 0 to 1."""
 
 
@@ -108,13 +122,13 @@ class StoryParse(Part, frozen=True, kw_only=True):
 
     intent: str | None
     """The intent that was understood; ``None`` where none was."""
-    confidence: float | None = None
+    confidence: Figure | None = None
     """How sure the classifier is of it, 0 to 1; ``None`` where it is not known."""
     ranking: tuple[RankedIntent, ...] = ()
     """The most likely intents, the best first."""
     response: str | None = None
     """The response that was selected (``faq/hours``)."""
-    response_confidence: float | None = None
+    response_confidence: Figure | None = None
     """How sure the response selector is, 0 to 1."""
     entities: tuple[EntitySpan, ...] = ()
     """The entities that were found."""
@@ -160,7 +174,7 @@ class StoryResult(Part, frozen=True, kw_only=True):
     """Whether every step of it passed."""
     warned: bool = False
     """Whether it passed although a message was found unlikely, of which Rasa only warns."""
-    severity: float | None = None
+    severity: Figure | None = None
     """How unlikely, as the policy that found it so says."""
     steps: tuple[StoryStep, ...] = ()
     """What was predicted, step by step."""
@@ -187,9 +201,9 @@ class StoryResult(Part, frozen=True, kw_only=True):
 class StoriesAsWritten(Part, frozen=True, kw_only=True):
     """How many dialogues pass with the intents, entities and responses as the stories give them: no text is read."""
 
-    passed: int
+    passed: Count
     """How many pass."""
-    failed: int
+    failed: Count
     """How many fail."""
 
 
@@ -215,17 +229,17 @@ class Core(Part, frozen=True, kw_only=True):
     """The test stories."""
     report: dict[str, Any]
     """The figures of each action and their averages, with the keys of Rasa's ``story_report.json``."""
-    accuracy: float
+    accuracy: Figure
     """The share of predictions that are right."""
-    conversation_accuracy: float
+    conversation_accuracy: Figure
     """The share of stories that passed."""
-    precision: float = 0.0
+    precision: Figure = 0.0
     """Precision, averaged over the labels by their support."""
-    recall: float = 0.0
+    recall: Figure = 0.0
     """Recall, averaged over the labels by their support."""
-    f1: float = 0.0
+    f1: Figure = 0.0
     """F1, averaged over the labels by their support."""
-    in_training_data_fraction: float | None = None
+    in_training_data_fraction: Figure | None = None
     """Rasa's figure of this name."""
     as_written: StoriesAsWritten | None = None
     """``None`` where of some story it is not known."""

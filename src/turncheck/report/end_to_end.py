@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 from turncheck.messages.location import Location
 from turncheck.report.conversations import Misunderstanding, NearSentence, StoryParse
-from turncheck.report.part import Part
+from turncheck.report.part import Count, Figure, Part
 from turncheck.report.understanding import ExpectedParse
 
 StepOutcome = Literal["passed", "failed", "skipped", "error"]
@@ -31,7 +31,7 @@ class CaseStep(Part, frozen=True, kw_only=True):
     """Where the step is."""
     reason: str | None = None
     """Why it came out so, where that is not plain."""
-    message: int | None = None
+    message: Count | None = None
     """Which of the case's messages it follows, counted from 0; ``None`` before the first."""
     response: str | None = None
     """For a message of the bot: the response that it came from, where the engine says so."""
@@ -40,9 +40,9 @@ class CaseStep(Part, frozen=True, kw_only=True):
 class Attempt(Part, frozen=True, kw_only=True):
     """How a case that was repeated fared."""
 
-    passed: int
+    passed: Count
     """How many times it passed."""
-    of: int
+    of: Count
     """How many times it was run."""
     runs: tuple[bool, ...] = ()
     """Whether it passed, run by run."""
@@ -59,7 +59,7 @@ class TurnEvent(Part, frozen=True, kw_only=True):
     """What a slot was set to, what the bot said; cut where it is very long."""
     policy: str | None = None
     """The policy that decided on an action."""
-    confidence: float | None = None
+    confidence: Figure | None = None
     """How sure it was, 0 to 1."""
 
 
@@ -68,7 +68,7 @@ class TurnTrace(Part, frozen=True, kw_only=True):
 
     events: tuple[TurnEvent, ...] = ()
     """What happened, in its order; what the user said is not repeated."""
-    left_out: int = 0
+    left_out: Count = 0
     """How many events more there were."""
     slots: dict[str, Any] = {}
     """The slots that are set after the turn."""
@@ -174,13 +174,13 @@ class EndToEnd(Part, frozen=True, kw_only=True):
 
     cases: tuple[CaseResult, ...]
     """The cases."""
-    passed: int
+    passed: Count
     """How many passed."""
-    failed: int
+    failed: Count
     """How many failed or ended in an error."""
-    skipped: int = 0
+    skipped: Count = 0
     """How many were not run."""
-    misunderstood: int = 0
+    misunderstood: Count = 0
     """How many failed only because their messages are understood differently than on the base."""
     remarks: tuple[str, ...] = ()
     """What a reader must know about how they were run, a sentence each."""

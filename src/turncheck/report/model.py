@@ -7,7 +7,9 @@ evaluation did not run, and then :attr:`Report.skipped` says why.
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
@@ -47,7 +49,7 @@ from turncheck.report.end_to_end import (
     TurnTrace,
 )
 from turncheck.report.evaluations import DEFAULT_EVALUATIONS, EVALUATIONS, ON_REQUEST, Evaluation
-from turncheck.report.part import Part
+from turncheck.report.part import Count, Figure, Part
 from turncheck.report.robustness import FailedVariant, NoiseGroup, Robustness, SentenceUnderNoise
 from turncheck.report.strength import MutantGroup, MutantResult, Strength
 from turncheck.report.trust import Trust
@@ -110,7 +112,7 @@ class ProjectInfo(Part, frozen=True, kw_only=True):
     """Whose files these are: a Rasa project's, or the export of an assistant on Kore.ai's platform."""
     file: str | None = None
     """The file for what concerns the assistant as a whole, relative to it: its settings, else one that was read."""
-    rasa_version: str | None = None
+    rasa_version: Annotated[str, Meta(pattern=r"^[0-3]\.x(?!\n)$")] | None = None
     """The Rasa it is written for, by the forms of its files: ``0.x`` to ``3.x``; ``None`` where it is unknown."""
     rasa_signs: tuple[VersionSign, ...] = ()
     """What shows it, the telling ones first."""
@@ -194,11 +196,11 @@ class EngineInfo(Part, frozen=True, kw_only=True):
 class FindingCounts(Part, frozen=True, kw_only=True):
     """Findings by severity."""
 
-    error: int
+    error: Count
     """How many errors."""
-    warning: int
+    warning: Count
     """How many warnings."""
-    info: int
+    info: Count
     """How many notes."""
 
 
@@ -238,7 +240,7 @@ class KindCoverage(Part, frozen=True, kw_only=True):
 
     items: tuple[CoverageItem, ...]
     """All things of this kind."""
-    share: float | None
+    share: Figure | None
     """The part of them that is covered, 0 to 1; ``None`` where there are none."""
 
 
@@ -349,7 +351,7 @@ class Report(Part, frozen=True, kw_only=True):
     """The assistant that was measured."""
     source: Source = Source()
     """Which state of it was measured."""
-    seed: int
+    seed: Count
     """The seed of everything random."""
     engine: EngineInfo | None = None
     """What understood and answered; ``None`` where nothing had to."""
@@ -379,7 +381,7 @@ class Report(Part, frozen=True, kw_only=True):
     """Evaluations that did not run, or not all of them, and why."""
     stopped: str | None = None
     """Why the measuring ended before its end (a server that is gone): sections hold what was finished until then."""
-    timings: dict[str, float] = {}
+    timings: dict[str, Figure] = {}
     """Seconds by step; of a story or an end-to-end case by its index in its section (``core[0]``, ``e2e[12]``)."""
 
     @property

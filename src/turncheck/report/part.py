@@ -1,6 +1,21 @@
 """What all parts of the report have in common."""
 
+from typing import Annotated, Final
+
 import msgspec
+
+_LARGEST: Final = 2**53
+"""Beyond it JSON's numbers are not exact."""
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=_LARGEST)]
+"""How many there are, or the index of one. A report may come from anybody: no number of it is beyond what can be
+computed with."""
+Whole = Annotated[int, msgspec.Meta(ge=-_LARGEST, le=_LARGEST)]
+"""A whole number that may be negative."""
+Figure = Annotated[float, msgspec.Meta(ge=-1e15, le=1e15)]
+"""A share, a score, a confidence, seconds. An engine's own may be a little above 1, by rounding."""
+Date = Annotated[str, msgspec.Meta(pattern=r"^([0-9]{4}-(0[1-9]|1[0-2])-[0-9]{2})?(?!\n)$")]
+"""``2026-11-12``; empty if there is none."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from turncheck.messages.location import Location
-from turncheck.report.part import Part
+from turncheck.report.part import Count, Figure, Part
 
 
 class NoiseGroup(Part, frozen=True, kw_only=True):
@@ -13,15 +13,15 @@ class NoiseGroup(Part, frozen=True, kw_only=True):
 
     name: str
     """The family, or the intent."""
-    variants: int
+    variants: Count
     """How many variants there are of sentences that were right."""
-    failed: int
+    failed: Count
     """How many of these are wrong."""
-    failure_rate: float | None
+    failure_rate: Figure | None
     """failed / variants, 0 to 1; ``None`` without any."""
-    low: float | None
+    low: Figure | None
     """The lower end of its 95 % interval (Wilson)."""
-    high: float | None
+    high: Figure | None
     """The upper end."""
 
 
@@ -34,7 +34,7 @@ class FailedVariant(Part, frozen=True, kw_only=True):
     """The variant."""
     predicted: str | None
     """The intent it is understood as."""
-    confidence: float
+    confidence: Figure
     """How sure the engine is of that, 0 to 1."""
     intent_failed: bool
     """Whether its intent is wrong, and was right."""
@@ -60,17 +60,17 @@ class Robustness(Part, frozen=True, kw_only=True):
 
     mode: Literal["held-out", "cross-validation"]
     """Whether test sentences were varied, or those of the training data, by folds."""
-    sentences: int
+    sentences: Count
     """How many sentences were varied."""
-    variants: int
+    variants: Count
     """How many variants there are of sentences whose intent was right."""
-    failed: int
+    failed: Count
     """How many of these have a wrong intent."""
-    failure_rate: float | None
+    failure_rate: Figure | None
     """failed / variants, 0 to 1; ``None`` without any."""
-    low: float | None
+    low: Figure | None
     """The lower end of its 95 % interval (Wilson)."""
-    high: float | None
+    high: Figure | None
     """The upper end."""
     entities: NoiseGroup
     """The same of the entities: of sentences whose entities were all found."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, Literal
 
 from turncheck.messages.location import Location
-from turncheck.report.part import Part
+from turncheck.report.part import Count, Figure, Part
 
 Killer = Literal["sentence", "story", "case", "validation"]
 KILLERS: Final[tuple[Killer, ...]] = ("sentence", "story", "case", "validation")
@@ -37,15 +37,15 @@ class MutantGroup(Part, frozen=True, kw_only=True):
 
     name: str
     """The kind, or the file's path."""
-    score: float | None
+    score: Figure | None
     """killed / (killed + survived); ``None`` where there is nothing to kill."""
-    by_tests: float | None = None
+    by_tests: Figure | None = None
     """The same of tests alone, without what validation alone noticed."""
-    killed: int
+    killed: Count
     """How many something noticed."""
-    survived: int
+    survived: Count
     """How many nothing noticed."""
-    equivalent: int
+    equivalent: Count
     """How many behave as the project does."""
 
 
@@ -86,19 +86,19 @@ class Strength(Part, frozen=True, kw_only=True):
 
     scope: Literal["all", "changed"] = "all"
     """Whether all mutants were meant, or those of the lines that the change touches."""
-    score: float | None
+    score: Figure | None
     """killed / (killed + survived), 0 to 1; ``None`` where there is nothing to kill."""
-    by_tests: float | None = None
+    by_tests: Figure | None = None
     """The same of tests alone, without what validation alone noticed."""
-    killed: int
+    killed: Count
     """How many something noticed, validation included."""
-    survived: int
+    survived: Count
     """How many nothing noticed."""
-    equivalent: int
+    equivalent: Count
     """How many behave as the project does; they do not count."""
-    not_tried: int = 0
+    not_tried: Count = 0
     """How many there was no time for."""
-    killed_by: dict[str, int] = {}
+    killed_by: dict[Killer, Count] = {}
     """How many each kind of test noticed first; ``validation``: no test did."""
     by_kind: tuple[MutantGroup, ...] = ()
     """By the part of the project."""

@@ -17,6 +17,9 @@ NO_ENTITY: Final = "no_entity"
 _OUTSIDE: Final = "O"
 """Rasa's tag for "no entity": an entity, role or group with this very name counts as none."""
 
+WRITTEN_TOKENS: Final = r"^([0-9]{1,9}-[0-9]{1,9}( [0-9]{1,9}-[0-9]{1,9})*)?(?!\n)$"
+"""What :func:`write_tokens` writes."""
+
 Tokens = tuple[tuple[int, int], ...]
 """``(start, end)`` of each token in code points."""
 
@@ -104,5 +107,5 @@ def token_confidences(tokens: Tokens, entities: Sequence[EntitySpan]) -> list[fl
             continue
         extra = entity.extra or {}
         named = (entity.confidence, extra.get("confidence_role"), extra.get("confidence_group"))
-        confidences.append(min(confidence or 1.0 for confidence in named))
+        confidences.append(min((one for one in named if isinstance(one, int | float) and one), default=1.0))
     return confidences

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Final, Literal
 
-from turncheck.report.part import Part
+from turncheck.report.part import Date, Figure, Part, Whole
 
 CALIBRATION_SCHEMA: Final = "turncheck/calibration/v1"
 
@@ -19,11 +19,11 @@ FEWEST_COMPARED: Final = 5
 class Agreement(Part, frozen=True, kw_only=True):
     """How often both said the same, and how often each said anything."""
 
-    both: int
+    both: Whole
     """How often both said the same of the same sentence or story."""
-    ours: int
+    ours: Whole
     """How often the stand-in said it."""
-    theirs: int
+    theirs: Whole
     """How often the team's model said it."""
 
     @property
@@ -45,13 +45,13 @@ class Agreement(Part, frozen=True, kw_only=True):
 class ConfidenceMap(Part, frozen=True, kw_only=True):
     """The team's confidence for one of the stand-in's: the same quantiles of both, straight lines between."""
 
-    ours: tuple[float, ...]
+    ours: tuple[Figure, ...]
     """Confidences of the stand-in, ascending, each once."""
-    theirs: tuple[float, ...]
+    theirs: tuple[Figure, ...]
     """What the team's model has at the same share of sentences, ascending."""
-    fallbacks: float | None = None
+    fallbacks: Figure | None = None
     """The share of the sentences that the team's model fell back on; ``None`` without a fallback."""
-    thresholds: tuple[float, float] | None = None
+    thresholds: tuple[Figure, Figure] | None = None
     """The fallback's threshold and ambiguity threshold at which these were counted."""
     mode: Literal["held-out", "cross-validation"] | None = None
     """Whether they were counted on test sentences or in folds; ``None`` in older files."""
@@ -119,7 +119,7 @@ class Trust(Part, frozen=True, kw_only=True):
 
     path: str
     """The file it was read from, relative to the project."""
-    date: str = ""
+    date: Date = ""
     """When the two were compared."""
     engine: str = ""
     """What the team's model ran on."""

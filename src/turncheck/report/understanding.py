@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
 
 from turncheck.messages.location import Location
 from turncheck.report.covered_intents import CoveredIntents
-from turncheck.report.part import Part
+from turncheck.report.part import Count, Figure, Part, Whole
+from turncheck.report.tags import WRITTEN_TOKENS
 
 
 class EntitySpan(Part, frozen=True, kw_only=True):
     """An entity in a sentence; ``extractor`` and ``confidence`` only where it was predicted."""
 
-    start: int
+    start: Whole
     """The index of its first character in the sentence."""
-    end: int
+    end: Whole
     """The index after its last character."""
     entity: str
     """Its type."""
@@ -26,7 +29,7 @@ class EntitySpan(Part, frozen=True, kw_only=True):
     """Its group, where it has one."""
     extractor: str | None = None
     """The component that found it; ``None`` for one that is expected."""
-    confidence: float | None = None
+    confidence: Figure | None = None
     """How sure the extractor is, 0 to 1, where it says so."""
     extra: dict[str, Any] | None = None
     """Further keys of Rasa's entity dictionary (``confidence_role``, ``processors`` …) as the engine gave them."""
@@ -39,16 +42,16 @@ class Confusion(Part, frozen=True, kw_only=True):
     """The label of the test data."""
     predicted: str
     """The label that was predicted instead."""
-    count: int
+    count: Count
     """How often."""
 
 
 class Spread(Part, frozen=True, kw_only=True):
     """Mean and standard deviation of a figure over the folds."""
 
-    mean: float
+    mean: Figure
     """The mean over the folds."""
-    deviation: float
+    deviation: Figure
     """The standard deviation over the folds."""
 
 
@@ -57,13 +60,13 @@ class IntentScores(Part, frozen=True, kw_only=True):
 
     report: dict[str, Any]
     """The figures of each intent and their averages, with the keys of Rasa's ``intent_report.json``."""
-    accuracy: float
+    accuracy: Figure
     """The share of sentences whose intent is right."""
-    precision: float
+    precision: Figure
     """Precision, averaged over the labels by their support."""
-    recall: float
+    recall: Figure
     """Recall, averaged over the labels by their support."""
-    f1: float
+    f1: Figure
     """F1, averaged over the labels by their support."""
     confusions: tuple[Confusion, ...] = ()
     """The intents that were predicted as others."""
@@ -74,11 +77,11 @@ class IntentScores(Part, frozen=True, kw_only=True):
 class SpanScores(Part, frozen=True, kw_only=True):
     """Strict scores: an entity counts only with its exact borders and type."""
 
-    precision: float
+    precision: Figure
     """Of what was predicted, the share that is right: 0 to 1."""
-    recall: float
+    recall: Figure
     """Of what was expected, the share that was found: 0 to 1."""
-    f1: float
+    f1: Figure
     """The harmonic mean of precision and recall."""
 
 
@@ -90,21 +93,21 @@ class EntityScores(Part, frozen=True, kw_only=True):
 
     report: dict[str, Any]
     """The figures of each label and their averages, with the keys of Rasa's ``EXTRACTOR_report.json``."""
-    precision: float
+    precision: Figure
     """Precision, averaged over the labels by their support."""
-    recall: float
+    recall: Figure
     """Recall, averaged over the labels by their support."""
-    f1: float
+    f1: Figure
     """F1, averaged over the labels by their support."""
     spans: SpanScores | None
     """``None`` where they cannot be known: files of ``rasa test`` that were imported may not hold all sentences."""
-    tokens: int = 0
+    tokens: Count = 0
     """How many tokens were judged."""
     confusions: tuple[Confusion, ...] = ()
     """The labels of tokens that were predicted as others, ``no_entity`` among them."""
     folds: dict[str, Spread] = {}
     """Mean and standard deviation over the folds, by the figure's name; empty for held-out sentences."""
-    calibration_error: float | None = None
+    calibration_error: Figure | None = None
     """How far confidences and the share of right entities (exact borders and type) are apart, as for intents.
 
     Of the entities that were found with a confidence; ``None`` without any.
@@ -116,13 +119,13 @@ class ResponseScores(Part, frozen=True, kw_only=True):
 
     report: dict[str, Any]
     """The figures of each response and their averages, with the keys of Rasa's ``response_selection_report.json``."""
-    accuracy: float
+    accuracy: Figure
     """The share of sentences whose response is right."""
-    precision: float
+    precision: Figure
     """Precision, averaged over the labels by their support."""
-    recall: float
+    recall: Figure
     """Recall, averaged over the labels by their support."""
-    f1: float
+    f1: Figure
     """F1, averaged over the labels by their support."""
     confusions: tuple[Confusion, ...] = ()
     """The responses that were predicted as others."""
@@ -146,7 +149,7 @@ class RankedIntent(Part, frozen=True, kw_only=True):
 
     name: str
     """The intent."""
-    confidence: float
+    confidence: Figure
     """How sure the classifier is of it, 0 to 1."""
 
 
@@ -166,28 +169,28 @@ class PredictedParse(Part, frozen=True, kw_only=True):
 
     intent: str | None
     """The intent before a fallback; ``None`` where none was found."""
-    confidence: float
+    confidence: Figure
     """How sure the classifier is of the intent, 0 to 1."""
     ranking: tuple[RankedIntent, ...] = ()
     """The most likely intents, the best first."""
     response: str | None = None
     """The response that was selected (``faq/hours``)."""
-    response_confidence: float | None = None
+    response_confidence: Figure | None = None
     """How sure the response selector is, 0 to 1."""
     entities: tuple[EntitySpan, ...] = ()
     """The entities that were found."""
     fallback: bool = False
     """Whether the pipeline would fall back instead of taking the intent."""
-    tokens: str = ""
+    tokens: Annotated[str, Meta(pattern=WRITTEN_TOKENS)] = ""
     """Where entities are expected or found: the tokens they are scored by, ``"0-5 6-11"`` (:mod:`report.tags`)."""
 
 
 class Neighbour(Part, frozen=True, kw_only=True):
     """A near training sentence: its index in ``nlu.training``, and how near (0 to 1)."""
 
-    training: int
+    training: Count
     """The index of the sentence in ``nlu.training``."""
-    similarity: float
+    similarity: Figure
     """How near it is, 0 to 1."""
 
 
@@ -206,7 +209,7 @@ class NluPrediction(Part, frozen=True, kw_only=True):
     """What the engine understood."""
     neighbours: tuple[Neighbour, ...] = ()
     """The training sentences that are nearest, the nearest first; of wrong ones only."""
-    fold: int | None = None
+    fold: Count | None = None
     """The fold that judged it, in cross-validation."""
 
 
@@ -215,48 +218,48 @@ class UnjudgedIntent(Part, frozen=True, kw_only=True):
 
     intent: str
     """The intent."""
-    examples: int
+    examples: Count
     """How many examples it has."""
 
 
 class ThresholdPoint(Part, frozen=True, kw_only=True):
     """At this fallback threshold: the share of sentences answered, and the share of those that are right."""
 
-    threshold: float
+    threshold: Figure
     """The fallback threshold."""
-    coverage: float
+    coverage: Figure
     """The share of sentences that are answered at it."""
-    precision: float
+    precision: Figure
     """Of those that are answered, the share that is right."""
 
 
 class FallbackPoint(Part, frozen=True, kw_only=True):
     """What follows where a given share of the sentences, those that the engine is least sure of, is fallen back on."""
 
-    share: float
+    share: Figure
     """The share of the sentences that the team's own model fell back on."""
-    threshold: float
+    threshold: Figure
     """The threshold, on the engine's own confidences, that gives that share here."""
-    right: int
+    right: Count
     """Sentences whose intent is right and that no fallback follows."""
-    wrong: int
+    wrong: Count
     """Sentences whose intent is wrong and that no fallback follows."""
-    not_understood: int
+    not_understood: Count
     """Sentences that a fallback follows."""
 
 
 class Understood(Part, frozen=True, kw_only=True):
     """The verdict after the pipeline's fallback, and its curve over the threshold."""
 
-    right: int
+    right: Count
     """Sentences whose intent is right and that no fallback follows."""
-    wrong: int
+    wrong: Count
     """Sentences whose intent is wrong and that no fallback follows."""
-    not_understood: int
+    not_understood: Count
     """Sentences that a fallback follows."""
-    threshold: float | None = None
+    threshold: Figure | None = None
     """The fallback's threshold, where the pipeline has one."""
-    ambiguity_threshold: float | None = None
+    ambiguity_threshold: Figure | None = None
     """The fallback's ambiguity threshold, where the pipeline has one."""
     curve: tuple[ThresholdPoint, ...] = ()
     """Coverage and precision over the threshold, from 0 to 1."""
@@ -264,9 +267,9 @@ class Understood(Part, frozen=True, kw_only=True):
     """The figures with as many fallbacks as the team's own model had; ``None`` where that is not known."""
     suggested: ThresholdPoint | None = None
     """The lowest threshold with the most right minus wrong answers."""
-    wrong_avoided: int = 0
+    wrong_avoided: Whole = 0
     """Wrong answers of today that would not be given at the suggested threshold (negative: more of them)."""
-    right_lost: int = 0
+    right_lost: Whole = 0
     """Right answers of today that would not be given at the suggested threshold (negative: more of them)."""
 
 
@@ -277,11 +280,11 @@ class ConfusedPair(Part, frozen=True, kw_only=True):
     """The one intent."""
     second: str
     """The other intent."""
-    first_as_second: int
+    first_as_second: Count
     """How many sentences of the first were predicted as the second."""
-    second_as_first: int
+    second_as_first: Count
     """How many sentences of the second were predicted as the first."""
-    sentences: tuple[int, ...]
+    sentences: tuple[Count, ...]
     """The indexes of these sentences in ``nlu.predictions``."""
 
 
@@ -290,11 +293,11 @@ class IntentHarm(Part, frozen=True, kw_only=True):
 
     intent: str
     """The intent."""
-    missed: int
+    missed: Count
     """How many of its own sentences were predicted as others."""
-    taken: int
+    taken: Count
     """How many sentences of others were predicted as it."""
-    examples: int
+    examples: Count
     """How many sentences of its own were judged."""
 
 
@@ -303,13 +306,13 @@ class Insights(Part, frozen=True, kw_only=True):
 
     confused: tuple[ConfusedPair, ...] = ()
     """Pairs of intents that are confused, the most often confused first."""
-    mislabelled: tuple[int, ...] = ()
+    mislabelled: tuple[Count, ...] = ()
     """Judged wrong with high confidence: perhaps it is the label that is wrong."""
     harmful: tuple[IntentHarm, ...] = ()
     """Intents by what they cost."""
-    least_sure: tuple[int, ...] = ()
+    least_sure: tuple[Count, ...] = ()
     """The sentences the engine is least sure of."""
-    overlapping: tuple[int, ...] = ()
+    overlapping: tuple[Count, ...] = ()
     """Two extractors found different entities that share a part of the sentence."""
 
 
@@ -318,9 +321,9 @@ class Nlu(Part, frozen=True, kw_only=True):
 
     mode: Literal["held-out", "cross-validation"]
     """Whether test sentences were held out, or the training data cross-validated."""
-    folds: int | None
+    folds: Count | None
     """How many folds, in cross-validation."""
-    examples: int
+    examples: Count
     """How many sentences were judged."""
     intents: IntentScores | None
     """The scores of the intents; ``None`` where there are too few to judge."""
@@ -336,22 +339,22 @@ class Nlu(Part, frozen=True, kw_only=True):
     """What follows from the fallback."""
     unjudged: tuple[UnjudgedIntent, ...] = ()
     """Intents with too few examples for the folds."""
-    on_training_sentences: int = 0
+    on_training_sentences: Count = 0
     """How many of the judged sentences were trained on with the same intent, case and punctuation aside: they flatter.
 
     In cross-validation: of which a copy was in the folds that their engine was trained on.
     """
-    under_other_intents: int = 0
+    under_other_intents: Count = 0
     """How many of them were trained on with another intent: both labels cannot be met."""
     training: tuple[TrainingSentence, ...] = ()
     """The sentences the engine was trained on."""
     predictions: tuple[NluPrediction, ...] = ()
     """The judged sentences."""
-    calibration_error: float | None = None
+    calibration_error: Figure | None = None
     """How far confidence and the share of right intents are apart (ECE, 15 bins)."""
     coverage: CoveredIntents | None = None
     """Of a Kore.ai assistant: the intents of which a sentence was judged; ``None`` for other projects."""
-    unlisted: int = 0
+    unlisted: Whole = 0
     """How many sentences were judged whose intent ``predictions`` lack, since the imported files do not list them."""
     insights: Insights = Insights()
     """What a designer looks at first."""

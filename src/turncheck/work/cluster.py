@@ -11,7 +11,7 @@ import pickle
 import time
 import warnings
 from contextlib import contextmanager, suppress
-from threading import Lock
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from turncheck.work.workplace import Item, Result, Shared
 
 CONNECT_SECONDS: Final = 10.0
+ANSWER_SECONDS: Final = 30.0
+"""For connecting as a whole, with the scheduler's first answer."""
 WORKERS_SECONDS: Final = 60.0
 """How long to wait for the first worker."""
 NO_WORKERS_SECONDS: Final = 60.0
@@ -160,16 +162,14 @@ def connected(address: str, screen: Screen) -> Iterator[Cluster]:
         UserError: it cannot be reached, has no workers, or some with another version; or Dask is not installed.
     """
     try:
-        from distributed import Client  # the optional extra
+        import distributed  # noqa: F401 - the optional extra
     except ImportError:
         raise UserError("--cluster needs the extra 'dask'", remedy="pip install 'turncheck[dask]'") from None
     for handler in logging.getLogger("distributed").handlers:
         handler.setLevel(logging.CRITICAL + 1)  # what went wrong is said in our words
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that versions differ, of which we say more
-            client: Any = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]  # it has no types
-    except (OSError, ValueError, TimeoutError, TypeError) as error:
+        client = _client(address)
+    except (OSError, ValueError, TypeError) as error:
         raise UserError(
             f"the Dask scheduler at '{address}' cannot be reached: {error}",
             remedy="Give its address as --cluster tcp://host:port.",
@@ -186,6 +186,41 @@ def connected(address: str, screen: Screen) -> Iterator[Cluster]:
     finally:
         with suppress(Exception):  # a scheduler that is gone says no goodbye
             client.close(timeout=CONNECT_SECONDS)
+
+
+def _client(address: str) -> Any:
+    """Connect, in a thread of its own: Dask's own limit does not include the answer of what accepts the connection.
+
+    Raises:
+        OSError, ValueError, TypeError: it is not an address, or no scheduler answers there in time.
+    """
+    from distributed import Client
+
+    class QuietClient(Client):
+        def __del__(self) -> None:
+            with suppress(Exception):  # one that is not connected has nothing to say goodbye to
+                super().__del__()  # type: ignore[no-untyped-call]
+
+    made: list[Any] = []
+
+    def connect() -> None:
+        try:
+            made.append(QuietClient(address, timeout=CONNECT_SECONDS, set_as_default=False))  # type: ignore[no-untyped-call]
+        except (OSError, ValueError, TypeError) as error:
+            made.append(error)
+        except Exception as error:  # noqa: BLE001 - whatever Dask makes of an answer that is not a scheduler's
+            made.append(ConnectionError(f"what answers there is not a scheduler ({type(error).__name__})"))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that versions differ, of which we say more
+        thread = Thread(target=connect, daemon=True)
+        thread.start()
+        thread.join(ANSWER_SECONDS)
+    if not made:
+        raise TimeoutError(f"it accepts connections, but has not answered within {ANSWER_SECONDS:g} seconds")
+    if isinstance(made[0], Exception):
+        raise made[0]
+    return made[0]
 
 
 def _ensure_workers(client: Any, address: str, screen: Screen) -> None:

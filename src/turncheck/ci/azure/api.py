@@ -198,7 +198,7 @@ class PullRequestThreads:
         self._status = _RESOLVED if resolved else _ACTIVE
 
     def all(self) -> Iterator[Written]:
-        listed = self._client.pages(self._path, _Thread, key="value", needs=_NEEDS, **{"api-version": VERSION})
+        listed = self._client.comments(self._path, _Thread, key="value", needs=_NEEDS, **{"api-version": VERSION})
         for thread in listed:
             first = thread.comments[0] if thread.comments else None
             if first is not None and not thread.is_deleted and not first.is_deleted:

@@ -16,7 +16,7 @@ from turncheck.ci.azure.pages import AzurePages
 from turncheck.ci.comment import StickyComment
 from turncheck.ci.earlier_reports import Reports
 from turncheck.ci.host import Base, CloneAddress, HostError, Run, Target
-from turncheck.ci.rest import Patience
+from turncheck.ci.rest import ASKING, PUBLISHING, Patience
 from turncheck.ci.variables import JobHost
 from turncheck.process.secret import Secret, secret_of
 from turncheck.render.sinks.logging_command import logging_command
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from turncheck.render.annotations import Annotation, Level
     from turncheck.render.rendered import Rendered
 
-_PATIENCE: Final = 300.0
 _LONGEST_VARIABLE: Final = 30_000
 """Later steps get each in their environment, where Windows takes 32,767 characters and Linux 128 KiB: with a longer one
 none of them would start."""
@@ -111,27 +110,37 @@ class Azure(JobHost):
 
     @cached_property
     def _repository(self) -> AzureRepository | None:
+        return self._repository_of(self._client)
+
+    @cached_property
+    def _published_in(self) -> AzureRepository | None:
+        return self._repository_of(self._client_within(PUBLISHING))
+
+    def _repository_of(self, client: AzureClient | None) -> AzureRepository | None:
         """The repository of the pull request, where it is here; GitHub's are built here, too."""
         repository = self.variables.text("BUILD_REPOSITORY_ID", "BUILD_REPOSITORY_NAME")
-        if self._client is None or not self._project or not repository or self.pages is None:
+        if client is None or not self._project or not repository or self.pages is None:
             return None
-        return AzureRepository(self._client, self._project, repository, self.pages.repository_url)
+        return AzureRepository(client, self._project, repository, self.pages.repository_url)
 
     @cached_property
     def _client(self) -> AzureClient | None:
+        return self._client_within(ASKING)
+
+    def _client_within(self, seconds: float) -> AzureClient | None:
         collection = self.variables.address(*self.server_variables)
         if self.token is None or not collection:
             return None
-        return AzureClient(collection, self.token, Patience(_PATIENCE), Network.of(self.variables.given))
+        return AzureClient(collection, self.token, Patience(seconds), Network.of(self.variables.given))
 
     @property
     def _project(self) -> str:
         return self.variables.text("SYSTEM_TEAMPROJECTID", "SYSTEM_TEAMPROJECT")
 
-    def _asked(self) -> AzureRepository:
-        if self._repository is None:
+    def _told(self) -> AzureRepository:
+        if self._published_in is None:
             raise HostError("Azure DevOps cannot be queried without a token", remedy=f"To allow it, {_HOW}.")
-        return self._repository
+        return self._published_in
 
     # --- what is compared with ---------------------------------------------------------------------------------------
 
@@ -192,10 +201,10 @@ class Azure(JobHost):
         return _HOW if self.token is None else ""
 
     def target_of_number(self, number: int) -> Target:
-        return self._asked().pull_request(number)
+        return self._told().pull_request(number)
 
     def comment(self, target: Target, marker: str, *, passed: bool) -> StickyComment:
-        return StickyComment(self._asked().threads(target.number, resolved=passed), marker)
+        return StickyComment(self._told().threads(target.number, resolved=passed), marker)
 
     def log_line(self, level: Level, text: str) -> str:
         if level == "notice":

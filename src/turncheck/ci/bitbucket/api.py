@@ -212,7 +212,7 @@ class PullRequestComments:
         self._path = path
 
     def all(self) -> Iterator[Written]:
-        listed = self._client.pages(self._path, _Comment, key="values", needs=_NEEDS_COMMENTS, pagelen=BATCH)
+        listed = self._client.comments(self._path, _Comment, key="values", needs=_NEEDS_COMMENTS, pagelen=BATCH)
         return (_written(one) for one in listed if not one.deleted)
 
     def post(self, body: str) -> Written:

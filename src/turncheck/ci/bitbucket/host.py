@@ -12,7 +12,7 @@ from turncheck.ci.bitbucket.api import MOST, BitbucketClient, BitbucketRepositor
 from turncheck.ci.bitbucket.pages import BitbucketPages
 from turncheck.ci.comment import StickyComment
 from turncheck.ci.host import Base, Checked, CloneAddress, HostError, Run, Target, login_with
-from turncheck.ci.rest import Patience
+from turncheck.ci.rest import ASKING, PUBLISHING, Patience
 from turncheck.ci.variables import JobHost
 from turncheck.messages.plurals import count
 from turncheck.web.addresses import is_same_server
@@ -30,7 +30,6 @@ _API: Final = "https://api.bitbucket.org/2.0"
 _PROXIED_API: Final = "http://api.bitbucket.org/2.0"
 _PROXY: Final = "http://localhost:29418"
 """Of a pipeline's step: it signs requests for Code Insights, which go to it as plain http."""
-_PATIENCE: Final = 300.0
 _PATIENCE_WITH_PROXY: Final = 10.0
 """It runs beside the step; if nothing answers, there is none."""
 _HOW: Final = "set the secured variable `BITBUCKET_TOKEN` to an access token with the scope `pullrequest:write`"
@@ -92,19 +91,26 @@ class Bitbucket(JobHost):
 
     @cached_property
     def _repository(self) -> BitbucketRepository | None:
+        return self._repository_within(ASKING)
+
+    @cached_property
+    def _published_in(self) -> BitbucketRepository | None:
+        return self._repository_within(PUBLISHING)
+
+    def _repository_within(self, seconds: float) -> BitbucketRepository | None:
         given = self.variables
         repository = given.text("BITBUCKET_REPO_FULL_NAME")
         if self.token is None or not repository:
             return None
         api = given.address("BITBUCKET_API_URL") or _API
         return BitbucketRepository(
-            BitbucketClient(api, self.token, Patience(_PATIENCE), Network.of(given.given)), repository
+            BitbucketClient(api, self.token, Patience(seconds), Network.of(given.given)), repository
         )
 
-    def _asked(self) -> BitbucketRepository:
-        if self._repository is None:
+    def _told(self) -> BitbucketRepository:
+        if self._published_in is None:
             raise HostError("Bitbucket cannot be queried without a token", remedy=f"To allow it, {_HOW}.")
-        return self._repository
+        return self._published_in
 
     # --- what is compared with ---------------------------------------------------------------------------------------
 
@@ -143,15 +149,15 @@ class Bitbucket(JobHost):
         return _HOW if self.token is None else ""
 
     def target_of_number(self, number: int) -> Target:
-        return self._asked().pull_request(number)
+        return self._told().pull_request(number)
 
     def comment(self, target: Target, marker: str, *, passed: bool) -> StickyComment:  # noqa: ARG002
-        return StickyComment(self._asked().comments(target.number), marker)
+        return StickyComment(self._told().comments(target.number), marker)
 
     def check(self, check: Check) -> Checked:
         """Publish a Code Insights report on the commit, with its annotations: with a token, else through the step's
         proxy."""
-        repository, name = self._repository, self.variables.text("BITBUCKET_REPO_FULL_NAME")
+        repository, name = self._published_in, self.variables.text("BITBUCKET_REPO_FULL_NAME")
         if check.commit is None or not name:
             return Checked(False, "no Code Insights report: its commit is not known")
         if repository is None:

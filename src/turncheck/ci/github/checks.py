@@ -45,7 +45,7 @@ class CheckRun:
 
     name: str
     commit: str
-    passed: bool
+    conclusion: Literal["success", "failure", "neutral"]
     title: str
     summary: str
     identity: str
@@ -66,7 +66,7 @@ def post_check_run(client: GitHubClient, repository: str, check: CheckRun) -> st
         "head_sha": check.commit,
         "external_id": check.identity,
         "status": "completed",
-        "conclusion": "success" if check.passed else "failure",
+        "conclusion": check.conclusion,
         "output": _output(check, batches[0]),
         **({"details_url": check.details_url} if check.details_url else {}),
     }

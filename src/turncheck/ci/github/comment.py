@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.ci.comment import Written
 from turncheck.ci.github.answers import Comment, User
-from turncheck.ci.rest import RestError
+from turncheck.ci.rest import PER_PAGE, RestError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ class IssueComments:
         self._of_repository = f"/repos/{repository}/issues/comments"
 
     def all(self) -> Iterator[Written]:
-        return map(_written, self._client.pages(self._of_pull_request, Comment, needs=NEEDS))
+        return map(_written, self._client.comments(self._of_pull_request, Comment, needs=NEEDS, per_page=PER_PAGE))
 
     def post(self, body: str) -> Written:
         return _written(self._client.post(self._of_pull_request, {"body": body}, Comment, needs=NEEDS))

@@ -18,12 +18,13 @@ from turncheck.ci.github.results_service import NoService, find_service
 from turncheck.ci.github.runner import Runner
 from turncheck.ci.github.stored_reports import WorkflowRuns, base_of, is_between, merge_base, paths_of
 from turncheck.ci.host import NO_RUN, Base, Checked, CloneAddress, Kept, Run, Stamp, Target, exact_commit, login_with
-from turncheck.ci.rest import Patience, RestError
+from turncheck.ci.rest import ASKING, PUBLISHING, Patience, RestError
 from turncheck.ci.tarball import files_by_api
 from turncheck.comparison.baseline import Unreachable
 from turncheck.messages.errors import UserError
 from turncheck.messages.plurals import count
 from turncheck.process.secret import secret_of
+from turncheck.render.fork import MEASURED_BY
 from turncheck.render.sinks.workflow_command import command
 
 if TYPE_CHECKING:
@@ -38,9 +39,8 @@ if TYPE_CHECKING:
     from turncheck.comparison.baseline import Missing
     from turncheck.process.secret import Secret
 
-_ASKING: Final = 120.0
-_TELLING: Final = 300.0
-"""Seconds that the search for a base, and publishing, may wait in total for rate limits and server errors."""
+_CHECK_OF_A_FORK: Final = f"turncheck ({MEASURED_BY})"
+"""One that is required does not begin so: GitHub counts a neutral check as passed, so nothing in it is the fork's."""
 _NO_TOKEN: Final = "there is no token to write it with"  # noqa: S105 - a reason
 
 
@@ -105,7 +105,7 @@ class GitHub(Runner):
 
     @cached_property
     def _asking(self) -> GitHubClient | None:
-        return self._client(_ASKING)
+        return self._client(Patience(ASKING))
 
     @cached_property
     def _earlier_runs(self) -> dict[str, WorkflowRuns]:
@@ -113,18 +113,24 @@ class GitHub(Runner):
         return {}
 
     @cached_property
-    def _writing_client(self) -> GitHubClient | None:
-        return self._client(_TELLING)
+    def _publishing(self) -> Patience:
+        """For the API and the results service together."""
+        return Patience(PUBLISHING)
 
-    def _client(self, patience: float) -> GitHubClient | None:
+    @cached_property
+    def _writing_client(self) -> GitHubClient | None:
+        return self._client(self._publishing)
+
+    def _client(self, patience: Patience) -> GitHubClient | None:
         if self.token is None:
             return None
-        return GitHubClient(self.context.api_url, self.token, Patience(patience), self.context.network)
+        return GitHubClient(self.context.api_url, self.token, patience, self.context.network)
+
+    def _asker(self) -> GitHubClient:
+        return _with_token(self._asking)
 
     def _writer(self) -> GitHubClient:
-        if self._writing_client is None:
-            raise RestError("GitHub cannot be queried without a token", remedy="Give the input `token`.")
-        return self._writing_client
+        return _with_token(self._writing_client)
 
     # --- what is compared with ---------------------------------------------------------------------------------------
 
@@ -160,7 +166,7 @@ class GitHub(Runner):
         return merge_base(self._asking, self.context.repository, branch, head) if self._asking else None
 
     def is_between(self, start: str | None, commit: str, branch: str) -> bool:
-        return is_between(self._writer(), self.context.repository, start, commit, branch)
+        return is_between(self._asker(), self.context.repository, start, commit, branch)
 
     def files_of(self, commit: str) -> AbstractContextManager[CommitFiles] | None:
         if self._asking is None:
@@ -182,7 +188,7 @@ class GitHub(Runner):
         return Reports(runs, root)
 
     def other_run(self, run_id: str, artifact_name: str, say: Callable[[str], object]) -> OtherRun:
-        client, repository = self._writer(), self.context.repository
+        client, repository = self._asker(), self.context.repository
         return read_run(client, repository, self.pages, run_id, artifact_name=artifact_name, say=say)
 
     # --- where it is said --------------------------------------------------------------------------------------------
@@ -214,7 +220,10 @@ class GitHub(Runner):
     def artifacts(self, write: Callable[[str], object]) -> _RunArtifacts | str:
         """Return the artifacts of this run; secrets are masked in the log."""
         service = find_service(self.variables, lambda secret: write(command("add-mask", secret) + "\n"))
-        return service.reason if isinstance(service, NoService) else _RunArtifacts(service, self.context.run_url)
+        if isinstance(service, NoService):
+            return service.reason
+        service.patience = self._publishing
+        return _RunArtifacts(service, self.context.run_url)
 
     def check(self, check: Check) -> Checked:
         if self._writing_client is None or check.commit is None:
@@ -227,10 +236,10 @@ class GitHub(Runner):
             if one.path is not None and one.line is not None
         ]
         made = CheckRun(
-            name=f"turncheck: {check.key}",
+            name=_CHECK_OF_A_FORK if check.by_fork else f"turncheck: {check.key}",
             commit=check.commit,
-            passed=check.passed,
-            title=check.title,
+            conclusion="neutral" if check.by_fork else "success" if check.passed else "failure",
+            title=MEASURED_BY if check.by_fork else check.title,
             summary=check.text,
             identity=f"turncheck/{check.stamp.run_id}.{check.stamp.attempt}/{check.key}",
             details_url=check.details_url,
@@ -239,6 +248,12 @@ class GitHub(Runner):
         post_check_run(self._writing_client, self.context.repository, made)
         more = f"the check run holds {MOST} of {count(len(placed), 'annotation')}" if len(placed) > MOST else ""
         return Checked(True, more)
+
+
+def _with_token(client: GitHubClient | None) -> GitHubClient:
+    if client is None:
+        raise RestError("GitHub cannot be queried without a token", remedy="Give the input `token`.")
+    return client
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ Nothing in its artifacts says where to post: pull request and commit are the API
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from turncheck.ci.archived_reports import BadArchiveError, is_ours
 from turncheck.ci.earlier_reports import Reports
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from turncheck.ci.github.client import GitHubClient
     from turncheck.ci.github.pages import GitHubPages
 
+_NUMBER: Final = re.compile("[0-9]{1,20}")
+
 
 def read_run(
     client: GitHubClient,
@@ -37,10 +40,10 @@ def read_run(
     Raises:
         UserError: there is no such run, or GitHub cannot be asked.
     """
-    if not run_id.isdecimal() or len(run_id) > 20:
+    if not _NUMBER.fullmatch(run_id):
         raise UserError(f"run-id: expected a number, not {run_id[:40]!r}")
     run = client.get(f"/repos/{repository}/actions/runs/{run_id}", WorkflowRun, needs="actions: read")
-    owner = run.head_repository.full_name if run.head_repository else None
+    owner = run.head_repository.full_name if run.head_repository else "a repository that is gone"
 
     # A fork's run may give its workflow any name.
     workflow = run.path.partition("@")[0] if owner == repository else None
@@ -53,7 +56,13 @@ def read_run(
         for report, artifact_id in _stored(client, repository, run, artifact_name, say)
     )
     return OtherRun(
-        run.head_sha, url, Stamp(int(run_id), run.run_attempt), target, stored, lambda root: Reports(trusted, root)
+        commit=run.head_sha,
+        url=url,
+        stamp=Stamp(int(run_id), run.run_attempt),
+        target=target,
+        stored=stored,
+        earlier=lambda root: Reports(trusted, root),
+        fork="" if owner == repository else owner,
     )
 
 

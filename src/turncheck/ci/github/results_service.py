@@ -11,6 +11,7 @@ import base64
 import binascii
 import hashlib
 import json
+import re
 import secrets
 import zipfile
 from contextlib import contextmanager
@@ -47,6 +48,7 @@ _SECONDS: Final = 120.0
 _ANSWER_LIMIT: Final = 1024 * 1024
 _AZURE_VERSION: Final = "2021-12-02"
 _LAST_NUMBER: Final = 9
+_NUMBER: Final = re.compile("[0-9]{1,20}")
 
 
 class NameTakenError(RestError):
@@ -155,9 +157,9 @@ class ResultsService:
         self._put_list(address, blocks.count, media_type)
         digest = f"sha256:{blocks.digest.hexdigest()}"
         final = self._call("FinalizeArtifact", {"name": name, "size": str(blocks.size), "hash": digest})
-        if not final.get("ok") or not str(final.get("artifact_id") or "").isdecimal():
+        sent.id = str(final.get("artifact_id") or "")
+        if not final.get("ok") or not _NUMBER.fullmatch(sent.id):
             raise RestError(f"the results service did not keep the artifact '{name}'")
-        sent.id = str(final["artifact_id"])
         sent.name = name
 
     def upload_beside(self, name: str, distinction: str, files: Iterable[tuple[str, bytes]], days: int = 0) -> Uploaded:
@@ -236,8 +238,13 @@ class ResultsService:
             self._session.headers["User-Agent"] = f"turncheck/{__version__}"
         trouble = ""
         for attempt in range(_ATTEMPTS):
+            if self.patience.is_over:
+                raise RestError(f"{called}: {self.patience.used_up}")
             try:
-                with exchange(self._session, call, _SECONDS) as response:
+                with (
+                    self.patience.watched(f"{called} (the results service)"),
+                    exchange(self._session, call, self.patience.limit(_SECONDS)) as response,
+                ):
                     answer = _Answer(response.status_code, response.reason or "", read_body(response, _ANSWER_LIMIT))
                 if answer.status not in _BUSY:
                     return answer
@@ -249,7 +256,8 @@ class ResultsService:
                 trouble = f"{called}: the results service cannot be reached ({type(error).__name__})"
                 if not lost:
                     raise RestError(trouble) from None
-            if attempt + 1 < _ATTEMPTS and not self.patience.wait(_FIRST_WAIT * _GROWTH**attempt):
+            wait = _FIRST_WAIT * _GROWTH**attempt
+            if attempt + 1 < _ATTEMPTS and not self.patience.wait(wait, f"{trouble}, attempt {attempt + 1}"):
                 break
         raise RestError(trouble)
 
@@ -306,7 +314,7 @@ def _backend_ids(token: str) -> tuple[str, str] | None:
         payload = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
         scopes = str(claims["scp"]).split(" ")
-    except (IndexError, KeyError, TypeError, ValueError, binascii.Error):
+    except (IndexError, KeyError, TypeError, ValueError, RecursionError, binascii.Error):
         return None
     for scope in scopes:
         parts = scope.split(":")

@@ -174,7 +174,7 @@ class MergeRequestNotes:
         self._page = page
 
     def all(self) -> Iterator[Written]:
-        listed = self._client.pages(
+        listed = self._client.comments(
             self._path, _Note, needs=_NEEDS, per_page=PER_PAGE, sort="asc", order_by="created_at"
         )
         return (self._written(note) for note in listed if not note.system)

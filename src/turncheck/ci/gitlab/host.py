@@ -15,7 +15,7 @@ from turncheck.ci.earlier_reports import Reports
 from turncheck.ci.gitlab.api import GitLabClient, GitLabProject
 from turncheck.ci.gitlab.pages import GitLabPages
 from turncheck.ci.host import Base, CloneAddress, HostError, Run, Target, exact_commit, login_with
-from turncheck.ci.rest import Patience
+from turncheck.ci.rest import ASKING, PUBLISHING, Patience
 from turncheck.ci.variables import JobHost
 from turncheck.comparison.baseline import Unreachable
 from turncheck.web.network import Network
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from turncheck.process.secret import Secret
 
 _API: Final = "https://gitlab.com/api/v4"
-_PATIENCE: Final = 300.0
 _HOW: Final = "set the CI/CD variable `GITLAB_TOKEN` to a project access token with the scope `api`"
 _BY_MERGE_REQUEST: Final = "measure in merge request pipelines, which name theirs"
 _FORK: Final = "jobs of a fork do not get the variables of the project: a member of it can run the pipeline there"
@@ -101,6 +100,13 @@ class GitLab(JobHost):
 
     @cached_property
     def _project(self) -> GitLabProject | None:
+        return self._project_within(ASKING)
+
+    @cached_property
+    def _published_in(self) -> GitLabProject | None:
+        return self._project_within(PUBLISHING)
+
+    def _project_within(self, seconds: float) -> GitLabProject | None:
         """The project that merge requests are opened in, which differs from that of a fork's job."""
         given, opened = self.variables, self._open_merge_request
         project = given.text("CI_MERGE_REQUEST_PROJECT_ID", "CI_PROJECT_ID", "CI_PROJECT_PATH")
@@ -109,13 +115,13 @@ class GitLab(JobHost):
         api = given.address("CI_API_V4_URL") or _API
         if self.token is None or not project:
             return None
-        client = GitLabClient(api, self.token, Patience(_PATIENCE), Network.of(given.given))
+        client = GitLabClient(api, self.token, Patience(seconds), Network.of(given.given))
         return GitLabProject(client, project)
 
-    def _asked(self) -> GitLabProject:
-        if self._project is None:
+    def _told(self) -> GitLabProject:
+        if self._published_in is None:
             raise HostError("GitLab cannot be queried without a token", remedy=f"To allow it, {_HOW}.")
-        return self._project
+        return self._published_in
 
     # --- what is compared with ---------------------------------------------------------------------------------------
 
@@ -233,9 +239,9 @@ class GitLab(JobHost):
         return _HOW if self.token is None else ""
 
     def target_of_number(self, number: int) -> Target:
-        return self._asked().merge_request(number)
+        return self._told().merge_request(number)
 
     def comment(self, target: Target, marker: str, *, passed: bool) -> StickyComment:  # noqa: ARG002
         project = self.variables.address("CI_MERGE_REQUEST_PROJECT_URL", "CI_PROJECT_URL")
         page = f"{project}/-/merge_requests/{target.number}" if project else ""
-        return StickyComment(self._asked().notes(target.number, page), marker)
+        return StickyComment(self._told().notes(target.number, page), marker)

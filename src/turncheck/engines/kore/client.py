@@ -43,7 +43,7 @@ PAUSE: Final = 1.0
 """Seconds before the second attempt; doubled for each further one."""
 LONGEST_PAUSE: Final = 60.0
 LONGEST_WAIT: Final = 3700.0
-"""The most seconds in total that the rate limit delays one call: the longest limit is hourly."""
+"""The most seconds in total that the platform may delay a run's calls by its rate limit: the longest one is hourly."""
 MAX_ANSWER: Final = 16 << 20
 MAX_DOWNLOAD: Final = 256 << 20
 SHOWN: Final = 500
@@ -169,6 +169,8 @@ class KoreClient:
         self.tokens = Tokens(access.client_id, access.client_secret)
         self._base = access.host.rstrip("/")
         self._was_there = False
+        self._waited = 0.0
+        """Seconds that all calls have waited as the platform told them to."""
         self._session: requests.Session | None = None
 
     def pace(self, name: str = "") -> Pace:
@@ -336,13 +338,14 @@ class KoreClient:
     def _wait(self, retry_after: float | None, waited: float, question: Question) -> float:
         """Wait as long as the platform says, else longer each time; return how long this call has waited so far."""
         pause = min(max(PAUSE, waited), LONGEST_PAUSE) if retry_after is None else retry_after
-        if waited + pause > LONGEST_WAIT:
+        if self._waited + pause > LONGEST_WAIT:
             raise KoreError(
                 f"the platform at {self.name} still answers that its rate limit is reached after"
-                f" {duration(waited)} of waiting (it was asked to {question.what})",
+                f" {duration(self._waited)} of waiting (it was asked to {question.what})",
                 remedy="Does something else ask this assistant? Try again later.",
             )
         self.say(f"The platform's rate limit is reached: waiting for {duration(pause)}.")
+        self._waited += pause
         self.clock.sleep(pause)
         return waited + pause
 

@@ -8,6 +8,7 @@ tool's keys are found, or a Dialogflow intent lacks its sentences.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -100,7 +101,7 @@ def _read_nothing(collected: _Collected, root: YamlMapping) -> None:
 
 def _read_luis(collected: _Collected, root: YamlMapping) -> None:
     version = str(_plain(root, "luis_schema_version")).partition(".")[0]
-    if version.isdecimal() and int(version) > _NEWEST_LUIS:
+    if re.fullmatch("[0-9]{1,9}", version) and int(version) > _NEWEST_LUIS:
         what = f"'{root.source.path}' is of LUIS schema {version}; Rasa was tried with those up to {_NEWEST_LUIS}."
         collected.note("markdown-read-otherwise", "warning", what, root.key_location("luis_schema_version"))
     for node in _items(collected, root, "regex_features"):

@@ -152,10 +152,10 @@ def intent_rows(nlu: Nlu | None, comparison: Comparison | None, labels: Labels) 
 def _row(name: int, figures: Mapping[str, Any], delta: MetricDelta | None, comparison: Comparison | None) -> Intent:
     base, now = delta.sides if delta else (None, _score(figures, "f1-score"))
     comparable = delta if comparison is None or not comparison.other_mode else None
-    support = figures.get("support")
+    support = _score(figures, "support")
     return Intent(
         name=name,
-        support=int(support) if isinstance(support, int | float) else None,
+        support=int(support) if support is not None else None,
         precision=_score(figures, "precision"),
         recall=_score(figures, "recall"),
         f1=now if delta else _score(figures, "f1-score"),
@@ -169,7 +169,7 @@ def _row(name: int, figures: Mapping[str, Any], delta: MetricDelta | None, compa
 
 def _score(figures: Mapping[str, Any], name: str) -> float | None:
     value = figures.get(name)
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+    return float(value) if isinstance(value, int | float) and abs(value) <= _LARGEST else None  # imported from anywhere
 
 
 def confusions(nlu: Nlu | None, labels: Labels) -> list[tuple[int, int, int]]:

@@ -130,8 +130,8 @@ def link(label: Markdown, url: str | None) -> Markdown:
     return Markdown(f"[{label}]({target})")
 
 
-def marker(name: str) -> Markdown:
-    """Return the hidden first line by which a comment is recognised.
+def marker(name: str, *, of_fork: bool = False) -> Markdown:
+    """Return the hidden first line by which a comment is recognised; that of a fork's run is never another run's.
 
     Only ``A-Z a-z 0-9 . _ -`` are kept of the name, and no two dashes in a row, which would end an HTML comment; a
     name that loses something by this gets a digest appended, so that two names never share a comment.
@@ -139,7 +139,7 @@ def marker(name: str) -> Markdown:
     key = re.sub(r"-{2,}", "-", re.sub(r"[^A-Za-z0-9._-]", "-", name[:100])).strip("-")
     if key != name:
         key = f"{key}-{hashlib.sha256(name.encode(errors='replace')).hexdigest()[:8]}".lstrip("-")
-    return Markdown(f"<!-- turncheck:report id={key or 'default'} -->")
+    return Markdown(f"<!-- turncheck:{'fork' if of_fork else 'report'} id={key or 'default'} -->")
 
 
 def _percent(character: str) -> str:

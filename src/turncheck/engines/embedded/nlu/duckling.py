@@ -58,7 +58,7 @@ class DucklingEntityExtractor:
         try:
             with session(self.network) as one:
                 self._ask(one, "tomorrow at 8")
-        except (requests.RequestException, AnswerTooLargeError, ValueError) as error:
+        except (requests.RequestException, AnswerTooLargeError, ValueError, RecursionError) as error:
             return f"the Duckling server at {self.url} is not reachable: {_short(error)}"
         return None
 
@@ -76,7 +76,7 @@ class DucklingEntityExtractor:
             for text, entities in zip(batch.texts, batch.entities, strict=True):
                 try:
                     entities.extend(self._ask(one, text) if text else ())
-                except (requests.RequestException, AnswerTooLargeError, ValueError) as error:
+                except (requests.RequestException, AnswerTooLargeError, ValueError, RecursionError) as error:
                     raise UserError(
                         f"the Duckling server at {self.url} stopped answering: {_short(error)}",
                         remedy="Start it again, or leave DucklingEntityExtractor out of the pipeline.",
