@@ -16,6 +16,7 @@ from turncheck.comparison.clauses import (
 )
 from turncheck.comparison.gates_on_tests import newly_misunderstood, tests_of
 from turncheck.comparison.gone_tests import GONE_TESTS
+from turncheck.comparison.new_errors import NEW_ERRORS
 from turncheck.comparison.tally import tallies
 from turncheck.comparison.wording import count
 
@@ -97,9 +98,9 @@ def uncounted_clauses(
                 f"{joined(map(failed_of, failed))} failed and {'does' if number == 1 else 'do'} not count ({why})"
             )
     errors = report.validation.counts.error if report.validation else 0
-    if errors and "errors" not in judged_by and "new-failures" not in fails:
+    if errors and "errors" not in judged_by and not {"new-failures", NEW_ERRORS} & fails:
         does = "does" if errors == 1 else "do"
-        old = "new-failures" in judged_by and compared is not None
+        old = bool({"new-failures", NEW_ERRORS} & judged_by) and compared is not None
         counted = "on the base too" if old else f"that {does} not count{'' if parts else f' ({why})'}"
         parts.append(f"{count(errors, 'error')} in the data {counted}")
     if compared is not None and (gone := gone_unjudged(report, compared, gates)):
@@ -159,7 +160,7 @@ def not_judged(report: Report, gates: Sequence[GateResult]) -> list[GateResult]:
     """
     without_data = any(one.evaluation == "validate" and one.no_tests for one in report.skipped)
     said_elsewhere = TEST_GATES | ({GONE_TESTS} if report.stopped is not None else frozenset())
-    left_out = said_elsewhere | ({"errors", "fail-on-warnings"} if without_data else frozenset())
+    left_out = said_elsewhere | ({"errors", NEW_ERRORS, "fail-on-warnings"} if without_data else frozenset())
     open_gates = (gate for gate in gates if gate.outcome == "not judged" and not gate.fails)
     return [gate for gate in open_gates if gate.name not in left_out]
 

@@ -10,6 +10,7 @@ from turncheck.comparison.clauses import TEST_GATES
 from turncheck.comparison.failing_clauses import and_more, failing_clauses
 from turncheck.comparison.gates_on_tests import newly_misunderstood
 from turncheck.comparison.gone_tests import GONE_TESTS
+from turncheck.comparison.new_errors import NEW_ERRORS
 from turncheck.comparison.other_clauses import (
     ON_BASE_TOO,
     accepted_in_words,
@@ -34,7 +35,16 @@ if TYPE_CHECKING:
 _MOST: Final = 3
 """The largest number of clauses in the line."""
 _ORDER: Final = (
-    *("completed", "could-be-run", "errors", "new-failures", "test-failures", GONE_TESTS, "something-was-tested"),
+    *(
+        "completed",
+        "could-be-run",
+        "errors",
+        NEW_ERRORS,
+        "new-failures",
+        "test-failures",
+        GONE_TESTS,
+        "something-was-tested",
+    ),
     "require",
 )
 """The order in which failing gates are named: causes before symptoms, gates about figures last."""
