@@ -119,7 +119,9 @@ def blocks_of(path: Path) -> list[Block]:
             section = line.partition(":")[0]
         head = _BLOCK.match(line)
         if head and (section == "nlu") == (head["kind"] not in {"rule", "story"}) and head["indent"] in {"", "  "}:
-            found.append(Block(path, head["kind"], head["name"].strip("'\""), number, _end(lines, number, head["indent"])))
+            found.append(
+                Block(path, head["kind"], head["name"].strip("'\""), number, _end(lines, number, head["indent"]))
+            )
     return [one for one in found if one.kind != "intent" or one.sentences]
 
 
@@ -133,7 +135,9 @@ def _end(lines: list[str], start: int, indent: str) -> int:
 
 def same(blocks: list[Block], wanted: Block) -> Block:
     """Find a block again in another checkout."""
-    return next(one for one in blocks if (one.name, one.start, one.path.name) == (wanted.name, wanted.start, wanted.path.name))
+    return next(
+        one for one in blocks if (one.name, one.start, one.path.name) == (wanted.name, wanted.start, wanted.path.name)
+    )
 
 
 # --- harmless edits --------------------------------------------------------------------------------------------------
@@ -154,7 +158,9 @@ def harmless(root: Path) -> Iterator[Edit]:
         yield Edit(f"intents in reverse, {path.name}", harmful=False, make=_sorted_blocks(root, path, reverse=True))
         yield Edit(f"intents by name, {path.name}", harmful=False, make=_sorted_blocks(root, path, reverse=False))
     for path in dialogue[:4]:
-        yield Edit(f"rules or stories in reverse, {path.name}", harmful=False, make=_sorted_blocks(root, path, reverse=True))
+        yield Edit(
+            f"rules or stories in reverse, {path.name}", harmful=False, make=_sorted_blocks(root, path, reverse=True)
+        )
     for path in nlu[:2]:
         yield Edit(f"one file per intent, {path.name}", harmful=False, make=_split(root, path))
     for block in _large(root)[:4]:
@@ -255,7 +261,7 @@ def _good_sentences(block: Block) -> list[str]:
     known = [_SENTENCE.match(lines[number]) for number in block.sentences]
     texts = [one["text"] for one in known if one and 2 <= len(one["text"].split()) <= 9 and "," not in one["text"]]
     middle = [text.rstrip(".?!") for text in texts[len(texts) // 3 :: max(len(texts) // 3, 1)]][:2]
-    return [f"{text} please" for text in middle] if len(middle) == 2 else []  # noqa: PLR2004
+    return [f"{text} please" for text in middle] if len(middle) == 2 else []
 
 
 def _with_sentences(block: Block, added: list[str]) -> Callable[[Path], None]:
@@ -436,7 +442,7 @@ def measured(project: Path, out: Path, baseline: str) -> Shown:
     """Run turncheck on a checkout, and read its comment."""
     command = [sys.executable, "-m", "turncheck", "run", str(project), "--out", str(out), "--baseline", baseline]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         [*command, "--quiet", "--fail-on", *_GATES], capture_output=True, text=True, check=False, env=environment
     )
     comment = out / "comment.md"
@@ -486,7 +492,10 @@ def main() -> int:
     began = time.monotonic()
     base = measured(root, out / "base", "none")
     print(f"{root.name}: {base.headline} ({time.monotonic() - began:.0f} s)\n", flush=True)
-    print("| as expected | kind | edit | exit | headline | above the fold | bytes |\n|---|---|---|---|---|---|---|", flush=True)
+    print(
+        "| as expected | kind | edit | exit | headline | above the fold | bytes |\n|---|---|---|---|---|---|---|",
+        flush=True,
+    )
     edits = [*islice(harmless(root), asked.most), *islice(harmful(root), asked.most)]
     wrong = 0
     for number, edit in enumerate(edits):

@@ -8,10 +8,14 @@ from turncheck.comparison.baseline import Way
 from turncheck.comparison.changes import (
     ChangedCases,
     ChangedNames,
+    ChangedPart,
     Collision,
+    CutIntent,
+    FallbackChange,
     FindingChange,
     MisunderstoodSentence,
     SettingChange,
+    StrippedIntent,
     TrainingChange,
 )
 from turncheck.comparison.judgement import MetricDelta
@@ -169,6 +173,14 @@ class Comparison(Part, frozen=True, kw_only=True):
     """The sentences of the end-to-end cases that are newly misunderstood: understood differently than on the base."""
     changed_items: tuple[ChangedItem, ...] = ()
     """Items of the project that are new or changed, and whether a test reaches them."""
+    removed_items: tuple[ChangedPart, ...] = ()
+    """Rules, stories, responses, actions, slots and forms that are gone and have no new name."""
+    cut_intents: tuple[CutIntent, ...] = ()
+    """Intents that lost most of their training sentences; those that are no longer judged first."""
+    stripped: tuple[StrippedIntent, ...] = ()
+    """Intents whose sentences lost annotations, the one with most of them first."""
+    fallback: FallbackChange | None = None
+    """What is no longer understood because of another threshold; ``None`` if nothing is."""
     renamed: tuple[Renamed, ...] = ()
     """Items of the project that have another name now."""
     base_tests: BaseTests = BaseTests()
@@ -189,6 +201,7 @@ class Comparison(Part, frozen=True, kw_only=True):
             or bool(self.settings_changed or self.new_findings or self.gone_findings or self.changed_items)
             or any(kind.worse or kind.better or kind.edited or kind.added or kind.removed for kind in cases)
             or any(kind.misunderstood for kind in cases)
+            or bool(self.removed_items or self.stripped or self.cut_intents)
             or any(kind.added or kind.removed for kind in names)
             or any(metric.judgement in {"better", "worse"} for metric in self.metrics)
         )
