@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.messages.location import Location
 from turncheck.messages.plurals import count
@@ -35,6 +35,20 @@ class TrainingChange(Part, frozen=True, kw_only=True):
     """The intent it had before; for a copied sentence, the other intent that has it too."""
     similarity: float = 0.0
     """How similar it is to the case it explains, 0 to 1."""
+
+
+SINGULAR: Final = {
+    "intents": "intent",
+    "entities": "entity",
+    "actions": "action",
+    "responses": "response",
+    "slots": "slot",
+    "forms": "form",
+    "flows": "flow",
+    "stories": "story",
+    "rules": "rule",
+}
+"""What a thing of each kind is called."""
 
 
 class ChangedPart(Part, frozen=True, kw_only=True):

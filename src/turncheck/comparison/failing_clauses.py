@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.because import newly_failing_tests, tests_because_of
-from turncheck.comparison.changes import number_of
+from turncheck.comparison.changes import SINGULAR, number_of
 from turncheck.comparison.clauses import (
     NO_BASE,
     TEST_GATES,
@@ -115,7 +115,18 @@ def _failed_tests(
         return f"{joined(failed_of(tally) for tally in failed)} failed (on the base too)"
     also = f" ({old:,} {'fails' if old == 1 else 'fail'} on the base too)" if old > 0 else ""
     first = "because of it " if new and not data and _all_because_of_one(failing, comparison) else ""
-    return f"{first}{joined([*new, *data])}{also}"
+    return f"{first}{joined([*new, *data])}{also}{_because_of_a_rule(comparison) if new else ''}"
+
+
+def _because_of_a_rule(comparison: Comparison) -> str:
+    """``: rule 'a' was removed (data/rules.yml:3:3)``, if it has to do with all newly failing tests."""
+    tests = newly_failing_tests(comparison)
+    shared = [part for part in tests[0][1].rules if all(part in case.rules for _, case in tests)] if tests else []
+    if not shared:
+        return ""
+    first, others = shared[0], len(shared) - 1
+    kind = SINGULAR[first.kind]
+    return f": {kind} '{first.name}' was {first.change} ({first.location}){f' and {others:,} more' if others else ''}"
 
 
 def _all_because_of_one(failing: Sequence[GateResult], comparison: Comparison) -> bool:

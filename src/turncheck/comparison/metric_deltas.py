@@ -10,12 +10,9 @@ import msgspec
 from turncheck.comparison.batch_figures import tested_batch
 from turncheck.comparison.cases import is_read_in_part
 from turncheck.comparison.judgement import Judgement, MetricDelta, SharedDelta, Significance
+from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, metrics_of
 from turncheck.comparison.sampled_figures import Tested, paired_predictions, predictions, tested_figures
-from turncheck.comparison.significance import (
-    LEVEL,
-    mcnemar_exact,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

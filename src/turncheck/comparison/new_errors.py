@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from msgspec.structs import replace
-
 from turncheck.comparison.faults import failed_by_fault, faults_in_words, faults_of, unlike
 from turncheck.comparison.verdict import FailedBy, GateResult
 from turncheck.comparison.wording import count, why_no_baseline
+from turncheck.messages.finding import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from turncheck.comparison.changes import FindingChange
     from turncheck.comparison.model import Comparison
-    from turncheck.messages.finding import Finding
     from turncheck.report.model import Report, Skipped
 
 NEW_ERRORS: Final = "new-errors"
@@ -37,7 +35,7 @@ def judge_new_errors(report: Report, comparison: Comparison | None) -> GateResul
     if not found and not unsaid:
         reason = "no errors in the data that the base does not have" if compared else f"no errors in the data; {none}"
         return GateResult(name=NEW_ERRORS, outcome="passed", reason=reason)
-    causes = (*(failed_by_finding(one, one.message) for one in found), *map(failed_by_fault, unlike(unsaid)))
+    causes = (*(failed_by_finding(one, _message_now(one)) for one in found), *map(failed_by_fault, unlike(unsaid)))
     parts = [f"{count(len(found), 'error')} in the data"] if found else []
     parts += [faults_in_words(unsaid)] if unsaid else []
     if comparison is not None and comparison.baseline.status in {"unreachable", "unreadable"}:
@@ -52,19 +50,20 @@ def _new(report: Report, comparison: Comparison | None) -> tuple[list[Finding | 
     if comparison is None or not comparison.judged:
         findings = report.validation.findings if report.validation else ()
         return [one for one in findings if one.severity == "error"], faults_of(report)
-    new = [
-        replace(one, message=one.message_now or one.message)
-        for one in comparison.new_findings
-        if one.severity == "error"
-    ]
+    new = [one for one in comparison.new_findings if one.severity == "error"]
     lost = {one.evaluation for one in comparison.lost}
     return [*new], [one for one in faults_of(report) if one.evaluation in lost]
 
 
+def _message_now(finding: Finding | FindingChange) -> str:
+    renamed = "" if isinstance(finding, Finding) else finding.message_now
+    return renamed or finding.message
+
+
 def failed_by_finding(finding: Finding | FindingChange, message: str) -> FailedBy:
-    """Describe a finding that fails a gate; ``message`` may have the new name of what the change renamed."""
+    """Describe a finding that fails a gate; ``message`` may add the new name of what the change renamed."""
     what = f"{finding.code}: {message} {finding.hint}".strip()
-    return FailedBy(what=what, location=finding.location, message=message)
+    return FailedBy(what=what, location=finding.location, message=finding.message)
 
 
 def old_in_words(found: Sequence[Finding], comparison: Comparison | None, severity: str) -> str:

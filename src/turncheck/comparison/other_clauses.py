@@ -14,9 +14,10 @@ from turncheck.comparison.clauses import (
     newly_failing,
     short_reason,
 )
-from turncheck.comparison.gates_on_tests import newly_misunderstood, tests_of
+from turncheck.comparison.gates_on_tests import STAND_IN, newly_misunderstood, tests_of
 from turncheck.comparison.gone_tests import GONE_TESTS
 from turncheck.comparison.new_errors import NEW_ERRORS
+from turncheck.comparison.noise import is_likely_noise, sentences_of
 from turncheck.comparison.tally import tallies
 from turncheck.comparison.wording import count
 
@@ -97,6 +98,9 @@ def uncounted_clauses(
             parts.append(
                 f"{joined(map(failed_of, failed))} failed and {'does' if number == 1 else 'do'} not count ({why})"
             )
+    elif compared is not None and not fails & TEST_GATES and (newly := newly_failing(report, compared)):
+        why = STAND_IN if report.batch is not None and report.batch.by_stand_in else why
+        parts.append(f"{joined(newly)}, which does not count ({why})")
     errors = report.validation.counts.error if report.validation else 0
     if errors and "errors" not in judged_by and not {"new-failures", NEW_ERRORS} & fails:
         does = "does" if errors == 1 else "do"
@@ -186,10 +190,7 @@ def changes(report: Report, compared: Comparison, failing: Sequence[GateResult])
     about = {gate.metric for gate in failing}
     if f1 and f1.delta is not None and f1.judgement in {"better", "worse"} and f1.name not in about:
         parts.append(f"the intents are really {f1.judgement}")
-    if worse := len(compared.examples.newly_failing):
-        parts.append(f"{count(worse, 'sentence')} newly misclassified")
-    elif better := len(compared.examples.better):
-        parts.append(f"{count(better, 'sentence')} newly right")
+    parts += _sentences_that_changed_sides(compared)
     if not failing and (repaired := sum(number_of(cases.better) for _, cases in tests_of(compared))):
         parts.append(f"{count(repaired, 'test')} newly right")
     if edited := sum(_edited(cases) for _, cases in tests_of(compared)):
@@ -201,7 +202,29 @@ def changes(report: Report, compared: Comparison, failing: Sequence[GateResult])
     misunderstood = compared.misunderstood or compared.misunderstood_in_cases
     if failing or compared.new_findings or misunderstood or failed_tallies(report):
         return []
+    taken = compared.cut_intents or compared.stripped or compared.relabelled or newly_failing(report, compared)
+    if taken or any(cases.newly_failing or cases.better for _, cases in sentences_of(compared)):
+        return []
     return ["no case changed sides against the base" if compared.changed else "nothing changed against the base"]
+
+
+def _sentences_that_changed_sides(compared: Comparison) -> list[str]:
+    """``3 sentences newly misclassified (within noise), entities of 2 sentences newly wrong``; else what is right now."""
+    words = {
+        "intents": "{} newly misclassified",
+        "entities": "entities of {} newly wrong",
+        "responses": "responses to {} newly wrong",
+    }
+    parts = []
+    for judged, cases in sentences_of(compared):
+        if number := len(cases.newly_failing):
+            noise = " (within noise)" if is_likely_noise(compared, judged) else ""
+            parts.append(f"{words[judged].format(count(number, 'sentence'))}{noise}")
+    if not compared.examples.newly_failing and (better := len(compared.examples.better)):
+        parts.insert(0, f"{count(better, 'sentence')} newly right")
+    elif not parts and (better := sum(len(cases.better) for _, cases in sentences_of(compared))):
+        parts.append(f"entities or responses of {count(better, 'sentence')} newly right")
+    return parts
 
 
 def _edited(cases: ChangedCases) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.broken_intents import broken_intents_in_words, dropped_intents
 from turncheck.comparison.changes import number_of
-from turncheck.comparison.clauses import TEST_GATES
+from turncheck.comparison.clauses import TEST_GATES, newly_failing
 from turncheck.comparison.failing_clauses import and_more, failing_clauses
 from turncheck.comparison.gates_on_tests import newly_misunderstood
 from turncheck.comparison.gone_tests import GONE_TESTS
@@ -23,6 +23,7 @@ from turncheck.comparison.other_clauses import (
     trained_on,
     uncounted_clauses,
 )
+from turncheck.comparison.taken_away import taken_away_in_words
 from turncheck.comparison.tally import tallies
 
 if TYPE_CHECKING:
@@ -63,12 +64,16 @@ def summarize(
     causes, symptoms = (words[:0], words) if failing and failing[0].name in TEST_GATES else (words[:1], words[1:])
     broken = [clause for clause in (*causes, intents, *symptoms, misunderstood) if clause]
     newly_broken = words or intents or (misunderstood and not misunderstood.endswith(ON_BASE_TOO))
-    clauses = [broken if newly_broken else [passed_in_words(report, compared), *broken]]
+    away = taken_away_in_words(compared) if compared else []
+    if newly_broken:
+        clauses = [[*causes, *away[:1], *broken[len(causes) :], *away[1:]]]
+    else:
+        clauses = [[*away[:1], passed_in_words(report, compared), *broken, *away[1:]]]
     clauses.append(uncounted_clauses(report, compared, gates, settings))
     clauses.append([accepted_in_words(report, compared, gates)])
     clauses.append([left_open(report, comparison, gates, " ".join(clauses[0]))])
     clauses.append([trained_on(report, compared)])
-    clauses.append(changes(report, compared, failing) if compared and not broken else [])
+    clauses.append(changes(report, compared, failing) if compared and not broken and not away else [])
     return "; ".join([clause for part in clauses for clause in part if clause][:_MOST])
 
 
@@ -80,6 +85,10 @@ def reservation(report: Report, comparison: Comparison | None, gates: Sequence[G
         old = new is not None and new.outcome == "passed" and comparison is not None and comparison.judged
         return "old failures only" if old else "although tests fail"
     judged = comparison is not None and comparison.judged
+    if comparison is not None and judged and newly_failing(report, comparison):
+        return "although tests fail"
+    if comparison is not None and judged and any(one.unjudged for one in comparison.cut_intents):
+        return "less is judged"
     if comparison is not None and judged and gone_unjudged(report, comparison, gates):
         return "although tests are gone"
     if comparison is not None and judged and comparison.collisions:

@@ -83,6 +83,7 @@ Reservation = Literal[
     "old failures only",
     "although tests fail",
     "although tests are gone",
+    "less is judged",
     "intents collide",
     "an intent is worse",
     "a story is misunderstood",

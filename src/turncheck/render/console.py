@@ -32,8 +32,8 @@ _MOST: Final = 10
 _PLAIN_WIDTH: Final = 10_000
 """Without a terminal lines are not wrapped: whoever reads or greps a log wants complete lines."""
 _FAILURES: Final = (
-    "errors", "collisions", "relabelled", "failing", "still_failing", "misunderstood", "still_misunderstood",
-    "misunderstood_cases", "still_misunderstood_cases", "wrong",
+    "errors", "cut", "stripped", "relabelled", "fallback", "collisions", "failing", "still_failing", "misunderstood",
+    "still_misunderstood", "misunderstood_cases", "still_misunderstood_cases", "wrong",
 )  # fmt: skip
 """The sections above the figures: anything that is not a failure is only in the job summary."""
 _STYLES: Final = {

@@ -37,18 +37,18 @@ if TYPE_CHECKING:
 
 DEGRADATION: Final = (
     "method", "covered", "confusions", "intents", "suites", "still_found", "still_wrong", "still_misunderstood",
-    "still_misunderstood_cases", "still_failing",
-    "substituted", "survivors", "noise", "edited", "right", "gone", "names", "notes", "uncovered", "skipped", "remarks",
-    "findings", "labels", "relabelled", "wrong", "gone_tests", "collisions", "misunderstood", "misunderstood_cases",
-    "failing", "errors", "gates", "metrics",
-    "settings",
+    "still_misunderstood_cases", "still_failing", "substituted", "survivors", "noise", "flips", "edited", "right",
+    "gone", "gone_elsewhere", "names", "notes", "uncovered", "skipped", "remarks", "findings", "labels", "relabelled",
+    "wrong", "removed", "fallback", "stripped", "cut", "gone_tests", "collisions", "misunderstood",
+    "misunderstood_cases", "failing", "errors", "gates", "metrics", "settings",
 )  # fmt: skip
 """The order in which lists give up entries: details, what was wrong already, became right, became wrong, the gates."""
 ORDER: Final = (
-    "remarks", "errors", "collisions", "relabelled", "failing", "misunderstood", "misunderstood_cases", "gone_tests",
-    "wrong", "labels", "findings", "uncovered", "survivors", "noise", "notes", "right", "edited", "gone", "names",
-    "still_failing", "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found", "suites",
-    "intents", "confusions", "covered", "gates", "skipped", "substituted", "method",
+    "remarks", "errors", "cut", "stripped", "relabelled", "fallback", "collisions", "failing", "misunderstood",
+    "misunderstood_cases", "gone_tests", "wrong", "labels", "removed", "findings", "uncovered", "survivors", "noise",
+    "notes", "flips", "right", "edited", "gone", "gone_elsewhere", "names", "still_failing", "still_misunderstood",
+    "still_misunderstood_cases", "still_wrong", "still_found", "suites", "intents", "confusions", "covered", "gates",
+    "skipped", "substituted", "method",
 )  # fmt: skip
 """How a document shows the sections that are below its figures."""
 

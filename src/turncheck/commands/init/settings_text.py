@@ -10,7 +10,7 @@ from turncheck.settings.options import default_of, options
 
 _WIDTH: Final = 100
 _SAID: Final = ("not-judged",)
-"""Keys that are there with their defaults, since teams decide them first. What fails a run is decided by the workflow."""
+"""Keys that are there with their defaults, since teams decide them first; the workflow decides what fails a run."""
 
 _ELSEWHERE: Final = ("project", "projects")
 """Keys of a file that is not in the assistant's own folder."""
