@@ -209,7 +209,7 @@ def changes(report: Report, compared: Comparison, failing: Sequence[GateResult])
 
 
 def _sentences_that_changed_sides(compared: Comparison) -> list[str]:
-    """``3 sentences newly misclassified (within noise), entities of 2 sentences newly wrong``; else what is right now."""
+    """``3 sentences newly misclassified (within noise), entities of 2 newly wrong``; else what is right now."""
     words = {
         "intents": "{} newly misclassified",
         "entities": "entities of {} newly wrong",

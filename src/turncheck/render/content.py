@@ -16,6 +16,7 @@ from turncheck.render.changed_sections import changes
 from turncheck.render.lists import MISUNDERSTOOD, Lists
 from turncheck.render.robustness_text import robustness_note
 from turncheck.render.run_sections import overlaps, run_sections
+from turncheck.render.sections import Section
 from turncheck.render.spans import Entry, Prose, line
 from turncheck.render.strength_text import judged_mutants, strength_note
 from turncheck.render.tables import batch_table, confusion_table, coverage_table, intent_table, metrics_table
@@ -43,10 +44,20 @@ DEGRADATION: Final = (
     "misunderstood_cases", "failing", "errors", "gates", "metrics", "settings",
 )  # fmt: skip
 """The order in which lists give up entries: details, what was wrong already, became right, became wrong, the gates."""
+DETAILS: Final = DEGRADATION[: DEGRADATION.index("findings")]
+"""The lists that a short document gives up: they do not say what the change broke."""
+_OLD: Final = {
+    "still_failing": ("failing test", "failing tests"),
+    "still_misunderstood": ("misunderstood sentence", "misunderstood sentences"),
+    "still_misunderstood_cases": ("sentence misunderstood in end-to-end cases", "misunderstood in end-to-end cases"),
+    "still_wrong": ("misclassified sentence", "misclassified sentences"),
+    "still_found": ("finding in the data", "findings in the data"),
+}
+"""Lists of what the base has too, and what they count."""
 ORDER: Final = (
     "remarks", "errors", "cut", "stripped", "relabelled", "fallback", "collisions", "failing", "misunderstood",
     "misunderstood_cases", "gone_tests", "wrong", "labels", "removed", "findings", "uncovered", "survivors", "noise",
-    "notes", "flips", "right", "edited", "gone", "gone_elsewhere", "names", "still_failing", "still_misunderstood",
+    "notes", "flips", "right", "edited", "gone", "gone_elsewhere", "names", "known", "still_failing", "still_misunderstood",
     "still_misunderstood_cases", "still_wrong", "still_found", "suites", "intents", "confusions", "covered", "gates",
     "skipped", "substituted", "method",
 )  # fmt: skip
@@ -72,6 +83,21 @@ def all_sections(
         *run_sections(lists, report, compared, verdict, no_base=comparison.baseline.reason if comparison else ""),
     ]
     return tuple(section for section in sections if section.total)
+
+
+def with_old_counted(sections: Iterable[NeutralSection], report: Report) -> tuple[NeutralSection, ...]:
+    """Return the sections; what the base has too is one line of numbers. Old failures that fail the run stay a list."""
+    kept, counts = [], []
+    for section in sections:
+        fails = section.name == "still_failing" and "test-failures" in report.settings.fail_on
+        if section.name in _OLD and not fails:
+            counts.append(count(section.total, *_OLD[section.name]))
+        else:
+            kept.append(section)
+    if counts:
+        known = Entry(line(f"On the base too, and not listed here: {', '.join(counts)}."))
+        kept.append(Section("known", "", (known,), 1))
+    return tuple(kept)
 
 
 def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:

@@ -11,11 +11,11 @@ import jinja2
 
 import turncheck
 from turncheck.render.assistants import comment_key
-from turncheck.render.content import DEGRADATION, ORDER
+from turncheck.render.content import DEGRADATION, DETAILS, ORDER, with_old_counted
 from turncheck.render.document import build_document
 from turncheck.render.rendered import Rendered
 from turncheck.render.rooted import Rooted, base_places
-from turncheck.render.sections import fit
+from turncheck.render.sections import cut_to_fit, fit
 from turncheck.render.sinks.markdown import Markdown, join, link, marker, trusted
 from turncheck.render.sinks.markdown_writer import MarkdownWriter, table_head
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 COMMENT_LIMIT: Final = 60_000
 """GitHub refuses a comment beyond 65,536 characters; how it counts those beyond the Basic Multilingual Plane is not
 documented, so they count twice here, with a margin."""
+_SHORT: Final = 8_000
+"""A comment on a change is read between two others; the summary and the page have the details."""
 NOTHING: Final = trusted("")
 SUMMARY_LIMIT: Final = 1024 * 1024 - 1024
 """GitHub shows nothing at all of a summary beyond 1 MiB; room for a page by other steps is left."""
@@ -45,6 +47,8 @@ class Size:
     limit: int
     measure: Callable[[str], int]
     unfolded: int
+    short: int | None = None
+    """With a base, details are left out beyond this many bytes, and what is old is counted."""
 
 
 def render_comment(
@@ -63,7 +67,7 @@ def render_comment(
             line; by default :func:`comment_key`.
         limit: the longest comment that its host takes, in UTF-16 code units.
     """
-    size = Size("comment.md.j2", limit, utf16_units, unfolded=8)
+    size = Size("comment.md.j2", limit, utf16_units, unfolded=8, short=_SHORT)
     text = draw(report, comparison, verdict, links, size=size, first_line=marker(key or comment_key(report)))
     return Rendered("comment.md", "text/markdown", text)
 
@@ -95,7 +99,11 @@ def draw(
         shown = {name: _SectionView(section, writer) for name, section in sections.items()}
         return template.render(view=view, section=shown, order=ORDER, marker=first_line).strip() + "\n"
 
-    written = [section.written(writer.item) for section in document.sections]
+    short = size.short if compared else None
+    sections = document.sections if short is None else with_old_counted(document.sections, report)
+    written = [section.written(writer.item) for section in sections]
+    if short is not None:
+        written = list(cut_to_fit(written, DETAILS, drawn, utf8_bytes, short).values())
     return fit(written, DEGRADATION, drawn, size.measure, size.limit)
 
 
