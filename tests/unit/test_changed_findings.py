@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from report_builder import finding, report
 
 from turncheck.comparison.changed_findings import changed_findings
@@ -23,6 +25,21 @@ def test_a_file_that_was_renamed_makes_no_finding_new_or_gone() -> None:
     head = report(findings=(finding("test-sentence-in-training", message.format(path="data/nlu/a.yml")),))
 
     assert changed_findings(base, head) == ((), ())
+
+
+def test_other_counts_make_no_finding_new_or_gone() -> None:
+    message = "The intent 'greet' has {} examples, and 3 of 'order 66' are as few."
+    base = report(findings=(finding("few", message.format(12)),))
+    head = report(findings=(finding("few", message.format(1_300)),))
+
+    assert changed_findings(base, head) == ((), ())
+    assert changed_findings(base, report(findings=(finding("few", message.format(12).replace("66", "67")),)))[0]
+
+
+def test_a_finding_with_a_subject_is_the_same_whatever_its_message_lists() -> None:
+    listed = [replace(finding("imbalance", words), subject="sizes") for words in ("'a' 110, 'b' 3.", "'a' 110, 'c' 2.")]
+
+    assert changed_findings(report(findings=listed[:1]), report(findings=listed[1:])) == ((), ())
 
 
 def test_findings_without_a_file_are_compared_too() -> None:

@@ -123,7 +123,9 @@ def test_the_hidden_first_line_bears_the_key(key: str, shown: str) -> None:
 
 
 def test_cases_link_to_their_line_at_the_head_and_what_is_gone_to_the_base() -> None:
-    targets = links(to_html(comment_of(head_report(), base_report())))
+    comparison = compare(head_report(), Present(base_report(), "artifact", run_id="55"))
+    verdict = judge(head_report(), comparison, head_report().settings)
+    targets = links(to_html(str(render_summary(head_report(), comparison, verdict, LINKS).content)))
 
     head, base = (f"https://github.com/acme/bots/blob/{digit * 40}/bots/bank" for digit in "21")
     assert f"{head}/tests/test_stories.yml#L3" in targets
@@ -294,7 +296,8 @@ def test_without_a_baseline_everything_in_the_data_is_listed_and_with_one_what_i
     alone, against = comment_of(head, None), comment_of(head, base)
 
     assert "#### Warnings in the data (2)" in alone
-    assert "<details><summary>In the data of the base too (1)</summary>\n\n- ⚠️ `old-thing`" in against
+    assert "On the base too, and not listed here: 1 finding in the data." in against
+    assert "old-thing" not in against
     assert "#### New warnings in the data (1)\n\n- ⚠️ `new-thing`" in against
 
 
@@ -315,7 +318,7 @@ def test_what_stands_above_is_not_told_again_below_its_gate() -> None:
     text = comment_of(head, report(findings=[old], commit=BASE_COMMIT))
 
     gates = text.partition("#### Gates")[2]
-    assert "❌ `errors` **failed**: 2 errors in the data: old-error: known for long · " in gates
+    assert "❌ `errors` **failed**: 2 errors in the data, 1 of them on the base too: old-error: known for long · " in gates
     assert "new-error" not in gates
 
 

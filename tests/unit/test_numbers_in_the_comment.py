@@ -210,7 +210,10 @@ def shown_sections(text: str) -> Iterator[tuple[int, int, int]]:
             copies = re.search(r"`(?: \([a-z ,]+\))? and (\d+) cop", entry)
             stand_for += alike + (int(copies[1]) if copies and not group else 0)
         left = re.search(r"… and ([\d,]+) more, in the", part)
-        yield int(title["number"].replace(",", "")), stand_for, int(left[1].replace(",", "")) if left else 0
+        total = int(title["number"].replace(",", ""))
+        if "), in the " in part.splitlines()[0]:
+            stand_for = total  # none is shown, and the title says how many there are
+        yield total, stand_for, int(left[1].replace(",", "")) if left else 0
 
 
 def counted(text: str) -> Iterator[tuple[frozenset[str], str, str]]:

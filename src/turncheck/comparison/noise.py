@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.changes import CaseChange, ChangedCases
     from turncheck.comparison.model import Comparison
+    from turncheck.report.model import Evaluation
 
 Judged = Literal["intents", "entities", "responses"]
 """What of a sentence is judged."""
@@ -42,3 +43,16 @@ def is_a_flip(case: CaseChange, mode: str) -> bool:
 def sentences_of(compared: Comparison) -> tuple[tuple[Judged, ChangedCases], ...]:
     """Return the sentences by what of them is judged."""
     return ("intents", compared.examples), ("entities", compared.entities), ("responses", compared.responses)
+
+
+def is_likely_misheard(compared: Comparison, evaluation: Evaluation) -> bool:
+    """Whether the tests that are newly misunderstood are within noise, and no sentence of this change explains any."""
+    figure = compared.metric(f"{evaluation}.misunderstood")
+    sentences = compared.misunderstood if evaluation == "core" else compared.misunderstood_in_cases
+    explained = any(one.change not in {"unchanged", "unknown"} for sentence in sentences for one in sentence.because)
+    edited = any(case.edits for case in _tests(compared, evaluation).newly_misunderstood)
+    return figure is not None and figure.judgement == "noise" and not explained and not edited
+
+
+def _tests(compared: Comparison, evaluation: Evaluation) -> ChangedCases:
+    return compared.stories if evaluation == "core" else compared.e2e

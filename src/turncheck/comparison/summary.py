@@ -11,6 +11,7 @@ from turncheck.comparison.failing_clauses import and_more, failing_clauses
 from turncheck.comparison.gates_on_tests import newly_misunderstood
 from turncheck.comparison.gone_tests import GONE_TESTS
 from turncheck.comparison.new_errors import NEW_ERRORS
+from turncheck.comparison.noise import is_likely_misheard
 from turncheck.comparison.other_clauses import (
     ON_BASE_TOO,
     accepted_in_words,
@@ -96,6 +97,8 @@ def reservation(report: Report, comparison: Comparison | None, gates: Sequence[G
     if comparison is not None and judged and dropped_intents(comparison):
         return "an intent is worse"
     newly = newly_misunderstood(report, comparison)
+    if comparison is not None and judged:
+        newly = [(name, cases) for name, cases in newly if not is_likely_misheard(comparison, name)]
     numbers = {
         tally.evaluation: sum(number_of(cases) for name, cases in newly if name == tally.evaluation)
         if judged

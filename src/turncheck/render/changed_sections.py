@@ -11,7 +11,7 @@ from turncheck.comparison.because import newly_failing_tests, tests_because_of
 from turncheck.comparison.cases import findings_worst_first
 from turncheck.comparison.gone_tests import out_of_sight
 from turncheck.comparison.misunderstood import misunderstood_sentences
-from turncheck.comparison.noise import is_a_flip, is_likely_noise, sentences_of
+from turncheck.comparison.noise import is_a_flip, is_likely_misheard, is_likely_noise, sentences_of
 from turncheck.render import entries
 from turncheck.render.causes import caused_first, findings_by_cause, number_of_tests
 from turncheck.render.lists import MISUNDERSTOOD, Lists
@@ -61,7 +61,9 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     yield from taken_away(lists, compared)
     in_stories, in_cases, new = compared.misunderstood, compared.misunderstood_in_cases, entries.newly_misunderstood
     title = "Sentences newly misunderstood{}"
-    yield from lists.misunderstood(MISUNDERSTOOD, title, in_stories, in_cases, report, entry=new)
+    for section in lists.misunderstood(MISUNDERSTOOD, title, in_stories, in_cases, report, entry=new):
+        misheard = is_likely_misheard(compared, "core" if section.name == MISUNDERSTOOD[0] else "e2e")
+        yield replace(section, title=f"Likely noise: {section.title}", unfolded=0) if misheard else section
     collisions = compared.collisions
     title = f"Intents that began to collide ({len(collisions)})"
     yield lists.listed("collisions", title, collisions, entries.collision)
@@ -90,12 +92,8 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     yield from lists.in_the_data(compared.new_findings, new=True, because=because)
     uncovered = [item for item in compared.changed_items if not item.covered]
     title = f"Changed, but not reached by any test ({len(uncovered)} of {len(compared.changed_items)})"
-    section = lists.listed("uncovered", title, uncovered, entries.item)
-    if also := reached(compared.changed_items):
-        first = (*section.entries[: lists.unfolded - 1], also, *section.entries[lists.unfolded - 1 :])
-        title = title if uncovered else "Changed in this change"
-        section = replace(section, title=title, entries=first, total=section.total + 1)
-    yield section
+    yield lists.listed("uncovered", title, uncovered, entries.item)
+    yield from reached(lists, compared)
     gone = tests_gone(compared)
     title = f"Tests that are gone ({number_of_tests(gone)})"
     section = lists.listed("gone_tests", title, gone, lambda test: entries.gone(*test), unfolded=lists.unfolded // 2)

@@ -16,7 +16,6 @@ from turncheck.render.changed_sections import changes
 from turncheck.render.lists import MISUNDERSTOOD, Lists
 from turncheck.render.robustness_text import robustness_note
 from turncheck.render.run_sections import overlaps, run_sections
-from turncheck.render.sections import Section
 from turncheck.render.spans import Entry, Prose, line
 from turncheck.render.strength_text import judged_mutants, strength_note
 from turncheck.render.tables import batch_table, confusion_table, coverage_table, intent_table, metrics_table
@@ -34,32 +33,33 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison
     from turncheck.comparison.verdict import Verdict
     from turncheck.render.sections import NeutralSection
+    from turncheck.render.spans import Line
     from turncheck.report.model import Report
 
 DEGRADATION: Final = (
     "method", "covered", "confusions", "intents", "suites", "still_found", "still_wrong", "still_misunderstood",
     "still_misunderstood_cases", "still_failing", "substituted", "survivors", "noise", "flips", "edited", "right",
-    "gone", "gone_elsewhere", "names", "notes", "uncovered", "skipped", "remarks", "findings", "labels", "relabelled",
-    "wrong", "removed", "fallback", "stripped", "cut", "gone_tests", "collisions", "misunderstood",
+    "gone", "gone_elsewhere", "names", "notes", "reached", "uncovered", "skipped", "remarks", "findings", "labels",
+    "relabelled", "wrong", "removed", "fallback", "stripped", "cut", "gone_tests", "collisions", "misunderstood",
     "misunderstood_cases", "failing", "errors", "gates", "metrics", "settings",
 )  # fmt: skip
 """The order in which lists give up entries: details, what was wrong already, became right, became wrong, the gates."""
-DETAILS: Final = DEGRADATION[: DEGRADATION.index("findings")]
+DETAILS: Final = DEGRADATION[: DEGRADATION.index("reached")]
 """The lists that a short document gives up: they do not say what the change broke."""
 _OLD: Final = {
     "still_failing": ("failing test", "failing tests"),
     "still_misunderstood": ("misunderstood sentence", "misunderstood sentences"),
-    "still_misunderstood_cases": ("sentence misunderstood in end-to-end cases", "misunderstood in end-to-end cases"),
+    "still_misunderstood_cases": ("message misunderstood", "messages misunderstood"),
     "still_wrong": ("misclassified sentence", "misclassified sentences"),
     "still_found": ("finding in the data", "findings in the data"),
 }
 """Lists of what the base has too, and what they count."""
 ORDER: Final = (
     "remarks", "errors", "cut", "stripped", "relabelled", "fallback", "collisions", "failing", "misunderstood",
-    "misunderstood_cases", "gone_tests", "wrong", "labels", "removed", "findings", "uncovered", "survivors", "noise",
-    "notes", "flips", "right", "edited", "gone", "gone_elsewhere", "names", "known", "still_failing", "still_misunderstood",
-    "still_misunderstood_cases", "still_wrong", "still_found", "suites", "intents", "confusions", "covered", "gates",
-    "skipped", "substituted", "method",
+    "misunderstood_cases", "gone_tests", "wrong", "labels", "removed", "findings", "uncovered", "reached", "survivors",
+    "noise", "notes", "flips", "right", "edited", "gone", "gone_elsewhere", "names", "still_failing",
+    "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found", "suites", "intents",
+    "confusions", "covered", "gates", "skipped", "substituted", "method",
 )  # fmt: skip
 """How a document shows the sections that are below its figures."""
 
@@ -85,8 +85,8 @@ def all_sections(
     return tuple(section for section in sections if section.total)
 
 
-def with_old_counted(sections: Iterable[NeutralSection], report: Report) -> tuple[NeutralSection, ...]:
-    """Return the sections; what the base has too is one line of numbers. Old failures that fail the run stay a list."""
+def without_old(sections: Iterable[NeutralSection], report: Report) -> tuple[tuple[NeutralSection, ...], Line]:
+    """Separate what the base has too, as one line of numbers. Old failures that fail the run stay a list."""
     kept, counts = [], []
     for section in sections:
         fails = section.name == "still_failing" and "test-failures" in report.settings.fail_on
@@ -94,10 +94,8 @@ def with_old_counted(sections: Iterable[NeutralSection], report: Report) -> tupl
             counts.append(count(section.total, *_OLD[section.name]))
         else:
             kept.append(section)
-    if counts:
-        known = Entry(line(f"On the base too, and not listed here: {', '.join(counts)}."))
-        kept.append(Section("known", "", (known,), 1))
-    return tuple(kept)
+    words = f"On the base too, and not listed here: {', '.join(counts)}."
+    return tuple(kept), line(words) if counts else ()
 
 
 def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:

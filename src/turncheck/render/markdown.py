@@ -11,7 +11,7 @@ import jinja2
 
 import turncheck
 from turncheck.render.assistants import comment_key
-from turncheck.render.content import DEGRADATION, DETAILS, ORDER, with_old_counted
+from turncheck.render.content import DEGRADATION, DETAILS, ORDER, without_old
 from turncheck.render.document import build_document
 from turncheck.render.rendered import Rendered
 from turncheck.render.rooted import Rooted, base_places
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from turncheck.render.document import Document
     from turncheck.render.links import Links
     from turncheck.render.sections import Section
+    from turncheck.render.spans import Line
     from turncheck.report.model import Report
 
 COMMENT_LIMIT: Final = 60_000
@@ -93,14 +94,15 @@ def draw(
     rooted = Rooted(report, also=base_places(compared))
     writer = MarkdownWriter(report.project.root, links, rooted, compared.baseline.commit or "" if compared else "")
     template = environment().get_template(size.template)
-    view = _view(document, writer)
+
+    short = size.short if compared else None
+    sections, known = (document.sections, ()) if short is None else without_old(document.sections, report)
+    view = _view(document, writer, known)
 
     def drawn(sections: Mapping[str, Section[Markdown]]) -> str:
         shown = {name: _SectionView(section, writer) for name, section in sections.items()}
         return template.render(view=view, section=shown, order=ORDER, marker=first_line).strip() + "\n"
 
-    short = size.short if compared else None
-    sections = document.sections if short is None else with_old_counted(document.sections, report)
     written = [section.written(writer.item) for section in sections]
     if short is not None:
         written = list(cut_to_fit(written, DETAILS, drawn, utf8_bytes, short).values())
@@ -117,9 +119,10 @@ class _View:
     baseline: Markdown
     examples: Markdown
     footer: Markdown
+    known: Markdown
 
 
-def _view(document: Document, writer: MarkdownWriter) -> _View:
+def _view(document: Document, writer: MarkdownWriter, known: Line) -> _View:
     baseline = document.baseline
     warnings = [join([trusted("<br>"), writer.entry(warning)]) for warning in baseline.below]
     return _View(
@@ -129,6 +132,7 @@ def _view(document: Document, writer: MarkdownWriter) -> _View:
         baseline=join([writer.line(baseline.line), *warnings]),
         examples=writer.line(document.examples),
         footer=writer.line(document.footer),
+        known=writer.line(known),
     )
 
 
@@ -176,9 +180,8 @@ class _SectionView:
         number = self.section.left_out
         if number <= 0:
             return trusted("")
-        words = f"… and {number:,} more" if self.section.entries else f"{number:,}"
-        results = link(trusted("results"), self.writer.links.artifact_url)
-        return join([trusted(f"{words}, in the "), results])
+        words = f"… and {number:,} more, in the " if self.section.entries else "in the "
+        return join([trusted(words), link(trusted("results"), self.writer.links.artifact_url)])
 
 
 def utf16_units(text: str) -> int:

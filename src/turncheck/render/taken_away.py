@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Final
 from turncheck.comparison.changes import SINGULAR
 from turncheck.comparison.taken_away import threshold_in_words
 from turncheck.comparison.wording import count
+from turncheck.render.entries import item
 from turncheck.render.spans import Code, Entry, Place, Said, line, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from turncheck.comparison.changes import ChangedPart, CutIntent, FallbackChange, LessUnderstood, StrippedIntent
-    from turncheck.comparison.model import ChangedItem, Comparison
+    from turncheck.comparison.model import Comparison
     from turncheck.render.lists import Lists
     from turncheck.render.sections import NeutralSection
 
@@ -72,11 +73,9 @@ def _removed(part: ChangedPart) -> Entry:
     return Entry(line(f"{SINGULAR.get(part.kind, 'part')} ", Code(part.name)), Place(part.location, on_base=True))
 
 
-def reached(items: Iterable[ChangedItem]) -> Entry | None:
-    """Return what was changed and is reached by tests, in one entry, so that it is named; ``None`` if nothing is."""
-    covered = [item for item in items if item.covered and item.change == "changed"]
-    if not covered:
-        return None
-    names = [line(f"{SINGULAR.get(one.kind, 'part')} ", Code(one.name)) for one in covered[:_MOST_NAMED]]
-    more = len(covered) - _MOST_NAMED
-    return Entry(line("changed and reached by tests: ", listed(names), f" and {more:,} more" if more > 0 else ""))
+def reached(lists: Lists, compared: Comparison) -> Iterable[NeutralSection]:
+    """Return what was changed and is reached by tests, what leads a dialogue first, so that it is named."""
+    changed = [one for one in compared.changed_items if one.covered and one.change == "changed"]
+    changed.sort(key=lambda one: one.kind not in {"rules", "stories"})
+    title = f"Changed, and reached by tests ({len(changed)})"
+    yield lists.listed("reached", title, changed, item, unfolded=min(lists.unfolded, _MOST_QUOTED))

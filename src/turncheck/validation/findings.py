@@ -53,15 +53,20 @@ def places_of(steps: Iterable[Placed]) -> tuple[Location, ...]:
 
 
 def found(
-    code: str, message: str, location: Location, suggestion: str = "", others: Iterable[Location] = ()
+    code: str,
+    message: str,
+    location: Location,
+    suggestion: str = "",
+    others: Iterable[Location] = (),
+    *,
+    subject: str = "",
 ) -> Finding:
     """Return a finding at the true severity of its check, with the manual's advice as the hint.
 
     ``suggestion`` ("Did you mean 'utter_greet'?") is put after the message, so that every output shows it.
 
-    A comment at one of ``others`` suppresses it just as one at ``location``.
+    A comment at one of ``others`` suppresses it just as one at ``location``. ``subject`` as :class:`Finding` has it.
     """
     check = CHECKS[code]
-    return Finding(
-        code, check.severity, f"{message} {suggestion}" if suggestion else message, location, check.text, tuple(others)
-    )
+    words = f"{message} {suggestion}" if suggestion else message
+    return Finding(code, check.severity, words, location, check.text, tuple(others), subject)
