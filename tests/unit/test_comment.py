@@ -399,7 +399,7 @@ def test_details_give_way_before_what_changed_and_that_before_the_gates() -> Non
     text = comment_of(head, base)
 
     assert {"confusions", "wrong", "failing"} <= set(names)
-    assert re.search(r"Confused intents \(400 pairs\): 400, in the \[results\]", text)
+    assert re.search(r"Confused intents \(400 pairs\), in the \[results\]", text)
     assert "\n- 100 stories and 100 end-to-end cases: expected `utter_a`, got `utter_b`\n" in text
 
 
