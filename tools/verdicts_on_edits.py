@@ -1,10 +1,11 @@
-"""Edits a bot's checkout, harmlessly and harmfully, and shows what turncheck says about each edit against the bot as it is.
+"""Edits a bot's checkout, harmlessly and harmfully, and shows what turncheck says about each edit.
 
     python tools/verdicts_on_edits.py CHECKOUT [--out FOLDER] [--only WORDS] [--most N]
 
-A harmless edit should pass without ⚠️, ❌ and lists of newly wrong items outside a fold; a harmful one should fail, or be
-named above the fold. The table has a row for each edit; the exit code is the number of edits that were judged otherwise.
-Edits of what the bot does not have are left out. Files are edited as text: YAML in the layout that Rasa's own bots have.
+A harmless edit should pass without ⚠️, ❌ and lists of newly wrong items outside a fold; a harmful one should fail, or
+be named above the fold. The table has a row for each edit; the exit code is the number of edits that were judged
+otherwise. Edits of what the bot does not have are left out. Files are edited as text: YAML in the layout that Rasa's
+own bots have.
 """
 
 from __future__ import annotations
@@ -145,26 +146,41 @@ def same(blocks: list[Block], wanted: Block) -> Block:
 
 def harmless(root: Path) -> Iterator[Edit]:
     """Yield the harmless edits that the bot has a place for."""
-    files = [*yaml_files(root), *(root / name for name in ("domain.yml", "config.yml") if (root / name).is_file())]
     nlu = sorted({block.path for block in blocks(root, "intent")}, key=lambda path: -path.stat().st_size)
     dialogue = sorted({one.path for kind in ("rule", "story") for one in blocks(root, kind)})
-    for path in (*nlu[:3], *dialogue[:2], root / "domain.yml", root / "config.yml"):
-        if path in files:
-            yield _on(root, path, "a comment at the top", lambda lines: ["# The team's own notes.", "", *lines])
-    for path in (*nlu[:2], *dialogue[:1], root / "domain.yml"):
-        if path in files:
-            yield Edit(f"CR LF line ends in {path.name}", harmful=False, make=_other_line_ends(path.relative_to(root)))
+    settings = [path for path in (root / "domain.yml", root / "config.yml") if path.is_file()]
+    yield from _in_form(root, nlu, dialogue, settings)
+    yield from _in_order(root, nlu, dialogue)
+    yield from _in_examples(root, nlu)
+
+
+def _in_form(root: Path, nlu: list[Path], dialogue: list[Path], settings: list[Path]) -> Iterator[Edit]:
+    for path in (*nlu[:3], *dialogue[:2], *settings):
+        yield _on(root, path, "a comment at the top", lambda lines: ["# The team's own notes.", "", *lines])
+    for path in (*nlu[:2], *dialogue[:1], *settings[:1]):
+        yield Edit(f"CR LF line ends in {path.name}", harmful=False, make=_other_line_ends(path.relative_to(root)))
+    for path in (*nlu[:1], *dialogue[:1], *settings[:1]):
+        yield _on(root, path, "blank lines at the end", lambda lines: [*lines, "", ""])
+    for path in dialogue[:2]:
+        yield _on(root, path, "names in quotes", _names_quoted)
+    for block in _large(root)[:3]:
+        yield Edit(f"the name {block.name} in quotes", harmful=False, make=_quoted(block))
+
+
+def _in_order(root: Path, nlu: list[Path], dialogue: list[Path]) -> Iterator[Edit]:
     for path in nlu[:3]:
         yield Edit(f"intents in reverse, {path.name}", harmful=False, make=_sorted_blocks(root, path, reverse=True))
         yield Edit(f"intents by name, {path.name}", harmful=False, make=_sorted_blocks(root, path, reverse=False))
     for path in dialogue[:4]:
-        yield Edit(
-            f"rules or stories in reverse, {path.name}", harmful=False, make=_sorted_blocks(root, path, reverse=True)
-        )
+        make = _sorted_blocks(root, path, reverse=True)
+        yield Edit(f"rules or stories in reverse, {path.name}", harmful=False, make=make)
     for path in nlu[:2]:
         yield Edit(f"one file per intent, {path.name}", harmful=False, make=_split(root, path))
     for block in _large(root)[:4]:
         yield Edit(f"sentences of {block.name} in reverse", harmful=False, make=_sentences_reversed(block))
+
+
+def _in_examples(root: Path, nlu: list[Path]) -> Iterator[Edit]:
     for block in _large(root)[:8]:
         if added := _good_sentences(block):
             make = _with_sentences(block, added)
@@ -172,13 +188,6 @@ def harmless(root: Path) -> Iterator[Edit]:
     for path in nlu[:2]:
         unused = ["- synonym: turncheck unused", "  examples: |", "    - zzyzx nobody", "    - zzyzx noone"]
         yield _on(root, path, "a synonym that nobody uses", _inserted(unused, before=r"- (?:intent|synonym|regex)"))
-    for block in _large(root)[:3]:
-        yield Edit(f"the name {block.name} in quotes", harmful=False, make=_quoted(block))
-    for path in dialogue[:2]:
-        yield _on(root, path, "names in quotes", _names_quoted)
-    for path in (*nlu[:1], *dialogue[:1], root / "domain.yml"):
-        if path in files:
-            yield _on(root, path, "blank lines at the end", lambda lines: [*lines, "", ""])
 
 
 def _on(root: Path, path: Path, what: str, change: Callable[[list[str]], list[str]]) -> Edit:

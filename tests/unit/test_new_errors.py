@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace as with_parts
-from report_builder import BASE_COMMIT, finding, report, story, with_changes
+from report_builder import BASE_COMMIT, batch, finding, report, story, suite, with_changes
 
 from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
+from turncheck.render.links import Links
+from turncheck.render.markdown import render_comment
 from turncheck.report.model import GateSettings, Skipped, Source
 
 if TYPE_CHECKING:
@@ -114,3 +116,27 @@ def test_what_could_not_be_run_on_this_side_alone_is_a_new_error() -> None:
 
     assert gate(judged(head, base_of(found()), "new-errors"), "new-errors").outcome == "failed"
     assert gate(judged(head, base_of(head), "new-errors"), "new-errors").outcome == "passed"
+
+
+def test_a_name_with_the_word_misunderstood_is_no_misunderstood_story() -> None:
+    named = replace_message(OLD, "The action 'utter_misunderstood' is not defined.")
+    head = found(named)
+    comparison = compare(head, Missing("none was asked for"))
+    verdict = judge(head, comparison, GateSettings(fail_on=("errors",)))
+
+    assert "utter_misunderstood" in verdict.summary
+    assert "*Misunderstood*" not in str(render_comment(head, comparison, verdict, Links()).content)
+
+
+def test_the_list_the_summary_and_the_verdict_say_the_same_of_a_stand_in_s_newly_failing_batch_case() -> None:
+    def measured(commit: str, *, passes: bool) -> Report:
+        cases = suite("faq", ("hi", True), ("bye", passes))
+        return with_changes(report(suites=(cases,), commit=commit), batch=batch(cases, by_stand_in=True))
+
+    head, base = (measured(one, passes=one == BASE_COMMIT) for one in ("2" * 40, BASE_COMMIT))
+    verdict = judged(head, Present(base, "file"), "errors", "test-failures")
+
+    assert verdict.passed
+    assert verdict.reservation == "although tests fail"
+    assert "1 batch case newly fails, which does not count (by the embedded engine" in verdict.summary
+    assert "no case changed sides" not in verdict.summary
