@@ -17,6 +17,12 @@ def _cache_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
 
 
 @pytest.fixture(autouse=True)
+def _no_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test asks a server outside of this machine: git would, for a base that is not in a checkout."""
+    monkeypatch.setattr("turncheck.ci.git._ONLINE", ("-c", "protocol.allow=never", "-c", "protocol.file.allow=always"))
+
+
+@pytest.fixture(autouse=True)
 def _forgotten_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one test gave as a secret is an ordinary word in the next."""
     monkeypatch.setattr("turncheck.process.secret._KNOWN", set())

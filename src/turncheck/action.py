@@ -14,7 +14,7 @@ from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError, trouble
 from turncheck.process.environment import is_private
 from turncheck.process.screen import Screen
 from turncheck.process.secret import redact, remember_variables
-from turncheck.publishing.files import draw_plots, terminal_overview, terminal_summary, write_all, write_results
+from turncheck.publishing.files import draw_plots, terminal_overview, terminal_summary, write_own, write_results
 from turncheck.publishing.other_run import RunReader
 from turncheck.publishing.publish import Place, Publishing, publish
 from turncheck.publishing.result import result_of, result_of_any, result_of_several
@@ -187,7 +187,7 @@ def _publish_run(
     published = []
     for number, result in enumerate(found.results):
         below = folder if len(found.results) == 1 else folder / str(number + 1)
-        words = result_of_any(result.outcome, below, write_all(below, result.outcome.files()))
+        words = result_of_any(result.outcome, below, write_own(below, result.outcome.files()))
         # Annotations by workflow command would be at this run's commit, which is the default branch's.
         place = replace(
             Place.of_this_run(host, write), target=lambda: found.target, stamp=found.stamp, annotate=lambda _: None

@@ -10,7 +10,7 @@ import re
 from typing import Any
 from urllib.parse import unquote, urlencode
 
-from fake_host import Answer, FakeHost, Seen, serve
+from fake_host import Answer, FakeHost, Seen, serve, tip_of
 
 TOKEN = "ATCTT-person"
 BOT_TOKEN = "ATCTT-repository"
@@ -125,8 +125,13 @@ class FakeBitbucket(FakeHost):
         if path == "/pullrequests/7":
             side = {"branch": {"name": "main"}, "commit": {"hash": "a" * 12}}
             return Answer(200, {"id": 7, "type": "pullrequest", "source": side, "destination": side})
+        if match := re.fullmatch(r"/refs/branches/(.+)", path):
+            target = {"type": "commit", "hash": tip_of(unquote(match[1]))}
+            return Answer(200, {"type": "branch", "name": unquote(match[1]), "target": target})
         if match := re.fullmatch(r"/merge-base/(.+)", path):
-            found = self.merge_bases.get(match[1])
+            head, _, tip = match[1].partition("..")
+            names = {tip_of(name): name for name in (one.partition("..")[2] for one in self.merge_bases)}
+            found = self.merge_bases.get(f"{head}..{names.get(tip, tip)}")
             return Answer(200, {"type": "commit", "hash": found}) if found else problem(404, "Commit not found")
         if match := re.fullmatch(r"/commit/([0-9a-f]+)/reports/([\w-]+)(/annotations)?", path):
             return self._of_reports(seen, match[2], annotations=bool(match[3]))

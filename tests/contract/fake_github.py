@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote
 
-from fake_host import Answer, FakeHost, Seen, serve
+from fake_host import Answer, FakeHost, Seen, files_in, serve, tip_of
 from github_shapes import REPOSITORY, artifact, check_run, comment, commit, comparison, pull, shape, user, workflow_run
 
 ACTIONS_TOKEN = "ghs_actions"
@@ -65,6 +66,8 @@ class FakeGitHub(FakeHost):
         self.artifacts: dict[int, dict[str, Any]] = {}
         self.contents: dict[int, bytes] = {}
         self.tarballs: dict[str, bytes] = {}
+        self.trees: dict[str, list[str]] = {}
+        """The files of a commit whose archive leaves some out."""
         self.history: list[str] = []
         """The commits of the base branch, newest first."""
         self.merge_bases: dict[tuple[str, str], str] = {}
@@ -247,10 +250,28 @@ def _pull(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
     return Answer(200, found) if found else refuse(404, "Not Found")
 
 
+@route("GET", rf"{_REPO}/branches/(.+)")
+def _branch(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
+    name = unquote(match[1])
+    if name not in {base for base, _ in fake.merge_bases}:
+        return refuse(404, "Branch not found")
+    return Answer(200, shape("branch-with-protection", name=name, commit=commit(tip_of(name))))
+
+
+@route("GET", rf"{_REPO}/git/trees/([0-9a-f]+)")
+def _tree(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
+    if match[1] not in fake.tarballs:
+        return refuse(404, "Not Found")
+    paths = fake.trees.get(match[1]) or files_in(fake.tarballs[match[1]])
+    listed = [{"path": path, "mode": "100644", "type": "blob", "sha": "1" * 40, "size": 1} for path in paths]
+    return Answer(200, shape("git-tree", sha=match[1], tree=listed, truncated=False))
+
+
 @route("GET", rf"{_REPO}/compare/([^/]+)")
 def _compare(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
     base, _, head = match[1].partition("...")
-    found = fake.merge_bases.get((base, head))
+    names = {tip_of(name): name for name, _ in fake.merge_bases}
+    found = fake.merge_bases.get((names.get(base, base), head))
     if found is None:
         return refuse(404, "Not Found")
     return Answer(200, comparison(base, found, ahead=int(found != head), behind=int(found != base)))

@@ -10,7 +10,7 @@ import re
 from typing import Any
 from urllib.parse import unquote
 
-from fake_host import Answer, FakeHost, Seen, serve
+from fake_host import Answer, FakeHost, Seen, files_in, serve, tip_of
 
 PROJECT = "acme/group/bots"
 BOT_TOKEN = "glpat-bot"
@@ -38,6 +38,8 @@ class FakeGitLab(FakeHost):
         self.notes: dict[int, dict[str, Any]] = {}
         self.merge_requests: dict[int, dict[str, Any]] = {}
         self.merge_bases: dict[frozenset[str], str] = {}
+        self.trees: dict[str, list[str]] = {}
+        """The files of a commit whose archive leaves some out."""
         self.archives: dict[str, bytes] = {}
         self.pipelines: list[dict[str, Any]] = []
         """Newest first."""
@@ -132,7 +134,7 @@ class FakeGitLab(FakeHost):
             return Answer(404, {"message": "404 Project Not Found"})
         return self._of_project(seen, match[2], author)
 
-    def _of_project(self, seen: Seen, path: str, author: str) -> Answer:
+    def _of_project(self, seen: Seen, path: str, author: str) -> Answer:  # noqa: PLR0911 - a way for each address
         if match := re.fullmatch(r"/merge_requests/(\d+)(?:/notes(?:/(\d+))?)?", path):
             number = int(match[1])
             if number not in self.merge_requests:
@@ -141,12 +143,22 @@ class FakeGitLab(FakeHost):
                 return Answer(200, self.merge_requests[number])
             return self._notes(seen, number, int(match[2]) if match[2] else None, author)
         if path == "/repository/merge_base":
-            found = self.merge_bases.get(frozenset(seen.queries.get("refs[]", [])))
+            names = {tip_of(name): name for known in self.merge_bases for name in known}
+            found = self.merge_bases.get(frozenset(names.get(one, one) for one in seen.queries.get("refs[]", [])))
             return (
                 Answer(200, {"id": found, "short_id": found[:8]})
                 if found
                 else Answer(404, {"message": "404 Not Found"})
             )
+        if match := re.fullmatch(r"/repository/branches/(.+)", path):
+            name = unquote(match[1])
+            if not any(name in one for one in self.merge_bases):
+                return Answer(404, {"message": "404 Branch Not Found"})
+            return Answer(200, {"name": name, "commit": {"id": tip_of(name)}})
+        if path == "/repository/tree" and seen.query.get("ref") in self.archives:
+            assert seen.query["recursive"] == "true"
+            files = self.trees.get(seen.query["ref"]) or files_in(self.archives[seen.query["ref"]])
+            return self._page(seen, [{"path": one, "type": "blob", "id": "1" * 40, "name": one} for one in files])
         if path == "/pipelines":
             asked = {name: seen.query[name] for name in ("sha", "ref") if name in seen.query}
             assert (seen.query["order_by"], seen.query["sort"]) == ("id", "desc")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import re
+import tarfile
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -129,3 +132,14 @@ def serve(answer: Callable[[Seen], Answer]) -> ThreadingHTTPServer:
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     return server
+
+
+def tip_of(branch: str) -> str:
+    """The newest commit of a branch."""
+    return hashlib.sha1(branch.encode(), usedforsecurity=False).hexdigest()
+
+
+def files_in(archive: bytes) -> list[str]:
+    """The paths of the files and links in the archive of a repository, without its own folder."""
+    with tarfile.open(fileobj=io.BytesIO(archive), mode="r:*") as packed:
+        return [one.name.partition("/")[2] for one in packed if not one.isdir()]

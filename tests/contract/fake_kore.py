@@ -80,7 +80,10 @@ class Suite:
 
 @dataclass
 class FakeKore:
-    """The platform's state. ``polls``: so often a run is under way before it has ended."""
+    """The platform's state. ``polls``: so often a run is under way before it has ended.
+
+    ``page``: the most suites of a page, whatever the limit. ``built_in_everywhere``: its own suite is on every page.
+    """
 
     intents: dict[str, tuple[str, ...]] = field(default_factory=dict)
     entities: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -94,6 +97,7 @@ class FakeKore:
     polls: int = 1
     deletes: bool = True
     page: int = 0
+    built_in_everywhere: bool = False
     bot_files: dict[str, Json] | None = None
     fault: Callable[[Call], Raw | None] = lambda _call: None
     url: str = ""
@@ -188,10 +192,13 @@ class FakeKore:
                 "description": suite.description,
                 "results": runs,
             }
-        members["AllMlUtterances"] = {"testSuiteType": "prebuilt", "results": []}
+        built_in = {"AllMlUtterances": {"testSuiteType": "prebuilt", "results": []}}
+        if not self.built_in_everywhere:
+            members |= built_in
         skip, limit = int(query.get("skip", "0")), self.page or int(query.get("limit", "10"))
         shown = dict(list(members.items())[skip : skip + limit])
-        return {"count": len(members), "moreAvailable": skip + limit < len(members), **shown}
+        more = skip + limit < len(members)
+        return {"count": len(members), "moreAvailable": more, **(built_in if self.built_in_everywhere else {}), **shown}
 
     def _import(self, body: Json) -> Raw:
         if body["fileName"] not in self.files:

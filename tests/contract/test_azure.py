@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -269,11 +270,12 @@ def test_the_base_is_had_from_azure_where_the_checkout_lacks_it(fake: FakeAzure)
     client = AzureClient(fake.url, Secret(TOKEN), Patience(sleep=lambda _: None))
     repository = AzureRepository(client, "p1", "r1", PAGE)
 
-    with repository.files_of("c" * 40) as folder:
+    with repository.files_of("c" * 40) as had:
+        folder = had.folder
         found = {
             "/" + path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
         }
-    assert found == {name: content for name, content in files.items() if not name.endswith(".link")}
+    assert found == {**files, "/a.link": files["/domain.yml"]}, "a link leads where it did"
     with pytest.raises(NotFoundError), repository.files_of("d" * 40):
         pass
 
@@ -302,6 +304,12 @@ def test_a_shallow_checkout_of_the_test_merge_is_held_against_its_first_parent(
     git("clone", "-q", "--depth", "1", f"file://{upstream.resolve()}", "checkout")
     os.chdir("checkout")
     merge = git("rev-parse", "HEAD")
+    job(SYSTEM_PULLREQUEST_SOURCECOMMITID=head, BUILD_SOURCEVERSION=merge)
+
+    baseline = json.loads(Path("results/comparison.json").read_text())["baseline"]
+    assert (baseline["status"], baseline["way"], baseline["commit"]) == ("present", "git", base), "it is fetched"
+
+    shutil.rmtree(upstream.resolve() if upstream.exists() else Path("../upstream"))
     fake.files[base] = {"/domain.yml": Path("domain.yml").read_bytes()}
 
     job(SYSTEM_PULLREQUEST_SOURCECOMMITID=head, BUILD_SOURCEVERSION=merge)

@@ -340,9 +340,10 @@ def test_the_base_is_had_from_bitbucket_where_the_checkout_lacks_it(
 
     baseline = json.loads(Path("results/comparison.json").read_text())["baseline"]
     assert (baseline["status"], baseline["way"], baseline["commit"]) == ("present", "tarball", "c" * 40)
-    with repository(fake).files_of("c" * 40) as folder:
+    with repository(fake).files_of("c" * 40) as had:
+        folder = had.folder
         found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    assert found == files
+    assert found == {**files, "a.link": files["domain.yml"]}, "a link leads where it did"
 
 
 @pytest.mark.parametrize("name", ["../out", "a/../../out"])

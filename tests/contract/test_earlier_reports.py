@@ -128,12 +128,12 @@ def test_the_report_of_the_base_is_found_with_its_run(place: Place) -> None:
     run = place.leaves(BASE, left(BASE))
     place.leaves("9" * 40, left("9" * 40))
 
-    found = place.reports().of_commit(BASE)
+    found = place.reports().of_commit("main", BASE)
 
     assert found is not None
     assert (found.commit, found.report.source.commit) == (BASE, BASE)
     assert found.run_id == (f"{run}1" if isinstance(place.fake, FakeGitLab) else str(run)), "what the page of a run has"
-    assert place.reports().of_commit("8" * 40) is None
+    assert place.reports().of_commit("main", "8" * 40) is None
 
 
 def test_what_a_change_or_a_fork_left_is_never_taken(place: Place) -> None:
@@ -142,7 +142,7 @@ def test_what_a_change_or_a_fork_left_is_never_taken(place: Place) -> None:
     place.fake.history = [BASE, OLDER]
     reports = place.reports()
 
-    assert reports.of_commit(BASE) is None
+    assert reports.of_commit("main", BASE) is None
     assert reports.of_ancestor("main", BASE) is None
     assert reports.of_earlier_run("main") is None
     assert place.downloads == 0
@@ -179,7 +179,7 @@ def test_a_report_of_another_commit_or_project_is_left_alone(place: Place) -> No
     place.leaves(BASE, b"PK no zip")
     reports = place.reports()
 
-    assert reports.of_commit(BASE) is None
+    assert reports.of_commit("main", BASE) is None
     assert reports.other_projects
     assert reports.unreadable
     assert reports.in_words() == "1 not readable, 1 of another commit"
@@ -193,7 +193,7 @@ def test_an_archive_is_downloaded_once_for_all_assistants(place: Place) -> None:
     for root in ("bots/pizza", "bots/bank", "bots/none"):
         reports = host.earlier_reports("turncheck", root)
         assert reports is not None
-        found = reports.of_commit(BASE)
+        found = reports.of_commit("main", BASE)
         assert (found is not None) == (root != "bots/none")
 
     assert place.downloads == 1
@@ -217,7 +217,7 @@ def test_a_host_that_does_not_say_is_an_error_with_its_reason(place: Place, answ
     place.fake.troubles.append(Trouble("GET", "pipelines|builds", answer, times=9))
 
     with pytest.raises(HostError) as caught:
-        place.reports().of_commit(BASE)
+        place.reports().of_commit("main", BASE)
 
     for secret in (fake_gitlab.BOT_TOKEN, fake_azure.TOKEN):
         assert secret not in str(caught.value)
@@ -292,5 +292,5 @@ def test_jobs_of_parallel_are_one_and_an_archive_that_has_expired_is_counted(pla
     place.variables["CI_JOB_NAME"] = "turncheck 1/2"
     reports = place.reports()
 
-    assert reports.of_commit(BASE) is not None
+    assert reports.of_commit("main", BASE) is not None
     assert reports.in_words() == "1 expired"

@@ -314,6 +314,7 @@ def test_without_git_history_the_base_comes_from_the_api(
     git(repository, "archive", "--format=tar.gz", "--prefix=acme-bots/", "-o", str(tmp_path / "base.tar.gz"), job.base)
     job.github.tarballs[job.base] = (tmp_path / "base.tar.gz").read_bytes()
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repository}", "clone")
+    git(tmp_path / "clone", "remote", "set-url", "origin", f"file://{tmp_path}/gone")
     monkeypatch.chdir(tmp_path / "clone")
 
     job.pull_request()
@@ -321,6 +322,27 @@ def test_without_git_history_the_base_comes_from_the_api(
     (body,) = job.github.bodies(7)
     assert "evaluated here, from the repository's archive" in body
     assert f"commit/{job.base}" in body
+
+
+@pytest.mark.parametrize("left_out", ["bot/tests/e2e_test_cases.yml", "bot/turncheck.yml", "README.md"])
+def test_an_archive_that_leaves_files_out_is_no_base(
+    job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left_out: str
+) -> None:
+    repository = tmp_path / "repository"
+    git(repository, "archive", "--format=tar.gz", "--prefix=acme-bots/", "-o", str(tmp_path / "base.tar.gz"), job.base)
+    job.github.tarballs[job.base] = (tmp_path / "base.tar.gz").read_bytes()
+    listed = git(repository, "ls-tree", "-r", "--name-only", job.base).splitlines()
+    job.github.trees[job.base] = [*listed, left_out]
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repository}", "clone")
+    git(tmp_path / "clone", "remote", "set-url", "origin", f"file://{tmp_path}/gone")
+    monkeypatch.chdir(tmp_path / "clone")
+
+    job.pull_request()
+
+    (body,) = job.github.bodies(7)
+    is_needed = left_out.startswith("bot")
+    assert ("can be had" in body) == is_needed
+    assert ("the repository's archive" in body) != is_needed
 
 
 def test_a_checkout_that_git_cannot_make_comes_from_the_api_too(
@@ -353,6 +375,7 @@ def test_an_ancestor_has_to_do_where_the_base_cannot_be_had(
     job.github.add_artifact(run, "turncheck", packed({"report.json": left}))
     job.github.history = [job.base, "b" * 40, old]
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{tmp_path / 'repository'}", "clone")
+    git(tmp_path / "clone", "remote", "set-url", "origin", f"file://{tmp_path}/gone")
     monkeypatch.chdir(tmp_path / "clone")
     job.results.reset()
 

@@ -213,7 +213,8 @@ def test_where_states_part_and_what_a_commit_holds(fake: FakeGitLab) -> None:
 
     assert project.merge_base("main", "b" * 40) == "c" * 40
     assert project.merge_base("gone", "b" * 40) is None
-    with project.files_of("c" * 40) as folder:
+    with project.files_of("c" * 40) as had:
+        folder = had.folder
         assert (folder / "domain.yml").read_text() == "x\n\n"
 
 
@@ -339,14 +340,14 @@ def test_a_branch_with_an_open_merge_request_speaks_there_and_is_held_against_it
 
     base = host.base(lambda *_: None)
 
-    assert base is not None
+    assert isinstance(base, Base)
     assert (base.branch, base.head) == ("release", "HEAD")
     assert host.run.of_a_change
     assert host.target() == Target(9, "b" * 40, "")
     warned: list[HostError] = []
     fake.troubles.append(Trouble("GET", "/merge_requests/9", Answer(403, {"message": "403 Forbidden"})))
     base = host.base(lambda _, error: warned.append(error))
-    assert base is not None
+    assert isinstance(base, Base)
     assert (base.branch, len(warned)) == ("main", 1)
 
 

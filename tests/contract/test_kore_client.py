@@ -281,6 +281,26 @@ def test_the_list_has_all_pages(kore: FakeKore, platform: Platform) -> None:
     assert [call.query["skip"] for call in kore.calls] == ["0", "50", "100"]
 
 
+@pytest.mark.parametrize("page", [1, 7, 20, 49])
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_the_list_goes_by_what_came_if_pages_are_shorter_than_requested(
+    kore: FakeKore, platform: Platform, page: int, everywhere: bool
+) -> None:
+    kore.page, kore.built_in_everywhere = page, everywhere
+    kore.suites = {f"suite {number}": Suite(f"ts-{number}", "", b"[]", "json") for number in range(60)}
+    assert {suite.name for suite in platform.suites()} == {*kore.suites, "Developer defined utterances"}
+    platform.store("suite 59", "", "smoke.json", b"[]")
+    assert kore.calls[-1].body["importType"] == "update"
+
+
+def test_a_list_without_an_end_is_an_error(kore: FakeKore, platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turncheck.engines.kore.platform._MOST_PAGES", 3)
+    kore.page = 1
+    kore.suites = {f"suite {number}": Suite(f"ts-{number}", "", b"", "json") for number in range(9)}
+    with pytest.raises(KoreFaultError, match="has not ended after 3 pages"):
+        platform.suites()
+
+
 @pytest.mark.parametrize(("bot", "secret"), [(BOT, "wrong"), ("st-another", SECRET)])
 def test_wrong_credentials_name_their_causes(kore: FakeKore, clock: FakeClock, bot: str, secret: str) -> None:
     with pytest.raises(KoreError, match="Invalid SDK credentials") as refused:

@@ -106,7 +106,7 @@ def test_what_is_missing_is_said(address: str, s3: dict[str, str], storage: Path
         ("https://a.example/", None, "which model"),
         ("aws", "m", "which bucket"),
         ("http://[::1/", "m", "is not an address of a model storage"),
-        ("http://a..b/", "m", "the model at http://a..b/m cannot be fetched: it is not an address"),
+        ("http://a..b/", "m", "is not an address of a model storage"),
         ("http://127.0.0.1:1/", "m", "the model at http://127.0.0.1:1/m cannot be fetched: nothing answers there"),
     ],
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any
 
 import fake_azure
@@ -17,11 +16,12 @@ from fake_host import Answer, Seen, Trouble
 
 from turncheck.ci.azure.api import AzureClient, AzureRepository
 from turncheck.ci.bitbucket.api import BitbucketClient, BitbucketRepository
+from turncheck.ci.host import CommitFiles
 from turncheck.ci.rest import Patience, RestError
 from turncheck.process.secret import Secret
 
 COMMIT = "c" * 40
-Files = Callable[[], AbstractContextManager[Path]]
+Files = Callable[[], AbstractContextManager[CommitFiles]]
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def fake(request: pytest.FixtureRequest, fakes: dict[str, FakeAzure | FakeBitbuc
     return found
 
 
-def asked(fake: FakeAzure | FakeBitbucket) -> AbstractContextManager[Path]:
+def asked(fake: FakeAzure | FakeBitbucket) -> AbstractContextManager[CommitFiles]:
     patience = Patience(sleep=lambda _: None)
     if isinstance(fake, FakeAzure):
         client = AzureClient(fake.url, Secret(fake_azure.TOKEN), patience)

@@ -75,7 +75,7 @@ class Loom(Host):
         assert (artifact_name, root) == ("turncheck", "bot")
         return self
 
-    def of_commit(self, commit: str) -> LeftReport | None:
+    def of_commit(self, branch: str, commit: str) -> LeftReport | None:
         if self.trouble:
             raise self.trouble
         return self.left if self.left and self.left.commit == commit else None

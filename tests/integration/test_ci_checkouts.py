@@ -254,7 +254,9 @@ def nowhere(server: Server, folder: Path) -> Job:
 
 
 AT_ONCE = [gitlab, gitlab_merged, azure, bitbucket_merged, jenkins_merged]
-WITH_HELP = [gitlab, gitlab_branch, azure, bitbucket, jenkins, buildkite, circleci, teamcity, forgejo, nowhere]
+BY_ID = [gitlab, gitlab_merged, azure]
+"""Those whose host names the commit: git fetches it."""
+WITH_HELP = [gitlab_branch, bitbucket, jenkins, buildkite, circleci, teamcity, forgejo, nowhere]
 Checkout = Callable[[Server, Path], Job]
 
 
@@ -297,7 +299,7 @@ def test_the_base_is_found_in_a_short_history(
 
 @pytest.mark.parametrize(
     ("checkout", "default"),
-    [*((one, "main") for one in WITH_HELP), *((one, "trunk's") for one in (gitlab_branch, azure, nowhere))],
+    [*((one, "main") for one in WITH_HELP), *((one, "trunk's") for one in (gitlab_branch, nowhere))],
 )
 def test_where_it_is_not_the_message_names_what_helps(
     checkout: Checkout, default: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -317,6 +319,27 @@ def test_where_it_is_not_the_message_names_what_helps(
     baseline = compared()
 
     assert (baseline["status"], baseline.get("commit")) == ("present", job.base)
+
+
+@pytest.mark.parametrize("default", ["main", "trunk's"])
+@pytest.mark.parametrize("checkout", BY_ID)
+def test_a_commit_that_the_host_names_is_fetched_and_the_checkout_stays_as_it_is(
+    checkout: Checkout, default: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve(tmp_path / "server", LONG, default)
+    job = checkout(server, tmp_path / "job")
+    enter(job, tmp_path / "job", monkeypatch)
+    before = {path: path.stat().st_size for path in Path(".git").rglob("*")}
+
+    baseline = compared()
+
+    assert (baseline["status"], baseline.get("commit"), baseline["way"]) == ("present", job.base, "git")
+    assert {path: path.stat().st_size for path in Path(".git").rglob("*")} == before
+
+    server.folder.rename(tmp_path / "moved")
+    baseline = compared()
+    known = subprocess.run(["git", "cat-file", "-e", job.base], capture_output=True, check=False).returncode == 0
+    assert baseline["status"] == ("present" if known else "unreachable")
 
 
 @pytest.mark.parametrize("name", ["main", "origin/main", "start", None])

@@ -66,7 +66,7 @@ def test_no_room_for_a_model(bot: Path) -> None:
 
 def test_no_room_for_results(bot: Path) -> None:
     done = turncheck("run", "--evaluations", "validate", folder=bot, most_bytes=100)
-    assert_words(done, 2, "cannot write results/report.json", "--out")
+    assert_words(done, 2, "cannot write results/report.json: File too large", "ulimit -f")
     assert not list((bot / "results").iterdir())
 
 

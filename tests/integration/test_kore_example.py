@@ -31,6 +31,24 @@ def test_it_is_understood_and_its_suites_pass(tmp_path: Path) -> None:
     assert set(report.batch.kinds) == {"dialog", "faq", "small_talk", "trait"}
 
 
+def test_training_sentences_cover_intents_without_any_suite(tmp_path: Path) -> None:
+    bot = tmp_path / "bot"
+    bot.mkdir()
+    (bot / "botDefinition.json").write_bytes((EXAMPLE / "botDefinition.json").read_bytes())
+    run_command_line(["run", str(bot), "--out", str(tmp_path / "out"), "--baseline", "none", "-q"])
+    coverage = decode((tmp_path / "out" / "report.json").read_bytes()).coverage
+    assert coverage["intents"].share == 1.0
+    assert {"Rent Bike", "Where is the workshop?", "thank you"} < {one.name for one in coverage["intents"].items}
+    assert all(one.location.path == "botDefinition.json" and one.location.line for one in coverage["intents"].items)
+    assert {one.name for one in coverage["entities"].items if not one.covered} == {"Day"}
+    (bot / "tests").mkdir()
+    (bot / "tests" / "one.csv").write_text("input,intent\nrent me a bike,Rent Bike\n", encoding="utf-8")
+    only = ["run", str(bot), "--evaluations", "batch", "--out", str(tmp_path / "one"), "--baseline", "none", "-q"]
+    run_command_line(only)
+    coverage = decode((tmp_path / "one" / "report.json").read_bytes()).coverage
+    assert [one.name for one in coverage["intents"].items if one.covered] == ["Rent Bike"]
+
+
 def test_a_change_is_compared_with_what_was_before(tmp_path: Path) -> None:
     bot = tmp_path / "bot"
     bot.mkdir()

@@ -15,6 +15,8 @@ from turncheck.ci.github.context import GitHubContext, PullRequest
 from turncheck.ci.github.host import GitHub
 from turncheck.ci.host import Host
 from turncheck.comparison.baseline import Baseline, Missing, Present, Unreachable
+from turncheck.comparison.compare import compare
+from turncheck.comparison.gone_tests import judge_gone_tests
 from turncheck.messages.errors import UserError
 from turncheck.process.screen import Screen
 from turncheck.render.links import Links
@@ -80,7 +82,7 @@ def search(
     chosen = replace(Settings(), project="bot", **settings)  # type: ignore[arg-type]  # whatever a test is about
     checkout = find_checkout(Path("bot"))
     inputs = Inputs(settings=chosen, source=Source(), root="bot")
-    given = {name: value for name, value in settings.items() if name not in {"project", *from_file}}
+    given = {"project": "bot", **{name: value for name, value in settings.items() if name not in from_file}}
     host = GitHub(context) if context is not None else Host()
     return BaselineSearch(inputs, given, checkout, repository, host, measurer).find(report(root="bot"))
 
@@ -159,13 +161,8 @@ def test_githubs_test_merge_is_compared_with_its_first_parent(
 
     found = search(repository, measurer, context)
 
-    if shallow:  # no token here, so the parent that the commit names cannot be had
-        assert isinstance(found, Missing)
-        assert base[:8] in found.reason
-        assert "not in this checkout" in found.reason
-    else:
-        assert isinstance(found, Present)
-        assert (found.commit, measurer.seen) == (base, ["merged meanwhile"])
+    assert isinstance(found, Present), "what a short clone lacks is fetched"
+    assert (found.commit, found.way, measurer.seen) == (base, "git", ["merged meanwhile"])
 
 
 def test_paths_of_the_settings_are_those_of_the_base(repository: Path, tmp_path: Path) -> None:
@@ -240,8 +237,8 @@ def test_the_folder_of_the_base_is_in_no_message(repository: Path) -> None:
 
     found = search(repository, Refuser())
 
-    assert isinstance(found, Missing)
-    assert "the base cannot be measured: bot/domain.yml is broken" in found.reason
+    assert isinstance(found, Present)
+    assert {one.reason for one in found.report.skipped} == {"the base cannot be measured: bot/domain.yml is broken"}
 
 
 def test_where_a_change_names_other_tests_the_base_runs_those_that_it_names(repository: Path) -> None:
@@ -280,14 +277,15 @@ def test_a_project_that_is_new_or_cannot_be_measured_has_no_baseline(repository:
 
     found = search(repository, Measurer())
     assert isinstance(found, Missing)
+    assert not isinstance(found, Unreachable)
     assert "does not exist there yet" in found.reason
 
     git(repository, "checkout", "-q", "-b", "next")
     git(repository, "branch", "-f", "main", "feature")
     commit(repository, "three")
     found = search(repository, Measurer(error="nothing can be read"))
-    assert isinstance(found, Missing)
-    assert "nothing can be read" in found.reason
+    assert isinstance(found, Present)
+    assert "nothing can be read" in found.report.skipped[0].reason
 
 
 def test_another_engine_is_not_started_on_the_base(repository: Path) -> None:
@@ -353,14 +351,19 @@ def test_a_base_that_is_known_and_cannot_be_had_is_out_of_reach(
     assert isinstance(found, Unreachable)
 
 
-def test_a_base_that_cannot_be_measured_is_none_however_often_one_tries(repository: Path) -> None:
+def test_of_a_base_that_cannot_be_measured_nothing_is_known(repository: Path) -> None:
     git(repository, "checkout", "-q", "-b", "feature")
     commit(repository, "two")
 
     found = search(repository, Measurer("domain.yml is empty"))
 
-    assert isinstance(found, Missing)
-    assert not isinstance(found, Unreachable)
+    assert isinstance(found, Present)
+    assert all(one.fault for one in found.report.skipped)
+    compared = compare(report(root="bot"), found)
+    assert {one.evaluation for one in compared.base_faults} == {"nlu", "core", "e2e", "batch"}
+    gate = judge_gone_tests(report(root="bot"), compared, ())
+    assert gate.outcome == "not judged"
+    assert "domain.yml is empty" in gate.reason
 
 
 def test_the_base_is_measured_with_its_own_tests(repository: Path) -> None:

@@ -16,7 +16,7 @@ from turncheck.engines.suite_answers import UtteranceAnswer
 from turncheck.evaluation.batch.classes import classify, is_intent
 from turncheck.evaluation.batch.judging import judged_case
 from turncheck.evaluation.batch.numbers import intents_of, kinds_of
-from turncheck.evaluation.batch.values import flatten, how_it_fits
+from turncheck.evaluation.batch.values import as_composite, flatten, how_it_fits, shown_value
 from turncheck.messages.location import Location
 from turncheck.project.batch.known import KnownIntent, KnownNames
 from turncheck.project.batch.model import ExpectedEntity, SuiteCase, comparable
@@ -208,3 +208,32 @@ def test_what_engines_say_for_none_is_no_intent() -> None:
     assert not any(map(is_intent, (None, "", "None", "Default Fallback Intent", "nlu_fallback")))
     assert is_intent("none of these")
     assert classify("dialog", ("A",), ()) == "fn"
+
+
+TRIP = {"City": "Oslo", "Day": "2026-01-31", "Price": {"code": "NOK", "amount": 10}}
+
+
+@pytest.mark.parametrize("value", [TRIP, [TRIP], [{name: value} for name, value in TRIP.items()]])
+@pytest.mark.parametrize(
+    ("expected", "way"),
+    [
+        ("City:Oslo|Day:2026-01-31|Price:10 NOK", "equal"),
+        ("Price:10 NOK|City:Oslo|Day:2026-01-31", "components in another order"),
+        ("City:Bergen|Day:2026-01-31|Price:10 NOK", None),
+        ("Day:Oslo|City:2026-01-31|Price:10 NOK", None),
+        ("City:Oslo|Day:2026-01-31", None),
+    ],
+)
+def test_a_composite_value_keeps_the_names_of_its_components(value: Any, expected: str, way: str | None) -> None:
+    case = SuiteCase("x", ("A",), entities=(ExpectedEntity("Trip", (expected,)),))
+    found = judged_case(case, UtteranceAnswer(matched=("A",), entities={"Trip": value}), KnownNames())
+    (entity,) = found.entities
+    assert (entity.matched, entity.way) == ("City:Oslo|Day:2026-01-31|Price:10 NOK", way)
+    assert found.passed == (way is not None)
+    assert found.reason is None
+
+
+def test_two_composite_values_of_one_entity_are_two_items() -> None:
+    assert as_composite([{"City": "Oslo"}, {"City": "Bergen"}]) is None
+    assert shown_value([{"City": "Oslo", "Day": None}]) == "City:Oslo"
+    assert shown_value({"amount": 2, "unit": "kg"}) == "2 kg"

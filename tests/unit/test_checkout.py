@@ -39,18 +39,109 @@ def test_a_folder_finds_its_checkout(repository: Path) -> None:
 
 def test_commits_parents_and_merge_bases_are_known(repository: Path) -> None:
     checkout = Checkout(repository)
-    head = checkout.commit()
+    head, main, feature = checkout.head(), checkout.local_branch("main"), checkout.local_branch("feature")
 
     assert head == git(repository, "rev-parse", "HEAD")
-    assert checkout.parents(head) == (checkout.commit("main"), checkout.commit("feature"))
-    assert checkout.merge_base("main", "feature") == git(repository, "rev-parse", "main~1")
-    assert checkout.default_branch() == "main"
+    assert main is not None
+    assert feature is not None
+    assert checkout.parents(head) == (main, feature)
+    assert checkout.merge_base(main, feature) == git(repository, "rev-parse", "main~1")
+    assert checkout.expression("main~1", checkout.local_branch) == git(repository, "rev-parse", "main~1")
+    assert checkout.expression("HEAD^2", checkout.local_branch) == feature
+    assert (checkout.default_branch(), checkout.default_branch(local=True)) == (None, "main")
     assert not checkout.is_shallow()
 
 
 @pytest.mark.parametrize("name", ["nothing", "--help", "HEAD~9", "0" * 40, "a\0b", "\ud800", "a" * 5000])
 def test_what_is_not_there_is_none(repository: Path, name: str) -> None:
-    assert Checkout(repository).commit(name) is None
+    checkout = Checkout(repository)
+
+    assert not checkout.has(name)
+    assert checkout.lengthened(name) is None
+    assert checkout.remote_branch(name) is None
+    assert checkout.local_branch(name) is None
+    assert checkout.tag(name) is None
+    assert checkout.expression(name, checkout.local_branch) is None
+
+
+def test_a_name_means_one_kind_of_thing(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    clone = tmp_path_factory.mktemp("clone") / "clone"
+    git(repository, "checkout", "-q", "main")
+    git(repository, "branch", "origin/main", "feature")
+    git(repository, "branch", "origin/HEAD", "feature")
+    git(repository.parent, "clone", "-q", f"file://{repository}", str(clone))
+    checkout = Checkout(clone)
+    main, other = (
+        git(clone, "rev-parse", "refs/remotes/origin/main"),
+        git(clone, "rev-parse", "refs/remotes/origin/feature"),
+    )
+    for tag in (
+        "main",
+        "origin/main",
+        "HEAD",
+        "refs/remotes/origin/main",
+        "refs/remotes/origin/trunk",
+        main[:12],
+        main[:8],
+    ):
+        git(clone, "update-ref", f"refs/tags/{tag}", other)
+
+    assert checkout.remote_branch("main") == checkout.remote_branch("origin/main") == main
+    assert checkout.remote_branch("trunk") is None
+    assert checkout.default_branch() == "main"
+    assert checkout.head() == main
+    assert checkout.has(main)
+    assert checkout.lengthened(main[:12]) is None, "a ref has this name"
+    assert checkout.lengthened(main[:13]) == main
+    assert checkout.tag("main") == checkout.tag("refs/tags/main") == other
+    assert checkout.is_a_branch_there("main")
+    assert checkout.is_a_branch_there("refs/tags/main") is False
+    assert checkout.default_branch_there() == "main"
+
+
+def test_no_object_stands_for_another_one(repository: Path) -> None:
+    main, feature = git(repository, "rev-parse", "main"), git(repository, "rev-parse", "feature")
+    git(repository, "replace", main, feature)
+
+    with Checkout(repository).files_of(main) as folder:
+        assert sorted(path.name for path in folder.iterdir()) == ["one", "two"]
+
+
+def test_a_sparse_checkout_leaves_nothing_out_of_another_commit(repository: Path) -> None:
+    (repository / "tests").mkdir()
+    (repository / "tests" / "a.yml").write_text("a")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "tests")
+    git(repository, "sparse-checkout", "set", "--no-cone", "/one")
+    assert not (repository / "tests").exists()
+
+    with Checkout(repository).files_of(git(repository, "rev-parse", "HEAD")) as folder:
+        assert (folder / "tests" / "a.yml").exists()
+
+
+def test_in_a_short_history_only_a_certain_merge_base_counts(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A change that merges an old state of its base: with a short history, git sees only that one."""
+    old = git(repository, "rev-parse", "main~1")
+    git(repository, "checkout", "-q", "main")
+    for number in range(3):
+        git(repository, "commit", "-q", "--allow-empty", "-m", f"main {number}")
+    git(repository, "checkout", "-q", "-b", "change")
+    for number in range(6):
+        git(repository, "commit", "-q", "--allow-empty", "-m", f"change {number}")
+    tree = git(repository, "rev-parse", "HEAD^{tree}")
+    merged = git(repository, "commit-tree", tree, "-p", "change", "-p", old, "-m", "old")
+    git(repository, "branch", "-f", "merged", merged)
+    clone = tmp_path_factory.mktemp("clone") / "clone"
+    git(repository.parent, "clone", "-q", "--depth=5", "--no-single-branch", f"file://{repository}", str(clone))
+    checkout = Checkout(clone)
+    main = checkout.remote_branch("main")
+    assert main is not None
+
+    assert git(clone, "merge-base", main, merged) == old, "what git says"
+    assert checkout.merge_base(main, merged) is None
+    assert Checkout(repository).merge_base(main, merged) == main
 
 
 def test_changes_of_a_folder_are_seen(repository: Path) -> None:
@@ -71,7 +162,7 @@ def test_another_commits_files_come_into_a_folder_and_go_again(repository: Path)
     checkout = Checkout(repository)
 
     before = everything_below(repository / ".git")
-    with checkout.files_of("main~1") as folder:
+    with checkout.files_of(git(repository, "rev-parse", "main~1")) as folder:
         names = sorted(path.name for path in folder.iterdir())
         assert everything_below(repository / ".git") == before
 
@@ -126,7 +217,7 @@ def test_a_linked_worktree_has_its_base_too(repository: Path, tmp_path_factory: 
     other = tmp_path_factory.mktemp("linked") / "tree"
     git(repository, "worktree", "add", "-q", "--detach", str(other), "main")
 
-    with Checkout(other).files_of("main~1") as folder:
+    with Checkout(other).files_of(git(other, "rev-parse", "main~1")) as folder:
         assert [path.name for path in folder.iterdir()] == ["one"]
 
 

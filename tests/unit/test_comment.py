@@ -29,9 +29,13 @@ from turncheck.render.links import Links
 from turncheck.render.markdown import (
     COMMENT_LIMIT,
     SUMMARY_LIMIT,
+    Size,
+    draw,
     environment,
     render_comment,
     render_summary,
+    utf8_bytes,
+    utf16_units,
 )
 from turncheck.report.codec import encode
 from turncheck.report.model import GateSettings, Report, Skipped, Substitution
@@ -318,7 +322,8 @@ def test_what_stands_above_is_not_told_again_below_its_gate() -> None:
     text = comment_of(head, report(findings=[old], commit=BASE_COMMIT))
 
     gates = text.partition("#### Gates")[2]
-    assert "❌ `errors` **failed**: 2 errors in the data, 1 of them on the base too: old-error: known for long · " in gates
+    reason = "2 errors in the data, 1 of them on the base too: old-error: known for long"
+    assert f"❌ `errors` **failed**: {reason} · " in gates
     assert "new-error" not in gates
 
 
@@ -419,6 +424,13 @@ def test_many_failed_gates_do_not_take_the_place_of_what_changed_sides() -> None
 
 # --- hostile reports -------------------------------------------------------------------------------------------------
 
+RENDERED = {"comment": render_comment, "summary": render_summary}
+WHOLE = {
+    "comment": Size("comment.md.j2", COMMENT_LIMIT, utf16_units, unfolded=8),
+    "summary": Size("summary.md.j2", SUMMARY_LIMIT, utf8_bytes, unfolded=50),
+}
+"""Documents with all their details: a longer text would displace others, and with them what they are written in."""
+
 
 def hostile_pair(text: str) -> tuple[Report, Report]:
     """Reports in which everything that a project can name is named like ``text``."""
@@ -462,11 +474,13 @@ def test_nothing_of_a_hostile_report_acts(text: str) -> None:
         tame, Present(tame_base, "artifact", commit="x", run_id="x", passed_over="x", warnings=("x",))
     )
 
-    for render in (render_comment, render_summary):
-        html = to_html(str(render(head, comparison, verdict, LINKS).content))
-        quiet = to_html(str(render(tame, tame_comparison, judge(tame, tame_comparison, tame.settings), LINKS).content))
-        assert not ACTIVE.search(text_outside_code(html))
-        assert all(target.startswith("https://github.com/acme/bots/") for target in links(html))
+    tame_verdict = judge(tame, tame_comparison, tame.settings)
+    for name, size in WHOLE.items():
+        html = to_html(draw(head, comparison, verdict, LINKS, size=size))
+        quiet = to_html(draw(tame, tame_comparison, tame_verdict, LINKS, size=size))
+        for shown in (html, to_html(str(RENDERED[name](head, comparison, verdict, LINKS).content))):
+            assert not ACTIVE.search(text_outside_code(shown))
+            assert all(target.startswith("https://github.com/acme/bots/") for target in links(shown))
         ours, theirs = elements(html), elements(quiet)
         for kind in (
             "img",

@@ -3,7 +3,7 @@
 import pytest
 
 from turncheck.messages.errors import UserError
-from turncheck.process.environment import expand, for_child, is_private
+from turncheck.process.environment import FileVariables, expand, for_child, is_private
 from turncheck.web.network import Network
 
 
@@ -37,6 +37,49 @@ def test_a_private_variable_is_not_expanded() -> None:
 def test_a_variable_that_is_not_set_is_named() -> None:
     with pytest.raises(UserError, match="'HOST' is not set"):
         expand("${HOST}", {})
+
+
+ENVIRONMENT = {"HOST": "h", "DEPLOY_PASSWORD": "s3cret", "GITHUB_TOKEN": "s3cret", "HOME": "/root"}
+ON_THE_COMMAND_LINE = FileVariables({"KEY": "k", "API_TOKEN": "t"}, ENVIRONMENT)
+IN_THE_ACTION = FileVariables({"KEY": "k", "API_TOKEN": "t"})
+
+
+@pytest.mark.parametrize(
+    ("text", "variables", "outcome"),
+    [
+        ("${HOST}", ON_THE_COMMAND_LINE, "h"),
+        ("${DEPLOY_PASSWORD}", ON_THE_COMMAND_LINE, "s3cret"),
+        ("${KEY}${API_TOKEN}", ON_THE_COMMAND_LINE, "kt"),
+        ("${GITHUB_TOKEN}", ON_THE_COMMAND_LINE, UserError),
+        ("${NONE}", ON_THE_COMMAND_LINE, UserError),
+        ("${KEY}${API_TOKEN}", IN_THE_ACTION, "kt"),
+        ("$HOST", IN_THE_ACTION, "$HOST"),
+        ("${HOST}", IN_THE_ACTION, UserError),
+        ("${HOME}", IN_THE_ACTION, UserError),
+        ("${DEPLOY_PASSWORD}", IN_THE_ACTION, UserError),
+        ("${GITHUB_TOKEN}", IN_THE_ACTION, UserError),
+        ("${NONE}", IN_THE_ACTION, UserError),
+        ("${}", IN_THE_ACTION, UserError),
+        ("${KEY }", IN_THE_ACTION, UserError),
+        ("${key}", IN_THE_ACTION, UserError),
+    ],
+)
+def test_which_variables_a_projects_file_gets(
+    text: str, variables: FileVariables, outcome: str | type[UserError]
+) -> None:
+    if isinstance(outcome, str):
+        assert expand(text, variables) == outcome
+        return
+    with pytest.raises(UserError) as raised:
+        expand(text, variables)
+    assert "s3cret" not in str(raised.value)
+    if variables.is_limited:
+        assert "the action's input `env`" in str(raised.value)
+
+
+def test_the_values_of_variables_are_never_shown() -> None:
+    assert "s3cret" not in repr(ON_THE_COMMAND_LINE)
+    assert "'k'" not in repr(IN_THE_ACTION)
 
 
 @pytest.mark.parametrize(

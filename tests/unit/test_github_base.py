@@ -10,34 +10,35 @@ from turncheck.ci.github.context import GitHubContext, PullRequest
 from turncheck.ci.github.pull_request import find_target
 from turncheck.ci.github.stored_reports import base_of
 from turncheck.ci.host import Base, Target
+from turncheck.comparison.baseline import Missing, Unreachable
 
 NEW = "0" * 40
-PULL = PullRequest(7, "h" * 40, "feature", "develop", "b" * 40, fork=False)
+PULL = PullRequest(7, "7" * 40, "feature", "develop", "b" * 40, fork=False)
 REPOSITORY = {"repository": {"default_branch": "main"}}
 
 
 def context(event_name: str, ref: str, *, event: dict[str, Any] | None = None, **more: Any) -> GitHubContext:
-    return GitHubContext("acme/bots", event_name, "s" * 40, ref, event={**REPOSITORY, **(event or {})}, **more)
+    return GitHubContext("acme/bots", event_name, "5" * 40, ref, event={**REPOSITORY, **(event or {})}, **more)
 
 
 @pytest.mark.parametrize(
     ("given", "base"),
     [
-        (context("pull_request", "refs/pull/7/merge", pull_request=PULL), Base("develop", head="h" * 40)),
-        (context("push", "refs/heads/feature", event={"before": "p" * 40}), Base("main", head="s" * 40)),
-        (context("push", "refs/heads/feature", event={"before": NEW}), Base("main", head="s" * 40)),
-        (context("push", "refs/heads/main", event={"before": "p" * 40}), Base("main", commit="p" * 40)),
-        (context("push", "refs/heads/main", event={"before": NEW}), Base("main")),
-        (context("push", "refs/tags/v1", event={"before": NEW}), Base("main", head="s" * 40)),
+        (context("pull_request", "refs/pull/7/merge", pull_request=PULL), Base("develop", head="7" * 40, tip="b" * 40)),
+        (context("push", "refs/heads/feature", event={"before": "9" * 40}), Base("main", head="5" * 40)),
+        (context("push", "refs/heads/feature", event={"before": NEW}), Base("main", head="5" * 40)),
+        (context("push", "refs/heads/main", event={"before": "9" * 40}), Base("main", commit="9" * 40, child="5" * 40)),
+        (context("push", "refs/heads/main", event={"before": NEW}), Base("main", child="5" * 40)),
+        (context("push", "refs/tags/v1", event={"before": NEW}), Base("main", head="5" * 40)),
         (
             context(
                 "merge_group",
                 "refs/heads/gh-readonly-queue/main/pr-7-x",
-                event={"merge_group": {"base_ref": "refs/heads/release/1", "base_sha": "g" * 40}},
+                event={"merge_group": {"base_ref": "refs/heads/release/1", "base_sha": "6" * 40}},
             ),
-            Base("release/1", commit="g" * 40),
+            Base("release/1", commit="6" * 40),
         ),
-        (context("workflow_dispatch", "refs/heads/feature"), Base("main", head="s" * 40)),
+        (context("workflow_dispatch", "refs/heads/feature"), Base("main", head="5" * 40)),
         (context("workflow_dispatch", "refs/heads/main"), Base("main")),
         (context("schedule", "refs/heads/main"), Base("main")),
     ],
@@ -47,9 +48,14 @@ def test_each_event_has_its_base(given: GitHubContext, base: Base) -> None:
 
 
 def test_an_event_that_says_nothing_has_none() -> None:
-    assert base_of(GitHubContext("acme/bots", "push", "s" * 40, "refs/heads/x")) == (
+    assert base_of(GitHubContext("acme/bots", "push", "5" * 40, "refs/heads/x")) == Unreachable(
         "the event 'push' names no default branch"
     )
+    assert base_of(GitHubContext("acme/bots", "schedule", "5" * 40, "refs/heads/x")) == Missing(
+        "the event 'schedule' names no default branch"
+    )
+    for event in ("pull_request", "merge_group"):
+        assert isinstance(base_of(GitHubContext("acme/bots", event, "5" * 40, "refs/heads/x")), Unreachable)
 
 
 @pytest.mark.parametrize(
@@ -57,11 +63,11 @@ def test_an_event_that_says_nothing_has_none() -> None:
     [(False, "alice", ""), (True, "alice", "a fork"), (False, "dependabot[bot]", "Dependabot")],
 )
 def test_a_pull_request_speaks_on_itself(fork: bool, actor: str, reads_only: str) -> None:
-    pull = PullRequest(7, "h" * 40, "feature", "develop", "b" * 40, fork=fork)
+    pull = PullRequest(7, "7" * 40, "feature", "develop", "b" * 40, fork=fork)
 
     found = find_target(context("pull_request", "refs/pull/7/merge", pull_request=pull, actor=actor), None)
 
-    assert found == Target(7, "h" * 40, "develop", reads_only)
+    assert found == Target(7, "7" * 40, "develop", reads_only)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Unpacking a repository's archive: regular files alone, under limits."""
+"""Unpacking a repository's archive: files and symbolic links, under limits."""
 
 from __future__ import annotations
 
@@ -36,13 +36,26 @@ def test_the_folder_that_everything_lies_in_is_left_out(tmp_path: Path) -> None:
     assert (tmp_path / "bot" / "domain.yml").read_bytes() == b"version"
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE])
-def test_links_are_not_made(tmp_path: Path, kind: bytes) -> None:
-    unpack(archive(("a/link", "/etc/passwd"), ("a/link/x", b"through it"), ("a/file", b"x"), kind=kind), tmp_path)
+def test_a_symbolic_link_is_made_once_all_files_are_there_and_none_is_written_through_it(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    outside.mkdir()
+    unpack(archive(("a/tests", "../outside"), ("a/file", b"x")), inside)
 
-    assert not (tmp_path / "link").is_symlink()
-    assert (tmp_path / "link" / "x").read_bytes() == b"through it"
-    assert (tmp_path / "file").exists()
+    assert (inside / "tests").readlink() == Path("../outside")
+    for members in (
+        [("a/link", str(outside)), ("a/link/x", b"through it")],
+        [("a/link", str(outside)), ("a/link/x", "file")],
+        [("a/file", b"x"), ("a/file", str(outside))],
+    ):
+        with pytest.raises(RestError, match="link in the place"):
+            unpack(archive(*members), tmp_path / f"other{len(list(tmp_path.iterdir()))}")
+    assert not any(outside.iterdir())
+
+
+def test_hard_links_are_not_made(tmp_path: Path) -> None:
+    unpack(archive(("a/link", "/etc/passwd"), ("a/file", b"x"), kind=tarfile.LNKTYPE), tmp_path)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 @pytest.mark.parametrize("name", ["a/../../x", "/etc/x", "../x"])

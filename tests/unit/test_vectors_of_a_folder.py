@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -334,7 +335,8 @@ def bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_run_takes_it_and_the_report_names_it(bot: Path, folder: Path, by_file: bool) -> None:
     flags = ["--vectors", str(folder)]
     if by_file:
-        (bot / "turncheck.yml").write_text(f"vectors: {folder}\n")
+        shutil.copytree(folder, bot / "models" / folder.name)  # a project's file names none outside of it
+        (bot / "turncheck.yml").write_text(f"vectors: models/{folder.name}\n")
         flags = []
     command = ["run", "--folds", "2", "--evaluations", "nlu", "--out", "out", "--baseline", "none"]
     run_command_line([*command, *flags, "--quiet"])

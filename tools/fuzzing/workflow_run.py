@@ -109,7 +109,7 @@ def _as_measured(*, with_git: bool) -> Iterator[None]:
         stack.enter_context(patch("turncheck.action.run_and_conclude", job))
         # What takes long and does not depend on what a trial changes.
         stack.enter_context(patch("turncheck.action.draw_plots", lambda *_: []))
-        stack.enter_context(patch("turncheck.action.write_all", lambda *_: []))
+        stack.enter_context(patch("turncheck.action.write_results", lambda *_: []))
         stack.enter_context(patch("turncheck.action.terminal_summary", lambda *_: ""))
         if not with_git:
             stack.enter_context(patch("turncheck.run.prepare.find_checkout", lambda _: None))

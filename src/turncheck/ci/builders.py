@@ -12,15 +12,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from turncheck.ci.host import Base, HostError, Run, Target
+from turncheck.ci.host import Base, CloneAddress, HostError, Run, Target
 from turncheck.ci.variables import JobHost
+from turncheck.process.regular_file import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
     from typing import Self
 
-    from turncheck.ci.host import Comment, Host
+    from turncheck.ci.host import Comment, CommitFiles, Host
     from turncheck.process.secret import Secret
     from turncheck.render.links import Pages
 
@@ -54,7 +55,10 @@ class Builder(JobHost):
     def merge_base(self, branch: str, head: str) -> str | None:
         return self.code[0].merge_base(branch, head) if self.code else None
 
-    def files_of(self, commit: str) -> AbstractContextManager[Path] | None:
+    def clone_address(self) -> CloneAddress | None:
+        return self.code[0].clone_address() if self.code else None
+
+    def files_of(self, commit: str) -> AbstractContextManager[CommitFiles] | None:
         return self.code[0].files_of(commit) if self.code else None
 
     def target(self) -> Target | str:
@@ -244,8 +248,7 @@ class TeamCity(Builder):
 def _properties(path: str) -> dict[str, str]:
     """Read a file of Java properties, as TeamCity writes them: a line each, a backslash before what is special."""
     try:
-        with Path(path).open("rb") as file:
-            content = file.read(_MOST_PROPERTIES)
+        content = read_regular(Path(path), most=_MOST_PROPERTIES)
     except (OSError, ValueError):  # a path with a null byte
         return {}
     try:

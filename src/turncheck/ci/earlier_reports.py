@@ -55,8 +55,8 @@ class EarlierRuns(Protocol):
     Each method raises :class:`turncheck.ci.rest.RestError` if the host cannot be asked.
     """
 
-    def of_commit(self, commit: str) -> Iterable[EarlierRun]:
-        """Those of a commit."""
+    def of_commit(self, branch: str, commit: str) -> Iterable[EarlierRun]:
+        """Those of a commit, on the branch that it is in: only who may write to that can have started them."""
 
     def of_branch(self, branch: str) -> Iterable[EarlierRun]:
         """Those of a branch."""
@@ -114,13 +114,13 @@ class Reports:
     _unusable: Counter[str] = field(default_factory=Counter)
     _downloads: int = 0
 
-    def of_commit(self, commit: str) -> LeftReport | None:
-        """Return the newest report of a commit.
+    def of_commit(self, branch: str, commit: str) -> LeftReport | None:
+        """Return the newest report of a commit, from a run on the branch that it is in.
 
         Raises:
             RestError: the host could not be asked.
         """
-        return self._first(self.runs.of_commit(commit))
+        return self._first(self.runs.of_commit(branch, commit))
 
     def of_ancestor(self, branch: str, commit: str) -> LeftReport | None:
         """Return the report of the nearest ancestor of a commit that has one.

@@ -2,6 +2,9 @@
 
 git is asked as a program. In a container the checkout belongs to another user, which git refuses to touch unless told
 otherwise (``safe.directory``); hooks and other programs that the repository's configuration names are not run.
+
+A name means one kind of thing here: a branch of the remote, a branch, a tag or a full object id. git itself looks for a
+name in all these places and takes the first, so that a tag called ``main`` would be taken for the branch.
 """
 
 from __future__ import annotations
@@ -15,31 +18,57 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from turncheck.process.existing import is_there
 from turncheck.process.temporary import temporary_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _TIMEOUT: Final = 120
 _OPTIONS: Final = (
     *("-c", "safe.directory=*"),
     *("-c", "core.hooksPath=/dev/null"),
     *("-c", "core.fsmonitor=false"),
-    *("-c", "protocol.allow=never"),
+    *("-c", "core.useReplaceRefs=false"),
     *("-c", "core.splitIndex=false"),
     *("-c", "submodule.recurse=false"),
 )
-_DEFAULT_BRANCHES: Final = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
+_OFFLINE: Final = ("-c", "protocol.allow=never")
+_ONLINE: Final = (
+    *_OFFLINE,
+    *(word for name in ("https", "http", "ssh", "git", "file") for word in ("-c", f"protocol.{name}.allow=always")),
+    *("-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=30"),
+)
+_TO_CONNECT: Final = (
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+    *("GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "SSH_AUTH_SOCK", "GIT_SSH_COMMAND"),
+)
+_ABOUT_CONNECTIONS: Final = re.compile(r"(?:http|credential|url|ssh)\.|core\.(?:sshcommand|askpass)$")
+_DEFAULT_BRANCHES: Final = ("main", "master")
 _NAME_OF_A_BRANCH: Final = re.compile(r"(?!HEAD$)[^-\x00-\x20~^:?*\[\\\x7f][^\x00-\x20~^:?*\[\\\x7f]*")
 """The valid names of branches; an expression such as ``HEAD~1`` or ``main^2`` is not one."""
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_PREFIX_OF_A_COMMIT: Final = re.compile(r"[0-9a-f]{7,63}")
+_EXPRESSION: Final = re.compile(r"(?P<name>[^~^@:]+)(?P<steps>(?:[~^][0-9]*)+)")
+_SUBMODULE: Final = "160000"
+_EMPTY_TREES: Final = frozenset(
+    {
+        "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+        "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+    }
+)
+"""The tree without a file, by SHA-1 and by SHA-256."""
 
 
 _HUNK: Final = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 class GitError(Exception):
-    """git failed; the message is the last line of its output."""
+    """git failed; the message is the line of its output that says why."""
+
+
+class GitMissingError(GitError):
+    """git is not installed, or not on the PATH."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +85,82 @@ class Checkout:
 
     top: Path
 
-    def commit(self, name: str = "HEAD") -> str | None:
-        """Return the commit that a name stands for, ``None`` if it is unknown here (a shallow clone, say)."""
-        return self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    # --- which commit a name stands for -------------------------------------------------------------------------------
+
+    def head(self) -> str | None:
+        """Return the commit that is checked out."""
+        return self._ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+
+    def has(self, commit: str) -> bool:
+        """Whether a commit, by its full object id, is here (not so in a shallow clone, say)."""
+        return _COMMIT.fullmatch(commit) is not None and self._peeled(commit) == commit
+
+    def lengthened(self, commit: str) -> str | None:
+        """Return the full id of a commit that a host shortens; ``None`` if it is not here, or may be another one."""
+        if _COMMIT.fullmatch(commit):
+            return commit if self.has(commit) else None
+        if not _PREFIX_OF_A_COMMIT.fullmatch(commit) or self._is_name_of_a_ref(commit):
+            return None
+        found = (self._ask("rev-parse", f"--disambiguate={commit}") or "").split()
+        commits = [one for one in found if self._peeled(one) == one]
+        return commits[0] if len(commits) == 1 else None
+
+    def remote_branch(self, name: str) -> str | None:
+        """Return where a branch of the remote was when it was fetched."""
+        name = name.removeprefix(f"{self.remote()}/")
+        return self._ref(f"refs/remotes/{self.remote()}/{name}") if _NAME_OF_A_BRANCH.fullmatch(name) else None
+
+    def local_branch(self, name: str) -> str | None:
+        """Return where a branch of this repository itself is."""
+        return self._ref(f"refs/heads/{name}") if _NAME_OF_A_BRANCH.fullmatch(name) else None
+
+    def tag(self, name: str) -> str | None:
+        """Return the commit of a tag."""
+        name = name.removeprefix("refs/").removeprefix("tags/")
+        found = self._ref(f"refs/tags/{name}") if _NAME_OF_A_BRANCH.fullmatch(name) else None
+        return self._peeled(found) if found else None
+
+    def expression(self, name: str, of: Callable[[str], str | None]) -> str | None:
+        """Return the commit of ``HEAD``, ``HEAD~2`` or ``main^``, where ``of`` says which commit a name stands for."""
+        if name == "HEAD":
+            return self.head()
+        found = _EXPRESSION.fullmatch(name)
+        start = self.expression(found["name"], of) or of(found["name"]) if found else None
+        return self._ask("rev-parse", "--verify", "--quiet", f"{start}{found['steps']}") if found and start else None
+
+    def is_a_branch_there(self, name: str) -> bool | None:
+        """Ask the remote whether it has a branch; ``None`` if it cannot be asked."""
+        ref = f"refs/heads/{name.removeprefix(f'{self.remote()}/')}"
+        try:
+            listed = self._run("ls-remote", "--quiet", self.remote(), ref, offline=False)
+        except GitError:
+            return None
+        return any(line.partition("\t")[2] == ref for line in listed.splitlines())
+
+    def default_branch_there(self) -> str | None:
+        """Ask the remote for its default branch; ``None`` if it cannot be asked."""
+        try:
+            listed = self._run("ls-remote", "--quiet", "--symref", self.remote(), "HEAD", offline=False)
+        except GitError:
+            return None
+        named = (line.partition("\t")[0].removeprefix("ref: refs/heads/") for line in listed.splitlines())
+        return next((name for name in named if _NAME_OF_A_BRANCH.fullmatch(name) and not _COMMIT.fullmatch(name)), None)
+
+    def default_branch(self, *, local: bool = False) -> str | None:
+        """Return the name of the remote's default branch, without the remote's; ``local``: also of a branch here."""
+        prefix = f"refs/remotes/{self.remote()}/"
+        named = self._ask("symbolic-ref", "--quiet", f"{prefix}HEAD") or ""
+        name = named.removeprefix(prefix)
+        if name != named and self.remote_branch(name):
+            return name
+        places = (self.remote_branch, self.local_branch) if local else (self.remote_branch,)
+        return next((name for known in places for name in _DEFAULT_BRANCHES if known(name)), None)
+
+    def main_branch(self) -> str:
+        """Return the name of the default branch; if unknown, the current one, else ``main``."""
+        return self.default_branch(local=True) or self._ask("symbolic-ref", "--quiet", "--short", "HEAD") or "main"
+
+    # --- how commits are related -------------------------------------------------------------------------------------
 
     def parents(self, commit: str) -> tuple[str, ...]:
         """Return the parents of a commit, as the commit itself names them: also those cut off by a shallow clone."""
@@ -67,23 +169,30 @@ class Checkout:
         return tuple(line.removeprefix("parent ") for line in head if line.startswith("parent "))
 
     def merge_base(self, one: str, other: str) -> str | None:
-        """Return the best common ancestor of two commits that is known here."""
-        return self._ask("merge-base", one, other)
+        """Return the best common ancestor of two commits, by their ids, if it is certain.
 
-    def default_branch(self) -> str | None:
-        """Return the name under which the default branch is known here."""
-        return next((name for name in _DEFAULT_BRANCHES if self.commit(name)), None)
+        In a shallow history a nearer ancestor may be missing: it is certain if no commit whose parents are cut off is
+        between the ancestor and the two.
+        """
+        found = self._ask("merge-base", one, other)
+        if found is None or not self.is_shallow():
+            return found
+        between = set((self._ask("rev-list", one, other, f"^{found}") or "").split())
+        return None if between & self._cut_off() else found
 
-    def main_branch(self) -> str:
-        """Return the name of the default branch; if unknown, the current one, else ``main``."""
-        remote = self.remote()
-        named = self._ask("symbolic-ref", "--quiet", "--short", f"refs/remotes/{remote}/HEAD") or self.default_branch()
-        return (named or self._ask("symbolic-ref", "--quiet", "--short", "HEAD") or "main").removeprefix(f"{remote}/")
+    def _cut_off(self) -> set[str]:
+        """Return the commits whose parents are not here."""
+        place = self._ask("rev-parse", "--git-path", "shallow")
+        try:
+            return set((self.top / place).read_text("ascii", "replace").split()) if place else set()
+        except OSError:
+            return set()
 
-    def state_of(self, name: str) -> str | None:
-        """Return the commit of a branch on its remote, or of whatever else a name stands for here."""
-        remote = f"{self.remote()}/{name}" if _NAME_OF_A_BRANCH.fullmatch(name) else None
-        return (self.commit(f"refs/remotes/{remote}") if remote else None) or self.commit(name)
+    def is_shallow(self) -> bool:
+        """Whether history is cut off, as with a ``fetch-depth: 1``."""
+        return self._ask("rev-parse", "--is-shallow-repository") == "true"
+
+    # --- where it came from ------------------------------------------------------------------------------------------
 
     def remote(self) -> str:
         """Return the name of the repository that was cloned: ``origin`` where there is one, else the first remote."""
@@ -113,9 +222,7 @@ class Checkout:
         whole = ["--unshallow"] if self.is_shallow() else []
         return shlex.join(["git", "fetch", *whole, remote, *wanted]) if whole or wanted else ""
 
-    def is_shallow(self) -> bool:
-        """Whether history is cut off, as with a ``fetch-depth: 1``."""
-        return self._ask("rev-parse", "--is-shallow-repository") == "true"
+    # --- what is in it -----------------------------------------------------------------------------------------------
 
     def is_changed(self, folder: Path, *, without: Path | None = None) -> bool:
         """Whether files below ``folder`` differ from the last commit (files git ignores aside, and a folder)."""
@@ -144,10 +251,23 @@ class Checkout:
                 changed[name] = LinesOfChange(frozenset(range(1, number + 2)))
         return {self.top / name: lines for name, lines in changed.items()}
 
-    def has_files_in(self, folder: Path) -> bool:
-        """Whether files below ``folder`` belong to the repository."""
-        place = Path(os.path.realpath(folder))
-        return place.is_relative_to(self.top.resolve()) and bool(self._ask("ls-files", "--", str(place)))
+    def tracks(self, place: Path) -> bool:
+        """Whether a file, files below a folder, or a submodule around them belong to the repository.
+
+        ``place`` is an absolute path with real parents.
+
+        Raises:
+            GitError: git cannot say.
+        """
+        if self._run("--literal-pathspecs", "ls-files", "--", str(place)):
+            return True
+        below = place.relative_to(self.top).parts
+        around = ("/".join(below[:number]) for number in range(1, len(below)))
+        return any(self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", f":{name}") for name in around)
+
+    def is_empty(self, commit: str) -> bool:
+        """Whether a commit has no files at all."""
+        return self._ask("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}") in _EMPTY_TREES
 
     @contextmanager
     def files_of(self, commit: str) -> Iterator[Path]:
@@ -161,8 +281,72 @@ class Checkout:
         with temporary_folder("base") as holder:
             folder = holder / "tree"
             folder.mkdir()
-            self._run(f"--work-tree={folder}", "read-tree", "-u", "--reset", commit, index=holder / "index")
+            self.write(commit, folder, holder / "index")
             yield folder
+
+    def write(self, commit: str, folder: Path, index: Path) -> None:
+        """Write all files of a commit into a folder, also those that a sparse checkout leaves out.
+
+        Raises:
+            GitError: the commit or one of its files is not here.
+        """
+        self._run(
+            *("-c", "core.bare=false", f"--work-tree={folder}"),
+            *("read-tree", "-u", "--reset", "--no-sparse-checkout", commit),
+            index=index,
+        )
+
+    def submodules(self, commit: str = "HEAD") -> dict[str, str]:
+        """Return the commits of other repositories that a commit includes, by their paths."""
+        listed = (self._ask("ls-tree", "-r", "-z", "--full-tree", commit) or "").split("\0")
+        entries = (line.partition("\t") for line in listed if line.startswith(_SUBMODULE))
+        return {path: facts.split()[2] for facts, _, path in entries}
+
+    # --- what else there is to fetch ---------------------------------------------------------------------------------
+
+    def connection(self) -> dict[str, list[str]]:
+        """Return what this repository's own configuration says about connections: addresses, logins, proxies."""
+        listed = (self._ask("config", "--list", "-z", "--show-scope") or "").split("\0")
+        found: dict[str, list[str]] = {}
+        for scope, entry in zip(listed[::2], listed[1::2], strict=False):
+            name, _, value = entry.partition("\n")
+            if scope in {"local", "worktree"} and _ABOUT_CONNECTIONS.match(name):
+                found.setdefault(name, []).append(value)
+        return found
+
+    def fetch(self, url: str, commit: str, connection: Mapping[str, Sequence[str]]) -> None:
+        """Fetch one commit with all its files, without its history, into a new repository at ``top``.
+
+        Args:
+            url: of the repository that has it.
+            commit: its full object id.
+            connection: settings of git, as :meth:`connection` returns them.
+
+        Raises:
+            GitError: it cannot be had there.
+        """
+        self._run("init", "--quiet", "--bare", ".")
+        settings = [("remote.base.url", url), *((name, one) for name, values in connection.items() for one in values)]
+        self._run(
+            *("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "base", commit),
+            settings=settings,
+            offline=False,
+        )
+        if not self.has(commit):
+            raise GitError(f"{commit[:8]} was not fetched")
+
+    # --- how git is asked --------------------------------------------------------------------------------------------
+
+    def _ref(self, name: str) -> str | None:
+        """Return the object of exactly this ref; of other names, git tries several places."""
+        return self._ask("show-ref", "--verify", "--hash", name)
+
+    def _peeled(self, commit: str) -> str | None:
+        return self._ask("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}")
+
+    def _is_name_of_a_ref(self, name: str) -> bool:
+        found = self._ask("for-each-ref", "--format=%(refname)") or ""
+        return any(line.endswith(f"/{name}") for line in found.splitlines())
 
     def _ask(self, *arguments: str) -> str | None:
         """Return git's answer, or ``None`` where it has none."""
@@ -171,23 +355,41 @@ class Checkout:
         except GitError:
             return None
 
-    def _run(self, *arguments: str, index: Path | None = None) -> str:
+    def _run(
+        self,
+        *arguments: str,
+        index: Path | None = None,
+        settings: Sequence[tuple[str, str]] = (),
+        offline: bool = True,
+    ) -> str:
+        options = (*_OPTIONS, *(_OFFLINE if offline else _ONLINE))
+        environment = _environment() | ({} if index is None else {"GIT_INDEX_FILE": str(index)})
+        if not offline:
+            environment |= {name: os.environ[name] for name in _TO_CONNECT if name in os.environ}
+        for number, (name, value) in enumerate(settings):  # not as arguments, which every process can see
+            environment |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+        environment["GIT_CONFIG_COUNT"] = str(len(settings))
         try:
             done = subprocess.run(  # noqa: S603 - our own words and commit names, no shell
-                ["git", *_OPTIONS, *arguments],  # noqa: S607 - whichever git is first on the path
+                ["git", *options, *arguments],  # noqa: S607 - whichever git is first on the path
                 cwd=self.top,
                 capture_output=True,
+                stdin=subprocess.DEVNULL,
                 text=True,
                 errors="replace",
                 timeout=_TIMEOUT,
                 check=False,
-                env=_environment() | ({} if index is None else {"GIT_INDEX_FILE": str(index)}),
+                env=environment,
+                start_new_session=not offline,  # without a terminal, where ssh would ask for a password
             )
+        except FileNotFoundError:
+            raise GitMissingError("git is not installed here, or not on the PATH") from None
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:  # a name from elsewhere with a null byte, say
             raise GitError(f"git cannot be run: {error}") from None
         if done.returncode:
-            lines = done.stderr.strip().splitlines()
-            raise GitError(lines[-1] if lines else f"git ended with {done.returncode}")
+            lines = done.stderr.strip().splitlines() or [f"git ended with {done.returncode}"]
+            # What git advises after its own fault says less than the fault.
+            raise GitError(next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[-1]))
         return done.stdout.strip()
 
 
@@ -215,13 +417,32 @@ def _lines_of_diff(diff: str) -> dict[str, LinesOfChange]:
     }
 
 
-def find_checkout(folder: Path) -> Checkout | None:
-    """Return the checkout that ``folder`` is in, found by its ``.git``; no program is run."""
-    folder = folder.resolve()
+def find_checkout(folder: Path, *, outer: bool = False) -> Checkout | None:
+    """Return the checkout that ``folder`` is in, by the path as it is named, found by its ``.git``; no program is run.
+
+    ``outer``: of a submodule, the one that it is part of. A link that leads out of its checkout is in the one it
+    leads to.
+    """
+    named = Path(os.path.abspath(folder))  # noqa: PTH100 - links are not followed
+    found = _checkout_above(named, outer=outer)
+    real = folder.resolve()
+    return found if found is not None and real.is_relative_to(found.top) else _checkout_above(real, outer=outer)
+
+
+def _checkout_above(folder: Path, *, outer: bool) -> Checkout | None:
     for candidate in (folder, *folder.parents):
-        if (candidate / ".git").exists():
-            return Checkout(candidate)
+        mark = candidate / ".git"
+        if is_there(mark) and not (outer and _is_of_a_submodule(mark)):
+            return Checkout(candidate.resolve())
     return None
+
+
+def _is_of_a_submodule(mark: Path) -> bool:
+    """Whether a ``.git`` is that of a submodule, whose repository is kept in the one around it."""
+    try:
+        return mark.is_file() and "/modules/" in mark.read_text("utf-8", errors="replace")
+    except OSError:
+        return False
 
 
 def _environment() -> dict[str, str]:
@@ -232,4 +453,5 @@ def _environment() -> dict[str, str]:
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_LFS_SKIP_SMUDGE": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
     }

@@ -6,10 +6,13 @@ one by name.
 
 from __future__ import annotations
 
+import base64
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from turncheck.messages.errors import UserError
+from turncheck.process.secret import Secret
 from turncheck.render.markdown import COMMENT_LIMIT
 from turncheck.render.sinks.workflow_command import log_line
 
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from turncheck.comparison.baseline import Missing, Way
     from turncheck.render.annotations import Annotation, Level
     from turncheck.render.links import Pages
     from turncheck.render.rendered import Rendered
@@ -86,18 +90,76 @@ class Run:
     """Variables with invalid values, which were skipped."""
 
 
+_EXACT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_NO_COMMIT: Final = re.compile(r"0+")
+
+
+def exact_commit(text: object) -> str | None:
+    """Return the full object id of a commit; ``None`` for anything else, and for all zeros, which is no commit.
+
+    >>> exact_commit("0123456789abcdef0123456789abcdef01234567")
+    '0123456789abcdef0123456789abcdef01234567'
+    >>> exact_commit("0123456789ab"), exact_commit("main"), exact_commit("0" * 40)
+    (None, None, None)
+    """
+    found = isinstance(text, str) and _EXACT.fullmatch(text) and not _NO_COMMIT.fullmatch(text)
+    return text if found and isinstance(text, str) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The commit to compare with, as a host names it.
+    """The commit to compare with, as a host names it: by full object ids, and by the name of a branch of the repository
+    that the change is to be merged into.
 
-    It is ``commit`` if known, else the point where ``head`` left ``branch``; without a ``head``, whatever an earlier
-    run on ``branch`` measured. ``tip``: the commit of the branch at the time of this run.
+    It is ``commit`` if known, else the point where ``head`` left ``branch``, else the commit before ``child``; without
+    any of them, whatever an earlier run on ``branch`` measured.
+
+    ``tip`` is the commit of the branch at the time of this run; only here an id may be shortened. ``of_a_change``: a
+    change is to be merged into the branch, whatever started this run.
     """
 
     branch: str
     commit: str | None = None
     head: str | None = None
     tip: str | None = None
+    child: str | None = None
+    of_a_change: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CloneAddress:
+    """Where git fetches the repository that a change is to be merged into, and what it says there to be let in."""
+
+    url: str
+    authorization: Secret | None = None
+
+
+def login_with(user: str, token: Secret | None) -> Secret | None:
+    """Return what git says to be let in with a token as the password of a user."""
+    return token and Secret(f"Basic {base64.b64encode(f'{user}:{token.reveal()}'.encode()).decode()}")
+
+
+@dataclass(frozen=True, slots=True)
+class CommitFiles:
+    """The files of a commit in a temporary folder.
+
+    ``left_out``: paths that the commit has and the folder has not: what an archive omits, the files of a submodule.
+    """
+
+    folder: Path
+    way: Way
+    left_out: frozenset[str] = frozenset()
+
+    def lacks(self, path: str) -> str | None:
+        """Return a path that is left out at or below a path of the repository, if there is one."""
+        below = f"{path}/" if path else ""
+        found = (one for one in self.left_out if one == path or one.startswith(below) or path.startswith(f"{one}/"))
+        return min(found, default=None)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing at all."""
+        return not any(self.folder.iterdir())
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +201,8 @@ class EarlierReports(Protocol):
     def unreadable(self) -> bool:
         """Whether an artifact that should hold a report holds none."""
 
-    def of_commit(self, commit: str) -> LeftReport | None:
-        """Return the newest report of a commit."""
+    def of_commit(self, branch: str, commit: str) -> LeftReport | None:
+        """Return the newest report of a commit, from a run on the branch that it is in."""
 
     def of_ancestor(self, branch: str, commit: str) -> LeftReport | None:
         """Return the report of the nearest ancestor of a commit that has one."""
@@ -278,23 +340,28 @@ class Host:
 
     # --- what is compared with ---------------------------------------------------------------------------------------
 
-    def base(self, warn: Callable[[str, HostError], None]) -> Base | str | None:  # noqa: ARG002
-        """Return the commit to compare with, or why there is none; ``None`` if git has to be asked.
+    def base(self, warn: Callable[[str, HostError], None]) -> Base | Missing | None:  # noqa: ARG002
+        """Return the commit to compare with, or why there is none; ``None`` if the host names none, so that it is the
+        default branch.
 
         ``warn`` is called with what could not be found out.
         """
         return None
 
+    def clone_address(self) -> CloneAddress | None:
+        """Return where git fetches the repository that changes are merged into; ``None`` if only the checkout knows."""
+        return None
+
     def merge_base(self, branch: str, head: str) -> str | None:  # noqa: ARG002
-        """Return where ``head`` left ``branch``, ``None`` if unknown."""
+        """Return where ``head`` left a branch (never a tag of that name), ``None`` if unknown."""
         return None
 
     def is_between(self, start: str | None, commit: str, branch: str) -> bool:  # noqa: ARG002
         """Whether a commit is part of a branch's history, and no older than ``start``."""
         return False
 
-    def files_of(self, commit: str) -> AbstractContextManager[Path] | None:  # noqa: ARG002
-        """Return a commit's files in a temporary folder; ``None`` if the host cannot be asked for them."""
+    def files_of(self, commit: str) -> AbstractContextManager[CommitFiles] | None:  # noqa: ARG002
+        """Return a commit's files, compared with the list of its tree; ``None`` if the host cannot be asked."""
         return None
 
     def earlier_reports(self, artifact_name: str, root: str) -> EarlierReports | None:  # noqa: ARG002

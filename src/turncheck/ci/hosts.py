@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from turncheck.web.addresses import origin_of
+from turncheck.web.addresses import is_same_server
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -133,7 +133,7 @@ def _code_of(change_url: str, environment: Mapping[str, str], token: Secret | No
     """Return the host of a change that is built elsewhere, and its number; ``None`` if unknown."""
     for row in OF_CODE.values():
         variable, server = row.server
-        here = origin_of(change_url) == origin_of(environment.get(variable) or server)
+        here = is_same_server(change_url, environment.get(variable) or server)
         # A token is for its own server alone.
         if row.changes and here and (match := re.fullmatch(row.changes, change_url.rstrip("/"))):
             return row.of_repository(match["repository"], token, environment), int(match["number"])

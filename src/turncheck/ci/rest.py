@@ -8,13 +8,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Final, TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import msgspec
 
 from turncheck import __version__
 from turncheck.ci.host import HostError
-from turncheck.web.addresses import origin_of
+from turncheck.web.addresses import address_of, is_same_server
 from turncheck.web.exchange import (
     AnswerTooLargeError,
     Call,
@@ -113,7 +113,8 @@ class Request:
     @property
     def called(self) -> str:
         """Its name in messages, without query and token."""
-        return f"{self.method} {urlsplit(self.url).path}"
+        address = address_of(self.url)
+        return f"{self.method} {address.path if address else 'what is not an address'}"
 
     @property
     def creates(self) -> bool:
@@ -125,7 +126,7 @@ class Request:
         body."""
         if hop.method == "GET" and self.elsewhere:
             return to_safe(hop)
-        if origin_of(hop.source) != origin_of(hop.target):
+        if not is_same_server(hop.source, hop.target):
             return f"{hop.target.partition('?')[0]}, which is another server"
         if hop.method == "GET" or hop.status in {307, 308}:
             return None
@@ -315,7 +316,7 @@ class RestClient:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise RestError(f"{self.host}'s answer to {request.called} is not JSON") from None
         following = self.following(document, links)
-        if following is not None and origin_of(following) != origin_of(self.api_url):
+        if following is not None and not is_same_server(following, self.api_url):
             raise RestError(f"{self.host}'s answer to {request.called} continues on another host")
         return document, following
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
+from turncheck.ci.host import CommitFiles
 from turncheck.ci.rest import RestError
-from turncheck.ci.tarball import MOST_BYTES
+from turncheck.ci.tarball import MOST_BYTES, write_links
 from turncheck.process.temporary import temporary_folder
 
 if TYPE_CHECKING:
@@ -18,31 +20,56 @@ MOST_FILES: Final = 1_000
 """Maximum number of files; each takes one request."""
 
 
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A path of a commit: a file, a link, whose content is where it leads to, or what cannot be fetched here."""
+
+    path: str
+    is_link: bool = False
+    left_out: bool = False
+
+
 @contextmanager
-def single_files(listed: Iterable[str], fetch: Callable[[str, BinaryIO, int], None]) -> Iterator[Path]:
+def single_files(listed: Iterable[Listed], fetch: Callable[[str, BinaryIO, int], None]) -> Iterator[CommitFiles]:
     """Fetch a commit's files into a temporary folder, and remove it afterwards.
 
     Args:
-        listed: their paths in the repository.
-        fetch: writes the file of a path, of this many bytes at most.
+        listed: all that the commit has.
+        fetch: writes the content of a path, of this many bytes at most.
 
     Raises:
-        RestError: they cannot be had, or are more than is taken.
+        RestError: they cannot be had, there are none, or more than is taken.
     """
-    with temporary_folder("base") as name:
-        folder, left = Path(name), MOST_BYTES
-        for number, path in enumerate(listed):
-            if number >= MOST_FILES:
+    with temporary_folder("base") as folder:
+        left = MOST_BYTES
+        links: dict[str, str] = {}
+        left_out: set[str] = set()
+        number = 0
+        for number, one in enumerate(listed, start=1):
+            if number > MOST_FILES:
                 raise RestError(f"the base holds more than {MOST_FILES:,} files, which are fetched one by one")
-            parts = PurePosixPath(path.lstrip("/")).parts
-            if not parts or ".." in parts or "\0" in path:
+            parts = PurePosixPath(one.path.lstrip("/")).parts
+            if not parts or ".." in parts or "\0" in one.path:
                 raise RestError("the base holds a name that leads out of it")
-            target = folder.joinpath(*parts)
+            name = "/".join(parts)
+            if one.left_out:
+                left_out.add(name)
+                continue
+            target = folder / name
             try:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with target.open("w+b") as file:
-                    fetch(path, file, left)
+                    fetch(one.path, file, left)
                     left -= file.tell()
+                if one.is_link:
+                    links[name] = target.read_bytes().decode("utf-8", "surrogateescape")
+                    target.unlink()
             except (OSError, ValueError) as error:  # a name that is a folder's too, or too long
                 raise RestError(f"a file of the base cannot be written ({type(error).__name__})") from None
-        yield folder
+        if not number:
+            raise RestError("the list of the base's files is empty")
+        try:
+            write_links(folder, links)
+        except (OSError, ValueError) as error:
+            raise RestError(f"a link of the base cannot be written ({type(error).__name__})") from None
+        yield CommitFiles(folder, "tarball", frozenset(left_out))

@@ -1,8 +1,12 @@
-"""A commit's files from the API, for checkouts that do not have them: unpacked under limits, regular files alone."""
+"""A commit's files from an archive of the API, for checkouts that do not have them: unpacked under limits.
+
+An archive may leave files out (``export-ignore`` in ``.gitattributes``), so it is compared with the list of the tree.
+"""
 
 from __future__ import annotations
 
 import gzip
+import os
 import tarfile
 import tempfile
 import zlib
@@ -10,11 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, BinaryIO, Final
 
+from turncheck.ci.host import CommitFiles
 from turncheck.ci.rest import RestError
 from turncheck.process.temporary import temporary_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from turncheck.ci.rest import RestClient
 
@@ -27,35 +32,44 @@ _IN_MEMORY: Final = 32 * 1024 * 1024
 
 
 @contextmanager
-def files_by_api(client: RestClient, path: str, *, needs: str | None = None, **parameters: str) -> Iterator[Path]:
+def files_by_api(
+    client: RestClient, path: str, listed: Iterable[str], *, needs: str | None = None, **parameters: str
+) -> Iterator[CommitFiles]:
     """Fetch a commit's files into a temporary folder, and remove it afterwards.
 
     Args:
         client: asks the API.
         path: where it has the commit's ``.tar.gz``, and the ``parameters`` of the request.
+        listed: the paths of all files and links of the commit, as the API lists them.
         needs: what the token must be allowed to.
 
     Raises:
-        RestError: they cannot be had, or are more than is taken.
+        RestError: they cannot be had or listed, or are more than is taken.
     """
     with temporary_folder("base") as folder:
         with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as file:
             taken: BinaryIO = file  # type: ignore[assignment]  # it has what is needed
             client.download(path, taken, MOST_BYTES, needs=needs, **parameters)
             file.seek(0)
-            unpack(file, Path(folder))
-        yield Path(folder)
+            unpack(file, folder)
+        expected = frozenset(listed)
+        if not expected:
+            raise RestError("the list of the base's files is empty")
+        there = (one for one in expected if not os.path.lexists(folder / one))
+        yield CommitFiles(folder, "tarball", frozenset(there))
 
 
 def unpack(file: IO[bytes], folder: Path) -> None:
     """Unpack a repository's archive, without the one folder that everything in it is in.
 
-    Links and everything else that is not a file are left out; names that lead out are an error.
+    Devices and the like are left out; names that lead out are an error. Links are written last, so that no file is
+    written through one.
 
     Raises:
         RestError: it is not an archive, or holds more than is taken.
     """
     left = MOST_UNPACKED
+    links: dict[str, str] = {}
     try:
         with _Bounded(fileobj=file, mode="rb") as unzipped, tarfile.open(fileobj=unzipped, mode="r|") as archive:
             for number, member in enumerate(archive):
@@ -64,12 +78,30 @@ def unpack(file: IO[bytes], folder: Path) -> None:
                 path = PurePosixPath(member.name)
                 if path.is_absolute() or ".." in path.parts:
                     raise RestError("the archive of the base holds a name that leads out of it")
+                name = "/".join(path.parts[1:])
+                if member.issym() and name:
+                    links[name] = member.linkname
                 content = archive.extractfile(member) if member.isreg() else None
-                if content is None or len(path.parts) < 2:
-                    continue
-                left -= _write(content, folder.joinpath(*path.parts[1:]), left)
+                if content is not None and name:
+                    left -= _write(content, folder / name, left)
+        write_links(folder, links)
     except (tarfile.TarError, EOFError, zlib.error, OSError, ValueError) as error:
         raise RestError(f"the archive of the base cannot be unpacked ({type(error).__name__})") from None
+
+
+def write_links(folder: Path, links: Mapping[str, str]) -> None:
+    """Write symbolic links, by their paths in a folder, once its files are there.
+
+    Raises:
+        RestError: one is below another link, or in the place of a file.
+        OSError: one cannot be written.
+    """
+    for name, target in links.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if os.path.lexists(path) or path.parent.resolve() != folder.resolve() / Path(name).parent:
+            raise RestError("the files of the base hold a link in the place of another file")
+        path.symlink_to(target)
 
 
 class _Bounded(gzip.GzipFile):

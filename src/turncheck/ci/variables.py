@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from turncheck.ci.host import NO_RUN, Host, Stamp
+from turncheck.messages.errors import UserError
 from turncheck.process.environment import whole_number
 from turncheck.process.secret import secret_of
 from turncheck.web.addresses import is_http, without_login
@@ -68,6 +69,19 @@ class Variables:
         return NO_RUN if number is None else Stamp(number, self.number(attempt) or 1)
 
 
+def server_address(environment: Mapping[str, str], name: str, usual: str) -> str:
+    """Return the address of a server that a variable names, without a slash at the end; the usual one if it is not set.
+
+    Raises:
+        UserError: it is not an address. The usual server must not get what is for another one.
+    """
+    url = environment.get(name, "").strip() or usual
+    if url and not is_http(url):
+        remedy = f"Usually it is {usual}." if usual else "Write it as https://host/path."
+        raise UserError(f"{name} is not an address: {without_login(url)[:200]!r}", remedy=remedy)
+    return url.rstrip("/")
+
+
 @dataclass(eq=False)
 class JobHost(Host):
     """A CI host, asked from within one of its jobs."""
@@ -76,6 +90,8 @@ class JobHost(Host):
     token: Secret | None = None
     mark: ClassVar[str]
     """A variable that each of its jobs has."""
+    server_variables: ClassVar[tuple[str, ...]] = ()
+    """The variables that say which server gets the token."""
     token_variables: ClassVar[tuple[str, ...]] = ()
     """The variables of the token if no flag sets it; the first that is set counts."""
     keeps_files_by: ClassVar[str] = "the means of the pipeline"
@@ -85,7 +101,7 @@ class JobHost(Host):
         """Return the host if the variables are those of one of its jobs.
 
         Raises:
-            UserError: a variable for the token holds what cannot be sent.
+            UserError: a variable for the token holds what cannot be sent, or one for a server is not an address.
         """
         return cls.of(environment, token) if environment.get(cls.mark) else None
 
@@ -94,8 +110,10 @@ class JobHost(Host):
         """Return the host that these variables describe, with the given token or that of a variable.
 
         Raises:
-            UserError: that one holds what cannot be sent.
+            UserError: that one holds what cannot be sent, or it is not known to which server.
         """
+        for name in cls.server_variables:
+            server_address(environment, name, "")
         return cls(Variables(environment), token or secret_of(environment, *cls.token_variables))
 
     @property

@@ -20,11 +20,12 @@ from turncheck.project.calibration import CALIBRATION_FILE, components_of, diges
 from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import text
 from turncheck.render.trust_text import trust_line
-from turncheck.report.codec import MAX_BYTES, decode, json_of
+from turncheck.report.codec import json_of
 from turncheck.report.trust import LEAST_AGREEMENT, Calibration, Trust
 from turncheck.run.evaluated_project import evaluate_project
 from turncheck.run.prepare import prepare
 from turncheck.run.reading import read_given, read_tests
+from turncheck.run.report_file import read_report
 from turncheck.settings.options import default_of, options
 from turncheck.settings.sources import from_flags
 
@@ -174,11 +175,7 @@ def _read(results: Path, settings: Settings) -> Report:
         report = import_results(results, Path(settings.project), nlu=nlu, stories=stories)
     else:
         path = results / "report.json" if results.is_dir() else results
-        try:
-            with path.open("rb") as file:
-                report = decode(file.read(MAX_BYTES + 1), name=str(path))
-        except OSError as error:
-            raise UserError(f"cannot read {path}: {error.strerror or error}") from None
+        report = read_report(path)
         if report.engine is None or report.engine.name != "rasa":
             name = report.engine.name if report.engine else "no engine"
             raise UserError(f"{path} is a report of {name}, not of your Rasa", remedy="Write one with --engine rasa.")

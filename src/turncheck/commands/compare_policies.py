@@ -25,6 +25,7 @@ from turncheck.engines.embedded.policies.trainer import train_ensemble
 from turncheck.evaluation.stories import has_annotated_texts
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserError
 from turncheck.messages.plurals import count
+from turncheck.process.regular_file import read_regular
 from turncheck.project.model import Project
 from turncheck.publishing.files import write_all, write_file
 from turncheck.render.nlu_comparison import CORE_CURVE, CurvePoint, draw_curves
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Screen
     from turncheck.project.model import Story
 
+_MOST_OF_SIZES: Final = 1 << 20
 DEFAULT_PERCENTAGES: Final = (0, 5, 25, 50, 70, 95)
 DEFAULT_RUNS: Final = 3
 _NUMBER_OF_STORIES: Final = "num_stories.json"
@@ -114,7 +116,7 @@ def _train(project: Project, domain: DialogueDomain, steps: Sequence[StoryStep],
     trackers = trackers_of_steps(steps, domain, augmentation=augmentation)
     ensemble = train_ensemble(project, domain=domain, trackers=trackers)
     writer = MemberWriter()
-    write_ensemble(writer, ensemble, project.config)
+    write_ensemble(writer, ensemble)
     write_model(path, writer, fingerprint=project_fingerprint(project), parts=("core",))
 
 
@@ -204,8 +206,8 @@ def _runs(folder: Path) -> list[Path]:
 
 def _sizes(folder: Path) -> list[int] | None:
     try:
-        sizes = json.loads((folder / _NUMBER_OF_STORIES).read_text())
-    except (OSError, ValueError):
+        sizes = json.loads(read_regular(folder / _NUMBER_OF_STORIES, most=_MOST_OF_SIZES))
+    except (OSError, ValueError, RecursionError):
         return None
     return sizes if isinstance(sizes, list) and all(isinstance(size, int) for size in sizes) else None
 

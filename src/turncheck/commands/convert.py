@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
+from turncheck.process.regular_file import read_regular
 from turncheck.process.temporary import temporary_folder
 from turncheck.project.conversion.check import data_files, nlu_differences, project_differences, story_differences
 from turncheck.project.conversion.config import RULES_OF_FALLBACK, convert_config
@@ -18,7 +19,7 @@ from turncheck.project.conversion.nlu import convert_nlu
 from turncheck.project.conversion.result import Converted
 from turncheck.project.conversion.yaml_data import YAML_SUFFIXES, convert_yaml_data
 from turncheck.project.files import read_data
-from turncheck.project.folder import ProjectFolder
+from turncheck.project.folder import MAX_FILE_BYTES, ProjectFolder
 from turncheck.project.older_config import files_apart
 from turncheck.project.project_file import DATA_KEYS
 from turncheck.project.reader import read_nlu, read_nlu_responses, read_project, read_stories
@@ -152,7 +153,7 @@ def _data(conversion: Conversion, paths: Sequence[Path], converted: Converted, *
 def _diff(conversion: Conversion, name: str, content: str) -> Iterator[str]:
     """Yield the difference to the existing file of the name, or to an empty one."""
     path = conversion.out / name
-    before = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    before = read_regular(path, most=MAX_FILE_BYTES).decode("utf-8", "replace") if path.is_file() else ""
     old, new = before.splitlines(keepends=True), content.splitlines(keepends=True)
     source = str(path) if before else "/dev/null"
     for line in unified_diff(old, new, source, str(path)):

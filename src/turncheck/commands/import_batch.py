@@ -10,6 +10,7 @@ from turncheck.evaluation.batch.suites import SuiteRun, batch_of
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.location import Location, shown_path
 from turncheck.messages.plurals import count
+from turncheck.process.own_files import ensure_replaceable
 from turncheck.project.batch.known import known_names
 from turncheck.project.batch.reader import decode
 from turncheck.project.folder import ProjectFolder
@@ -70,6 +71,7 @@ def run_import_batch(
         batch=batch_of(suites, SuiteRun(known)),
         skipped=tuple(Skipped(evaluation=name, reason=reason, no_tests=True) for name in _OTHERS),
     )
+    ensure_replaceable(out, ["report.json"])
     write_report(out / "report.json", report)
     cases = sum(len(suite.cases) for suite in suites)
     screen.note(f"Written to {out / 'report.json'}: {count(len(suites), 'suite')} with {count(cases, 'case')}")

@@ -16,6 +16,8 @@ from turncheck.evaluation.imported_shapes import (
 from turncheck.evaluation.imported_stories import STORY_REPORT, import_core
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.location import shown_path
+from turncheck.process.own_files import ensure_replaceable
+from turncheck.process.regular_file import read_regular
 from turncheck.project.reader import read_nlu, read_stories
 from turncheck.project.testfiles import find_test_nlu, find_test_stories
 from turncheck.publishing.files import write_report
@@ -74,6 +76,7 @@ def run_import(
     ensure_there("nlu", nlu)
     ensure_there("stories", stories)
     report = import_results(folder, project, nlu=nlu, stories=stories, source=source, root=root)
+    ensure_replaceable(out, ["report.json"])
     write_report(out / "report.json", report)
     found = [name for name, part in (("NLU", report.nlu), ("stories", report.core)) if part is not None]
     screen.note(f"Written to {out / 'report.json'}: {' and '.join(found)}")
@@ -218,14 +221,11 @@ class _Files:
         """Return name and text of a file."""
         path = self.folder / name
         try:
-            with path.open("rb") as file:
-                content = file.read(MAX_BYTES + 1)
+            content = read_regular(path, most=MAX_BYTES)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise UserError(f"cannot read {path}: {error.strerror or error}") from None
-        if len(content) > MAX_BYTES:
-            raise UserError(f"{path} is larger than {MAX_BYTES // 2**20} MiB")
         try:
             return name, content.decode("utf-8")
         except UnicodeDecodeError:

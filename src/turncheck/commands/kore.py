@@ -16,7 +16,9 @@ from turncheck.engines.kore.engines import as_uploaded, platform_of
 from turncheck.engines.kore.platform import VERSIONS
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK
 from turncheck.messages.plurals import count
+from turncheck.process.regular_file import read_regular
 from turncheck.project.batch.reader import HowToRead, read_suites
+from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.project.kore.archive import ArchiveError, read_export
 from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import text
@@ -187,7 +189,7 @@ def import_suite(platform: Platform, screen: Screen, file: Path, name: str | Non
     read = read_suites(here, [file], HowToRead(name, description, upload=True))
     refuse_faulty(read, (), named_as(here, [str(file)]), "", screen)
     (suite,) = read.suites
-    content = file.read_bytes()
+    content = read_regular(file, most=MAX_FILE_BYTES)
     platform.store(suite.name, description, file.name, *as_uploaded(file.name, content))
     words = f"'{text(suite.name)}' is on the platform: {count(len(suite.cases), 'case')}"
     return Answered((words,), {"suite": suite.name, "description": description, "cases": len(suite.cases)})

@@ -211,7 +211,7 @@ def _estimated(screen: Screen) -> Callable[[int, int], None]:
 def _source(folder: Path) -> Source:
     """The commit that is checked out, for the plots."""
     checkout = find_checkout(folder)
-    return Source(commit=checkout.commit() if checkout else None)
+    return Source(commit=checkout.head() if checkout else None)
 
 
 def read_judged(options: NluTestOptions, project: Project, needed: AbstractSet[str]) -> NluData:

@@ -13,7 +13,7 @@ from turncheck.engines.choice import chosen_engines
 from turncheck.engines.embedded.engines import EmbeddedEngines
 from turncheck.engines.embedded.nlu.model_parse import as_model_parse
 from turncheck.engines.parse import Parse
-from turncheck.evaluation.batch.values import flatten
+from turncheck.evaluation.batch.values import shown_value
 from turncheck.messages.engine_errors import CutShortError
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.project.batch.model import Suite, SuiteCase
@@ -178,7 +178,7 @@ def _as_text(sentence: str, answer: UtteranceAnswer | Parse) -> str:
     if len(answer.matched) > 1:
         lines.append("  ambiguous: the platform asks which of these is meant")
     lines += [f"  trait: {text(trait)}" for trait in answer.traits]
-    lines += [f"  {text(name)}: {text(flatten(value) or '', 400)}" for name, value in answer.entities.items()]
+    lines += [f"  {text(name)}: {text(shown_value(value) or '', 400)}" for name, value in answer.entities.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -19,6 +19,7 @@ from turncheck.evaluation.nlu import evaluate_held_out
 from turncheck.evaluation.pipelines import RunPlan, Score
 from turncheck.messages.errors import UserError
 from turncheck.messages.plurals import count
+from turncheck.process.regular_file import read_regular
 from turncheck.process.temporary import temporary_folder
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml, write_responses_yaml
 from turncheck.project.nlu_data import NluData
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from turncheck.settings.options import Settings
     from turncheck.work.workplace import Workplace
 
+_MOST_OF_STATE: Final = 1 << 30
 _DONE: Final = "done.json"
 
 
@@ -131,12 +133,12 @@ def _finished(task: Task, folder: Path) -> Score | None:
     """Return the score of a fit that was finished earlier; any other is repeated."""
     path = folder / task.folder / _DONE
     try:
-        state = json.loads(path.read_bytes())
+        state = json.loads(read_regular(path, most=_MOST_OF_STATE))
         if state["key"] != task.key:
             return None
         correct = tuple(bool(entry) for entry in state["correct"])
         return Score(task.pipeline, task.run, task.percentage, float(state["f1"]), correct, state["failed"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -16,15 +16,19 @@ from turncheck.comparison.model import Comparison
 from turncheck.comparison.verdict import Verdict
 from turncheck.conclude import Member, Several, as_reported, conclude, page_of
 from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError
-from turncheck.publishing.files import terminal_summary, write_all, write_file, written_line
+from turncheck.process.own_files import OwnFiles
+from turncheck.process.regular_file import read_regular
+from turncheck.publishing.files import terminal_summary, write_file, write_own, written_line
 from turncheck.publishing.other_run import FoundResult, FoundRun, RunReader
 from turncheck.publishing.publish import Place, Publishing
 from turncheck.publishing.result import result_of_any
 from turncheck.render.assistants import Run, comment_key, key_of
 from turncheck.render.links import Links
-from turncheck.report.codec import BASELINE_NAME, MAX_BYTES, decode
+from turncheck.render.page.page import NAME as PAGE
+from turncheck.report.codec import BASELINE_NAME, MAX_BYTES
 from turncheck.run.named_baseline import read_baseline
 from turncheck.run.prepare import links_of
+from turncheck.run.report_file import REPORT_NAME, read_report
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
@@ -38,26 +42,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
     from turncheck.settings.options import Settings
 
-REPORT_NAME: Final = "report.json"
 COMPARISON_FILES = ("comparison.json", "verdict.json", "report.html", "comment.md", "summary.md")
-
-
-def read_report(path: Path) -> Report:
-    """Read a report from a file, or from the folder that a run wrote.
-
-    Raises:
-        UserError: it does not exist, or is not a report.
-    """
-    if path.is_dir():
-        path = path / REPORT_NAME
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise UserError(
-            f"cannot read {path}: {error.strerror or error}", remedy="Give a report.json that `turncheck run` wrote."
-        ) from None
-    return decode(content, name=str(path))
 
 
 def compare_reports(
@@ -75,7 +60,7 @@ def compare_reports(
     report = _with_gates(read_report(head), gates)
     # Gates that are set from outside apply to both: neither report has changed them.
     outcome = _outcome(report, Present(_with_gates(read_report(base), gates), "file"))
-    written = write_all(out, (one for one in outcome.renderings() if one.name in COMPARISON_FILES))
+    written = write_own(out, (one for one in outcome.renderings() if one.name in COMPARISON_FILES))
     write(terminal_summary(outcome, links_of(find_host(os.environ))))
     screen.note(written_line(out, written))
     return outcome.exit_code
@@ -96,18 +81,22 @@ def render_report(path: Path, baseline: str | None, out: Path, screen: Screen, s
         flavour=settings.junit_flavour,
         formats=formats,
     )
-    screen.note(written_line(out, write_all(out, outcome.renderings())))
+    screen.note(written_line(out, write_own(out, outcome.renderings())))
     return EXIT_OK
 
 
-def render_pages(paths: Sequence[Path], baseline: str | None, out: Path, screen: Screen) -> int:
+def render_pages(paths: Sequence[Path], baseline: str | None, out: Path | None, screen: Screen) -> int:
     """Render one page of all these reports, with an overview if there are several.
 
-    A comparison and a verdict that are beside a report are shown as they are, unless a ``baseline`` is named.
+    A comparison and a verdict that are beside a report are shown as they are, unless a ``baseline`` is named. A file
+    that ``out`` names is replaced, whoever wrote it; without one, ``report.html`` is written, and replaced if ours.
 
     Raises:
         UserError: a document that cannot be read.
     """
+    if out is None:
+        OwnFiles(Path()).claim(PAGE)
+    out = out or Path(PAGE)
     found = read_baseline(baseline, Network.of(os.environ)) if baseline else None
     links = links_of(find_host(os.environ))
     page = page_of([_run_to_show(path, found, links) for path in paths])
@@ -120,11 +109,11 @@ def _run_to_show(path: Path, baseline: Baseline | None, links: Links) -> Run:
     report = read_report(path)
     folder = path if path.is_dir() else path.parent
     compared, judged = folder / "comparison.json", folder / "verdict.json"
-    if baseline is not None or not (compared.is_file() and judged.is_file()):
+    if baseline is not None or not (compared.exists() and judged.exists()):
         outcome = conclude(report, baseline or Missing("none was given"), links)
         return Run(outcome.report, outcome.comparison, outcome.verdict, outcome.links)
     comparison, verdict = _read_document(compared, Comparison), _read_document(judged, Verdict)
-    if comparison.judged and (folder / BASELINE_NAME).is_file():
+    if comparison.judged and (folder / BASELINE_NAME).exists():
         report = as_reported(report, _baseline_beside(folder))
     return Run(report, comparison, verdict, links)
 
@@ -135,7 +124,7 @@ _Document = TypeVar("_Document", Comparison, Verdict)
 def _read_document(path: Path, kind: type[_Document]) -> _Document:
     """Read a document that a run wrote beside its report."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return msgspec.json.decode(read_regular(path, most=MAX_BYTES), type=kind)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -188,7 +177,7 @@ def publish_report(request: PublishRequest, environment: Mapping[str, str], scre
     for number, result in enumerate(found.results):
         folder = Path(request.settings.out)
         folder = folder if len(found.results) == 1 else folder / str(number + 1)
-        published = result_of_any(result.outcome, folder, write_all(folder, result.outcome.files()))
+        published = result_of_any(result.outcome, folder, write_own(folder, result.outcome.files()))
         publishing = Publishing(published, folder, request.settings, place, artifact_url=result.artifact_url)
         failed += publishing.publish()
         if publishing.comment_url:
@@ -270,7 +259,7 @@ def _reports_of(given: Path) -> tuple[Path, ...]:
 def _baseline_beside(path: Path) -> Baseline:
     """The baseline of the run that wrote this folder; a single file does not have it."""
     compared, beside = path / "comparison.json", path / BASELINE_NAME
-    if not compared.is_file():
+    if not compared.exists():
         return Missing("none was given")
     used = _read_document(compared, Comparison).baseline
     if used.status != "present":

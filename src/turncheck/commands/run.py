@@ -14,7 +14,7 @@ from turncheck.publishing.files import (
     draw_plots,
     terminal_overview,
     terminal_summary,
-    write_all,
+    write_own,
     write_results,
     written_line,
 )
@@ -93,7 +93,7 @@ def _run_several(
     if runs.host.name:
         written += publish(result, folder, chosen.settings, runs.host, sys.stdout.write).written
     else:
-        written += write_all(folder, several.texts())
+        written += write_own(folder, several.texts())
         say_unpublished(given, screen)
     screen.note(written_line(folder, written))
     return several.exit_code

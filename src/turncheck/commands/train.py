@@ -151,7 +151,7 @@ def _add_core(project: Project, writer: MemberWriter, options: TrainOptions) -> 
     from turncheck.engines.embedded.policies.trainer import train_ensemble
 
     ensemble = train_ensemble(project, augmentation=options.augmentation)
-    write_ensemble(writer, ensemble, project.config)
+    write_ensemble(writer, ensemble)
     return ensemble.substitutions
 
 

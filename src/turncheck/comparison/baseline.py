@@ -40,6 +40,8 @@ class Present:
     warnings: tuple[str, ...] = ()
     settings_changed: tuple[SettingChange, ...] = ()
     """Settings for what to compare with that the change under test alters in its own settings file."""
+    gone: tuple[str, ...] = ()
+    """Assistants that the base measures, too, and this run does not: their paths in the repository."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from turncheck.comparison.metric_deltas import has_unlisted, measured_otherwise,
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.model import BaselineUsed, Comparison, Overlap
-from turncheck.comparison.one_sided import base_lacks, lost, still_there
+from turncheck.comparison.one_sided import base_faults, base_lacks, lost, still_there
 from turncheck.comparison.relabelled import relabelled
 from turncheck.comparison.renames import renamed_names, with_new_names
 from turncheck.comparison.sampled_figures import paired_predictions
@@ -80,7 +80,7 @@ def compare(report: Report, baseline: Baseline) -> Comparison:
                 return _alone(report, BaselineUsed(status="missing", reason=reason))
             compared = _compare(report, base, _used(baseline))
             changes = (*baseline.settings_changed, *compared.settings_changed)
-            return msgspec.structs.replace(compared, settings_changed=changes)
+            return msgspec.structs.replace(compared, settings_changed=changes, gone_assistants=baseline.gone)
 
 
 def _used(baseline: Present) -> BaselineUsed:
@@ -156,6 +156,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         e2e=cases,
         batch=utterances,
         base_lacks=base_lacks(base, head, tests),
+        base_faults=base_faults(base),
         lost=lost(base, head),
         unlisted=has_unlisted(base, head),
         other_mode=other_mode,
@@ -169,6 +170,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         relabelled=relabelled(difference, head.training_sentences, renamed),
         misunderstood=misunderstood_sentences(stories.newly_misunderstood, explainer),
         misunderstood_in_cases=misunderstood_sentences(cases.newly_misunderstood, explainer),
+        training_known=explainer.knows,
         changed_items=items,
         removed_items=removed,
         cut_intents=cut,

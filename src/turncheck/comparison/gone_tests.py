@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.changes import and_copies, number_of
-from turncheck.comparison.faults import failed_by_fault, faults_of
+from turncheck.comparison.faults import failed_by_fault, faults_of, names_of
 from turncheck.comparison.gates_on_tests import tests_of
 from turncheck.comparison.tally import NAMES
 from turncheck.comparison.verdict import FailedBy, GateResult
@@ -49,6 +49,10 @@ def judge_gone_tests(report: Report, comparison: Comparison | None, accepted: Se
     kept_from: list[str] = []
     causes: list[FailedBy] = []
     faults = {fault.evaluation: fault for fault in faults_of(report)}
+    for path in comparison.gone_assistants:
+        if not _may_go(path, accepted):
+            lines.append(f"the assistant '{path}', which the base measures, is no longer measured")
+            causes.append(FailedBy(what=lines[-1]))
     for one in comparison.lost:
         if not _is_accepted(one, accepted):
             fault = faults.get(one.evaluation)
@@ -76,6 +80,11 @@ def judge_gone_tests(report: Report, comparison: Comparison | None, accepted: Se
         unseen = "".join(f"; {one.message.rstrip('.')}" for one in out_of_sight(comparison) if lines)
         reason = f"{'; '.join(lines or kept_from)} (`accept-gone` lists what may be deleted){unseen}"
         return GateResult(name=GONE_TESTS, outcome="failed", reason=reason, failed_by=tuple(causes))
+    unknown = [one for one in comparison.base_faults if one.evaluation not in accepted]
+    if unknown:
+        named = names_of(one.evaluation for one in unknown)
+        reason = f"the base could not run {named}, so it is not known which tests are gone: {unknown[0].reason}"
+        return GateResult(name=GONE_TESTS, outcome="not judged", reason=reason)
     lost = bool(comparison.lost) or any(cases.gone or cases.not_run for _, cases in tests_of(comparison))
     reason = "what is gone was accepted by `accept-gone`" if lost else "all tests of the base are there"
     return GateResult(name=GONE_TESTS, outcome="passed", reason=reason)

@@ -149,6 +149,10 @@ class Comparison(Part, frozen=True, kw_only=True):
     """Findings that only the base has."""
     base_lacks: tuple[OneSided, ...] = ()
     """What this side judged and the base did not: all its failures count as new."""
+    base_faults: tuple[OneSided, ...] = ()
+    """What the base could not run because of a fault: which tests it has is not known."""
+    gone_assistants: tuple[str, ...] = ()
+    """Assistants that the base measures, too, and this run does not: their paths in the repository."""
     lost: tuple[OneSided, ...] = ()
     """What the base judged and this side did not: evaluations that did not run, held-out sentences that are gone."""
     unlisted: bool = False
@@ -171,6 +175,8 @@ class Comparison(Part, frozen=True, kw_only=True):
     """The sentences of the stories that are newly misunderstood."""
     misunderstood_in_cases: tuple[MisunderstoodSentence, ...] = ()
     """The sentences of the end-to-end cases that are newly misunderstood: understood differently than on the base."""
+    training_known: bool = False
+    """Whether both sides list their training sentences, so that it is known which of them this change touched."""
     changed_items: tuple[ChangedItem, ...] = ()
     """Items of the project that are new or changed, and whether a test reaches them."""
     removed_items: tuple[ChangedPart, ...] = ()

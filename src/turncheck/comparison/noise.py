@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.comparison.broken_intents import dropped_intents
+from turncheck.comparison.taken_away import taken_away_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,12 +47,17 @@ def sentences_of(compared: Comparison) -> tuple[tuple[Judged, ChangedCases], ...
 
 
 def is_likely_misheard(compared: Comparison, evaluation: Evaluation) -> bool:
-    """Whether the tests that are newly misunderstood are within noise, and no sentence of this change explains any."""
+    """Whether the tests that are newly misunderstood are within noise, and nothing that this change did explains any.
+
+    If it is not known what the change did to the training sentences, they are news.
+    """
     figure = compared.metric(f"{evaluation}.misunderstood")
     sentences = compared.misunderstood if evaluation == "core" else compared.misunderstood_in_cases
     explained = any(one.change not in {"unchanged", "unknown"} for sentence in sentences for one in sentence.because)
     edited = any(case.edits for case in _tests(compared, evaluation).newly_misunderstood)
-    return figure is not None and figure.judgement == "noise" and not explained and not edited
+    if not compared.training_known or explained or edited or taken_away_in_words(compared):
+        return False
+    return figure is not None and figure.judgement == "noise"
 
 
 def _tests(compared: Comparison, evaluation: Evaluation) -> ChangedCases:

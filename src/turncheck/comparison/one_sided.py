@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.faults import faults_of
 from turncheck.comparison.matching import Pair
 from turncheck.comparison.metrics import FEW_INTENTS
 from turncheck.comparison.model import OneSided
 from turncheck.comparison.tally import is_asked_for, skipped_entry
-from turncheck.report.model import EVALUATIONS, ON_REQUEST
+from turncheck.report.model import EVALUATIONS, ON_REQUEST, Evaluation
 
 if TYPE_CHECKING:
     from turncheck.comparison.cases import Case
     from turncheck.comparison.matching import Matched
-    from turncheck.report.model import Evaluation, Report
+    from turncheck.report.model import Report
 
+_WITH_TESTS: Final[tuple[Evaluation, ...]] = ("nlu", "core", "e2e", "batch")
 _NOT_SAID: Final = "its report does not say why"
 
 
@@ -95,6 +97,11 @@ def base_lacks(base: Report, head: Report, tests: dict[Evaluation, Matched]) -> 
             reason = f"its run ended before its end: {base.stopped.partition(chr(10))[0]}"
             found.append(OneSided(evaluation=evaluation, reason=reason, cases=len(tests[evaluation].added)))
     return tuple(found)
+
+
+def base_faults(base: Report) -> tuple[OneSided, ...]:
+    """Return the evaluations that the base could not run completely because of a fault."""
+    return tuple(OneSided(evaluation=fault.evaluation, reason=fault.reason) for fault in faults_of(base, _WITH_TESTS))
 
 
 def lost(base: Report, head: Report) -> tuple[OneSided, ...]:

@@ -12,7 +12,7 @@ from turncheck.dialogue.events import ActionExecuted, ActiveLoop, UserUttered
 from turncheck.dialogue.situation import Situation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.events import Event
@@ -21,48 +21,70 @@ if TYPE_CHECKING:
 FORM_POLICY: Final = "FormPolicy"
 
 
-def states_seen_by_rasa_1(domain: DialogueDomain, applied: Iterable[Event]) -> list[State]:
-    """Return the states before the actions that count, and now, if now is a point at which a policy looks.
+class SeenByRasa1:
+    """Follows a growing dialogue and looks at each event once.
 
     For an action other than the active form, the next event decides: if the form runs again, the action was a part of
     the form and is dropped; if the form refuses, the action left the form. Until then the message is the one before the
     form.
     """
-    now = Situation(domain)
-    before_form = now.latest_message
-    seen: list[State] = []
-    waiting: list[State] = []
-    for event in applied:
+
+    __slots__ = ("_before_form", "_now", "_read", "_seen", "_waiting")
+
+    def __init__(self, domain: DialogueDomain) -> None:
+        self._now = Situation(domain)
+        self._before_form = self._now.latest_message
+        self._seen: list[State] = []
+        self._waiting: list[State] = []
+        self._read = 0
+
+    def states(self, applied: Sequence[Event], max_history: int = 0) -> list[State]:
+        """Return the states before the actions that count, and now, if now is a point at which a policy looks.
+
+        ``applied``: the events that were given before, and perhaps more. ``max_history``: only the last states; 0: all.
+        """
+        for event in applied[self._read :]:
+            self._look(event)
+            self._now.apply(event)
+        self._read = len(applied)
+        now, seen = self._now, self._seen[-max_history:]
+        if now.active_loop_name is None:
+            seen.append(now.state())
+        elif _is_rejected(now) or now.latest_action_name == ACTION_LISTEN:
+            seen += [*self._waiting, now.state()]
+        return seen[-max_history:]
+
+    def _look(self, event: Event) -> None:
+        now = self._now
         form = now.active_loop_name
         match event:
             case UserUttered() if form is None:
-                before_form = event
+                self._before_form = event
             case ActiveLoop(name=name) if name is None or name != form:
-                now.latest_message = before_form
+                now.latest_message = self._before_form
             case ActionExecuted():
                 if form is None:
-                    seen.append(now.state())
-                elif _is_rejected(now):
-                    if event.name != form or _was_left_to_others(now, event):
-                        before_form = now.latest_message
-                    else:
-                        now.latest_message = before_form
-                    seen += [*waiting, now.state()]
-                    waiting = []
-                elif event.name != form:
-                    heard, now.latest_message = now.latest_message, before_form
-                    waiting.append(now.state())
-                    now.latest_message = heard
+                    self._seen.append(now.state())
+                else:
+                    self._look_at_action(event, form)
                 if event.name == form:
-                    waiting = []
+                    self._waiting = []
             case _:
                 pass
-        now.apply(event)
-    if now.active_loop_name is None:
-        return [*seen, now.state()]
-    if _is_rejected(now) or now.latest_action_name == ACTION_LISTEN:
-        return [*seen, *waiting, now.state()]
-    return seen
+
+    def _look_at_action(self, event: ActionExecuted, form: str) -> None:
+        now = self._now
+        if _is_rejected(now):
+            if event.name != form or _was_left_to_others(now, event):
+                self._before_form = now.latest_message
+            else:
+                now.latest_message = self._before_form
+            self._seen += [*self._waiting, now.state()]
+            self._waiting = []
+        elif event.name != form:
+            heard, now.latest_message = now.latest_message, self._before_form
+            self._waiting.append(now.state())
+            now.latest_message = heard
 
 
 def _is_rejected(now: Situation) -> bool:

@@ -4,7 +4,7 @@ grows."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from turncheck.dialogue.events import (
     ActionExecuted,
@@ -21,10 +21,12 @@ from turncheck.dialogue.events import (
 from turncheck.dialogue.situation import Situation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.states import State
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Moment:
 class History:
     """Applied events and moments of a growing list of events."""
 
-    __slots__ = ("_applied", "_loops", "_moments", "_now", "_read", "_replayed", "_situation", "domain")
+    __slots__ = ("_applied", "_growing", "_has_now", "_loops", "_moments", "_read", "_replayed", "_situation", "domain")
 
     def __init__(self, domain: DialogueDomain) -> None:
         self.domain = domain
@@ -56,14 +58,17 @@ class History:
     def _forget_replay(self) -> None:
         self._situation = Situation(self.domain)
         self._moments: list[Moment] = []
-        self._now: list[Moment] | None = None
+        self._has_now = False
         self._replayed = 0
+        self._growing: dict[Any, Any] = {}
 
     def applied_events(self, events: Sequence[Event]) -> list[Event]:
         """Return those of ``events`` that count; what was processed before is not processed again."""
         if self._read == len(events):
             return self._applied
-        self._now = None
+        if self._has_now:
+            self._moments.pop()
+            self._has_now = False
         loops = {e.name for e in events[self._read :] if isinstance(e, ActiveLoop) and e.name} - self._loops
         if loops:
             self._loops |= loops
@@ -101,16 +106,24 @@ class History:
         return self._situation
 
     def moments(self, events: Sequence[Event]) -> list[Moment]:
-        """Return the dialogue before each action that counts, and now."""
+        """Return the dialogue before each action that counts, and now; the list changes with the next event."""
         applied = self.applied_events(events)
         for event in applied[self._replayed :]:
             if isinstance(event, ActionExecuted):
                 self._moments.append(self._moment(hide_rule_turn=event.hide_rule_turn))
             self._situation.apply(event)
         self._replayed = len(applied)
-        if self._now is None:
-            self._now = [*self._moments, self._moment(hide_rule_turn=False)]
-        return self._now
+        if not self._has_now:
+            self._moments.append(self._moment(hide_rule_turn=False))
+            self._has_now = True
+        return self._moments
+
+    def growing(self, key: Any, make: Callable[[], T]) -> T:
+        """Return the result of ``make``, kept until an event undoes others: until then, what counts only grows."""
+        if key not in self._growing:
+            self._growing[key] = make()
+        found: T = self._growing[key]
+        return found
 
     def _moment(self, *, hide_rule_turn: bool) -> Moment:
         now = self._situation

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from turncheck.dialogue import states as s
 from turncheck.dialogue.defaults import ACTION_UNLIKELY_INTENT
-from turncheck.dialogue.form_history import states_seen_by_rasa_1
-from turncheck.dialogue.history import History
+from turncheck.dialogue.form_history import SeenByRasa1
 from turncheck.dialogue.states import Part, State, follows_listen, previous_action
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.events import Event
-    from turncheck.dialogue.history import Moment
+    from turncheck.dialogue.history import History, Moment
     from turncheck.dialogue.tracker import Tracker
 
 
@@ -52,56 +50,98 @@ def learnt(states: Sequence[State]) -> list[State]:
     return [state.by_intent for state in states]
 
 
-def learner_states(tracker: Tracker, rule_only: RuleOnly, *, text: bool = False) -> list[State]:
+def before_action(states: Sequence[State], number: int, max_history: int) -> Sequence[State]:
+    """Return the last ``max_history`` (0: all) of the first ``number`` states: those before that action."""
+    end = min(number, len(states))
+    return states[max(0, end - max_history) if max_history else 0 : end]
+
+
+def learner_states(
+    tracker: Tracker, rule_only: RuleOnly, *, max_history: int = 0, text: bool = False
+) -> Sequence[State]:
     """Return what a policy that learns from stories sees: no turns, slots and loops that only rules have.
 
-    Neither does it see ``action_unlikely_intent``. ``text``: the newest message by its text.
+    Neither does it see ``action_unlikely_intent``. ``max_history``: only the last ones; 0: all. ``text``: the newest
+    message by its text.
     """
-    return tracker.remembered(
-        ("learner", text, rule_only), lambda: _learner_states(tracker.domain, tracker, rule_only, text=text)
-    )
+    key = ("learner", text, rule_only, max_history)
+    return tracker.remembered(key, lambda: _learner_states(tracker, rule_only, max_history, text=text))
 
 
-def _learner_states(domain: DialogueDomain, tracker: Tracker, rule_only: RuleOnly, *, text: bool) -> list[State]:
-    if domain.is_older:
-        return by_intent(states_seen_by_rasa_1(domain, tracker.applied_events()))
-    states = _seen(visible_states(tracker.moments(), rule_only))
+def _learner_states(tracker: Tracker, rule_only: RuleOnly, max_history: int, *, text: bool) -> list[State]:
+    if tracker.domain.is_older:
+        seen = tracker.growing("seen by rasa 1", lambda: SeenByRasa1(tracker.domain))
+        return by_intent(seen.states(tracker.applied_events(), max_history))
+    past, now = learner_history(tracker, rule_only)
+    states = [*past[-max_history:], *now][-max_history:]
     return by_text(states) if text else by_intent(states)
 
 
-def learner_states_of(domain: DialogueDomain, applied: Sequence[Event], rule_only: RuleOnly) -> list[State]:
-    """Like :func:`learner_states`, from applied events."""
-    if domain.is_older:
-        return by_intent(states_seen_by_rasa_1(domain, applied))
-    return by_intent(_seen(visible_states(History(domain).moments(applied), rule_only)))
+def learner_history(tracker: Tracker, rule_only: RuleOnly) -> tuple[Sequence[State], Sequence[State]]:
+    """Return what such a policy sees of the past, and now; nothing of now if that is a turn that only rules have.
+
+    The past is one list that grows with the dialogue.
+    """
+    learner = tracker.growing(("learner", rule_only), lambda: _Learner(rule_only))
+    return learner.history(tracker.moments())
 
 
-def _seen(states: Sequence[State]) -> list[State]:
-    return [state for state in states if not _is_unlikely_intent(state)]
+def learner_states_of(history: History, events: Sequence[Event], rule_only: RuleOnly) -> list[State]:
+    """Like :func:`learner_states`, from the events of a history."""
+    if history.domain.is_older:
+        return by_intent(SeenByRasa1(history.domain).states(history.applied_events(events)))
+    past, now = _Learner(rule_only).history(history.moments(events))
+    return by_intent([*past, *now])
 
 
-def _is_unlikely_intent(state: State) -> bool:
-    return previous_action(state) == ACTION_UNLIKELY_INTENT
+class _Glimpse(NamedTuple):
+    """What a learner remembers at some moment: the last visible state and action, and whether this turn is hidden."""
+
+    state: State | None = None
+    action: Part | None = None
+    hidden: bool = False
+
+    @property
+    def seen(self) -> State | None:
+        """The state of this moment, unless the learner does not see it."""
+        if self.hidden or self.state is None or previous_action(self.state) == ACTION_UNLIKELY_INTENT:
+            return None
+        return self.state
 
 
-def visible_states(moments: Sequence[Moment], rule_only: RuleOnly) -> list[State]:
-    """Return the states without the turns that only rules have.
+class _Learner:
+    """Follows a growing dialogue and looks at each moment once, leaving out the turns that only rules have.
 
     After a hidden turn, the previous action and the message are those of the last visible turn.
     """
-    states: list[State] = []
-    last_action: Part | None = None
-    hidden = False
-    for moment in moments:
+
+    __slots__ = ("_last", "_past", "_read", "_rule_only")
+
+    def __init__(self, rule_only: RuleOnly) -> None:
+        self._rule_only = rule_only
+        self._last = _Glimpse()
+        self._past: list[State] = []
+        self._read = 0
+
+    def history(self, moments: Sequence[Moment]) -> tuple[Sequence[State], Sequence[State]]:
+        """Return what is seen of the past, and of now, the last moment."""
+        for moment in moments[self._read : -1]:
+            self._last = self._glimpse(moment)
+            if self._last.seen is not None:
+                self._past.append(self._last.seen)
+        self._read = len(moments) - 1
+        now = self._glimpse(moments[-1]).seen
+        return self._past, () if now is None else (now,)
+
+    def _glimpse(self, moment: Moment) -> _Glimpse:
+        before, action, hidden = self._last
         if not hidden:
-            last_action = moment.state.get(s.PREVIOUS_ACTION)
+            action = moment.state.get(s.PREVIOUS_ACTION)
         # A follow-up action, or a loop that has just run, says nothing about the turn.
         if not moment.followup_action and moment.latest_action_name != moment.active_loop_name:
             hidden = moment.hide_rule_turn
-        if hidden:
-            continue
-        states.append(_seen_by_learner(moment.state, states[-1] if states else None, last_action, rule_only))
-    return states
+        state = before if hidden else _seen_by_learner(moment.state, before, action, self._rule_only)
+        return _Glimpse(state, action, hidden)
 
 
 def _seen_by_learner(state: State, before: State | None, last_action: Part | None, rule_only: RuleOnly) -> State:

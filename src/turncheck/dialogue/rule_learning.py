@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from turncheck.dialogue import states as s
 from turncheck.dialogue.defaults import ACTION_LISTEN, ACTION_RULE_SNIPPET, SHOULD_NOT_BE_SET
@@ -93,7 +93,7 @@ def learn_rules(trackers: Iterable[StoryTracker], domain: DialogueDomain, settin
             "Rules and stories contradict each other",
             "Change the rules and stories so that the same situation has one continuation.",
         )
-    return book
+    return book.learnt(book.not_in_stories)
 
 
 def _raise_if_any(conflicts: Sequence[Conflict], what: str, remedy: str) -> None:
@@ -126,7 +126,7 @@ def _book(
     story_states = [(list(tracker.states()), tracker) for tracker in stories]
     of_rules = list(_examples(rule_states))
     of_stories = list(_examples(story_states))
-    lookup = memorised((rule_key(states), action) for states, action in of_rules)
+    lookup = memorised((rule_key(one.states[: one.number]), one.action) for one in of_rules)
     book = RuleBook(
         domain,
         settings,
@@ -138,41 +138,53 @@ def _book(
     return book
 
 
-def _examples(dialogues: Iterable[tuple[Sequence[State], StoryTracker]]) -> Iterator[tuple[list[State], str]]:
-    """Yield the states before each action that can be learnt, and the action."""
+class _Example(NamedTuple):
+    """An action that can be learnt; before it were the first ``number`` states of a dialogue."""
+
+    states: Sequence[State]
+    number: int
+    action: str
+
+    @property
+    def now(self) -> State:
+        """The state just before the action."""
+        return self.states[self.number - 1]
+
+
+def _examples(dialogues: Iterable[tuple[Sequence[State], StoryTracker]]) -> Iterator[_Example]:
+    """Yield the actions that can be learnt, with the states before them."""
     for states, tracker in dialogues:
         seen = learnt(states)
         actions = (event for event in tracker.applied_events() if isinstance(event, ActionExecuted))
         for number, event in enumerate(actions, 1):
             if not event.is_unpredictable:
-                yield seen[:number], event.label
+                yield _Example(seen, min(number, len(seen)), event.label)
 
 
-def _detours(examples: Iterable[tuple[Sequence[State], str]]) -> dict[str, Detour]:
+def _detours(examples: Iterable[_Example]) -> dict[str, Detour]:
     """Return what is learnt about turns inside a loop that are not the loop's own."""
     detours: dict[str, Detour] = {}
-    for states, action in examples:
-        loop = active_loop(states[-1])
-        key = rule_key(_around_detour(states)) if loop else None
+    for example in examples:
+        loop = active_loop(example.now)
+        key = rule_key(_around_detour(example)) if loop else None
         if key is None:
             continue
-        if follows_listen(states[-1]) and action == loop:
+        if follows_listen(example.now) and example.action == loop:
             detours[key] = "interrupted"
-        elif not follows_listen(states[-1]) and action != loop:
+        elif not follows_listen(example.now) and example.action != loop:
             detours[key] = "without loop"
     return detours
 
 
-def _around_detour(states: Sequence[State]) -> list[State]:
+def _around_detour(example: _Example) -> list[State]:
     """Keep the last state, and of the one before only its action: the intent there does not matter."""
-    if len(states) == 1 or not states[-2].get(s.PREVIOUS_ACTION):
-        return [states[-1]]
-    return [State({s.PREVIOUS_ACTION: states[-2][s.PREVIOUS_ACTION]}), states[-1]]
+    before = example.states[example.number - 2] if example.number > 1 else None
+    if before is None or not before.get(s.PREVIOUS_ACTION):
+        return [example.now]
+    return [State({s.PREVIOUS_ACTION: before[s.PREVIOUS_ACTION]}), example.now]
 
 
-def _rule_only(
-    of_rules: Iterable[tuple[Sequence[State], str]], of_stories: Iterable[tuple[Sequence[State], str]]
-) -> RuleOnly:
+def _rule_only(of_rules: Iterable[_Example], of_stories: Iterable[_Example]) -> RuleOnly:
     rule_slots, rule_loops = _slots_and_loops(of_rules)
     story_slots, story_loops = _slots_and_loops(of_stories)
     return RuleOnly(
@@ -181,13 +193,17 @@ def _rule_only(
     )
 
 
-def _slots_and_loops(examples: Iterable[tuple[Sequence[State], str]]) -> tuple[set[str], set[str]]:
+def _slots_and_loops(examples: Iterable[_Example]) -> tuple[set[str], set[str]]:
     slots: set[str] = set()
     loops: set[str] = set()
     known: set[int] = set()
-    for states, _ in examples:
-        # The earlier states of an example are the last ones of those before it, unless nothing could be learnt there.
-        for state in states:
+    dialogue: Sequence[State] = ()
+    read = 0
+    for example in examples:
+        if example.states is not dialogue:
+            dialogue, read = example.states, 0
+        # Not the newest state alone: nothing can be learnt from some actions, whose states are before others, too.
+        for state in dialogue[read : example.number]:
             if id(state) in known:  # dialogues share their states
                 continue
             known.add(id(state))
@@ -195,6 +211,7 @@ def _slots_and_loops(examples: Iterable[tuple[Sequence[State], str]]) -> tuple[s
             loop = state.get(s.ACTIVE_LOOP, s.NO_PART).get(s.LOOP_NAME)
             if loop:
                 loops.add(loop)
+        read = example.number
     return slots, loops
 
 

@@ -23,7 +23,7 @@ from turncheck.dialogue.defaults import (
 from turncheck.dialogue.events import LoopInterrupted
 from turncheck.dialogue.policy_states import RuleOnly, by_intent, by_text
 from turncheck.dialogue.prediction import Prediction
-from turncheck.dialogue.states import active_loop, previous_action
+from turncheck.dialogue.states import PREVIOUS_ACTION, active_loop, previous_action
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -75,7 +75,8 @@ class RuleSettings:
         )
 
 
-_SHORTEST_REACH: Final = 100
+_REACH_WHILE_LEARNING: Final = 100
+"""How many states back at least, as long as it is not known which states without a rule are in rules only."""
 
 
 def rule_key(states: Sequence[State]) -> str | None:
@@ -122,6 +123,22 @@ class RuleBook:
     detours: RuleTable[Detour]
     rule_only: RuleOnly = field(default_factory=RuleOnly)
     not_in_stories: frozenset[str] = frozenset()
+    _reach: int = field(init=False, default=0)
+    """How many states back rules look at most: anything longer is not a known key."""
+
+    def __post_init__(self) -> None:
+        self._reach = max(_REACH_WHILE_LEARNING, self._longest + 1)
+
+    @property
+    def _longest(self) -> int:
+        return max(self.rules.longest, self.detours.longest)
+
+    def learnt(self, not_in_stories: frozenset[str]) -> RuleBook:
+        """End learning: take over the sources of predictions that no story needs; return this book."""
+        self.not_in_stories = not_in_stories
+        states = (source.count(f'"{PREVIOUS_ACTION}"') + 1 for source in not_in_stories)  # only the first has none
+        self._reach = max(self._longest, *states, 0) + 1
+        return self
 
     def predict(self, tracker: Tracker) -> Prediction:
         """Predict the next action; without a rule, the fallback with its threshold as confidence."""
@@ -147,7 +164,7 @@ class RuleBook:
 
     def decide(self, tracker: Tracker) -> RuleDecision:
         """Decide in Rasa's order: default actions, the loop, rules by text, rules by intent."""
-        states = tracker.states()[-self._reach() :]
+        states = tracker.last_states(self._reach)
         by_message = RuleDecision(None, None)
         if tracker.latest_action_name == ACTION_LISTEN:
             by_message = self._by_rules(tracker, by_text(states), uses_text=True)
@@ -163,10 +180,6 @@ class RuleBook:
         if by_message.returns_from_detour and not decision.returns_from_detour:
             return RuleDecision(decision.action, decision.source, returns_from_detour=True)
         return decision
-
-    def _reach(self) -> int:
-        """An upper bound of how many states back rules look: anything longer is not a known key."""
-        return max(_SHORTEST_REACH, self.rules.longest + 1, self.detours.longest + 1)
 
     def _by_rules(self, tracker: Tracker, states: Sequence[State], *, uses_text: bool) -> RuleDecision:
         # Of several rules that fit, one is a part of the other: the longest one is the most specific.

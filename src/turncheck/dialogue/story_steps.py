@@ -131,6 +131,8 @@ class _Cutter:
         self.is_rule = story.kind == "rule"
         self.done: list[StoryStep] = []
         self.open: list[StoryStep] = []
+        self.new: list[Event] = []
+        """The latest events of the open steps, which are not in them yet."""
         self.start: list[Checkpoint] = []
 
     def cut(self) -> list[StoryStep]:
@@ -143,6 +145,7 @@ class _Cutter:
             self._step(step)
         if self.is_rule and not self.story.wait_for_user_input:
             self._add(ActionExecuted(ACTION_RULE_SNIPPET, location=self.story.location))
+        self._take_in_new()
         return _first_action_marked([*self.done, *self.open])
 
     def _current(self, action: str) -> str:
@@ -193,6 +196,7 @@ class _Cutter:
         return {"text": "filled", "list": ["filled"]}.get(slot.type) if slot is not None else None
 
     def _checkpoint(self, step: CheckpointStep) -> None:
+        self._take_in_new()
         if not self.open:
             self.start.append(Checkpoint(step.name, {slot.slot: slot.value for slot in step.slots}))
             return
@@ -203,14 +207,20 @@ class _Cutter:
     def _add(self, *alternatives: Event) -> None:
         self._ensure_open()
         if len(alternatives) == 1:
-            self.open = [replace(piece, events=(*piece.events, *alternatives)) for piece in self.open]
+            self.new += alternatives
             return
+        self._take_in_new()
         end = (Checkpoint(self._name_of_alternatives(alternatives)),)
         self.open = [
             replace(piece, id=next(self.ids), events=(*piece.events, event), end=end)
             for piece in self.open
             for event in alternatives
         ]
+
+    def _take_in_new(self) -> None:
+        if self.new:
+            self.open = [replace(piece, events=(*piece.events, *self.new)) for piece in self.open]
+            self.new = []
 
     def _ensure_open(self) -> None:
         self.done.extend(piece for piece in self.open if piece.end)

@@ -162,6 +162,15 @@ class Tracker:
         """Return the state before each action that counts, and now."""
         return [moment.state for moment in self.moments()]
 
+    def last_states(self, number: int) -> Sequence[State]:
+        """Return the last ones of :meth:`states`, at most this many."""
+        return [moment.state for moment in self.moments()[-number:]]
+
+    def growing(self, key: Any, make: Callable[[], T]) -> T:
+        """Return the result of ``make``, kept for as long as the applied events and the moments only grow."""
+        self.applied_events()
+        return self._history.growing(key, make)
+
     def remembered(self, key: Any, make: Callable[[], T]) -> T:
         """Return the result of ``make``, cached until the next event: several policies need the same."""
         if self._remembered_at != len(self.events):

@@ -83,6 +83,10 @@ class StoryTracker(Tracker):
         """Return the state before each action that was read, and now."""
         return self._states
 
+    def last_states(self, number: int) -> Sequence[State]:
+        """Return the last ones of :meth:`states`, at most this many."""
+        return self._states[-number:]
+
     def states_of_set(self) -> list[State]:
         """Return the state before each action that counts, and now, without slots that no event has set."""
         situation = Tracker(self.domain).situation

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from turncheck.engines.base import Engines, Models
+    from turncheck.process.environment import FileVariables
     from turncheck.project.model import Project
     from turncheck.settings.engines import ProjectKind
     from turncheck.settings.options import Settings
@@ -30,13 +31,14 @@ _KINDS: Final[Mapping[ProjectKind, tuple[str, str]]] = {
 class EngineModule(Protocol):
     """What the module of a registered engine provides."""
 
-    def opened(
+    def opened(  # noqa: PLR0917 - each engine takes what it needs
         self,
         settings: Settings,
         project: Project,
         environment: Mapping[str, str],
         hosts: tuple[str, ...] | None,
         models: Models | None,
+        variables: FileVariables | None,
     ) -> AbstractContextManager[Engines]:
         """See :func:`chosen_engines`."""
 
@@ -48,6 +50,8 @@ def chosen_engines(
     environment: Mapping[str, str],
     hosts: tuple[str, ...] | None = None,
     models: Models | None = None,
+    *,
+    variables: FileVariables | None = None,
 ) -> Iterator[Engines]:
     """Yield the engine that the settings name; what is started for it is stopped at the end.
 
@@ -57,6 +61,7 @@ def chosen_engines(
         environment: what a child process may get from it (see :mod:`turncheck.process.environment`).
         hosts: what the project's files may name besides loopback; ``None``: any.
         models: where a trained model may be taken from; ``None``: it is trained for this run.
+        variables: what ``${NAME}`` in the project's files stands for; ``None``: what the environment has.
 
     Raises:
         UserError: settings belong to another engine, or there are too few or too many; something that the engine
@@ -71,7 +76,7 @@ def chosen_engines(
             remedy=f"Use the engine '{default_of('engine')}'.",
         )
     module = cast("EngineModule", import_module(registered.module))
-    with module.opened(settings, project, environment, hosts, models) as engines:
+    with module.opened(settings, project, environment, hosts, models, variables) as engines:
         yield engines
 
 

@@ -128,14 +128,19 @@ def coverage(project: Project, reached: Reached, code: Mapping[str, str]) -> dic
         for name, intent in domain.intents.items()
     }
     # Only if there are any: other projects do not have them.
-    flows = {"flows": [_item(f.name, f.location, f.content, f.name in full.flows) for f in project.flows.values()]}
+    flows = {
+        "flows": [coverage_item(f.name, f.location, f.content, f.name in full.flows) for f in project.flows.values()]
+    }
     kinds: dict[str, list[CoverageItem]] = {
-        "intents": [_item(name, *parts, is_telling=bool(examples.get(name))) for name, parts in intents.items()],
+        "intents": [
+            coverage_item(name, *parts, is_telling=bool(examples.get(name))) for name, parts in intents.items()
+        ],
         "entities": [
-            _item(e.name, e.location, e, e.name in full.entities, is_telling=False) for e in domain.entities.values()
+            coverage_item(e.name, e.location, e, e.name in full.entities, is_telling=False)
+            for e in domain.entities.values()
         ],
         "actions": [
-            _item(
+            coverage_item(
                 action.name,
                 action.location,
                 (action, code.get(action.name)),
@@ -145,18 +150,23 @@ def coverage(project: Project, reached: Reached, code: Mapping[str, str]) -> dic
             for action in domain.actions.values()
             if not action.name.startswith(UTTER)
         ],
-        "responses": [_item(r.name, r.location, r, r.name in full.actions) for r in domain.responses.values()],
-        "slots": [_item(slot.name, slot.location, slot, slot.name in full.slots) for slot in domain.slots.values()],
-        "forms": [_item(form.name, form.location, form, form.name in full.forms) for form in domain.forms.values()],
+        "responses": [coverage_item(r.name, r.location, r, r.name in full.actions) for r in domain.responses.values()],
+        "slots": [
+            coverage_item(slot.name, slot.location, slot, slot.name in full.slots) for slot in domain.slots.values()
+        ],
+        "forms": [
+            coverage_item(form.name, form.location, form, form.name in full.forms) for form in domain.forms.values()
+        ],
         **(flows if project.flows else {}),
         "stories": [_story_item(story, full) for story in project.stories],
         "rules": [_story_item(rule, full) for rule in project.rules],
     }
-    return {kind: KindCoverage(items=tuple(items), share=_share(items)) for kind, items in kinds.items()}
+    return {kind: kind_coverage(items) for kind, items in kinds.items()}
 
 
-def _share(items: Sequence[CoverageItem]) -> float | None:
-    return sum(item.covered for item in items) / len(items) if items else None
+def kind_coverage(items: Sequence[CoverageItem]) -> KindCoverage:
+    """Return the items of a kind with the share that is covered."""
+    return KindCoverage(items=tuple(items), share=sum(item.covered for item in items) / len(items) if items else None)
 
 
 def _with_consequences(project: Project, reached: Reached) -> Reached:
@@ -184,7 +194,7 @@ def _story_item(story: Story, reached: Reached) -> CoverageItem:
     pairs = list(_pairs(story))
     single = [step.action for step in story.steps if isinstance(step, ActionStep)]
     is_walked = all(pair in reached.pairs for pair in pairs) if pairs else bool(reached.actions & set(single))
-    item = _item(story.name, story.location, story, is_walked, is_telling=bool(pairs))
+    item = coverage_item(story.name, story.location, story, is_walked, is_telling=bool(pairs))
     names = {name for part in _opened(story.steps) if (name := _name_of(part))}
     return msgspec.structs.replace(item, names=tuple(sorted(names)))
 
@@ -226,7 +236,9 @@ def _opened(steps: Iterable[Step]) -> Iterator[Step]:
             yield step
 
 
-def _item(name: str, location: Location, content: Any, covered: bool, *, is_telling: bool = True) -> CoverageItem:
+def coverage_item(
+    name: str, location: Location, content: Any, covered: bool, *, is_telling: bool = True
+) -> CoverageItem:
     """Return the item; ``is_telling``: its content is more than its name, so that it can be recognised after it is
     renamed."""
     text = json.dumps(_plain(content), sort_keys=True, ensure_ascii=False, default=str)

@@ -132,7 +132,8 @@ def _response_as_written(events: Sequence[Any], number: int) -> str | None:
     message = events[number]
     if full := message.intent.get("full_retrieval_intent_name"):
         return str(full)
-    for event in events[number + 1 :]:
+    for place in range(number + 1, len(events)):
+        event = events[place]
         if isinstance(event, UserUttered):
             return None
         if isinstance(event, ActionExecuted) and (event.name or "").startswith(f"utter_{message.intent_name}/"):

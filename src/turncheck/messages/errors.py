@@ -49,7 +49,28 @@ _NO_ROOM: Final = {
     errno.EFBIG: "a file grew larger than this process may write",
     errno.EROFS: "the file system is read-only",
 }
+_REMEDIES: Final = {
+    errno.ENOSPC: "Make room, or name another disk with --out (temporary files: TMPDIR).",
+    errno.EDQUOT: "Make room, or name another disk with --out (temporary files: TMPDIR).",
+    errno.EFBIG: "Allow larger files (ulimit -f), or write fewer.",
+    errno.EROFS: "Name a folder that may be written to with --out (temporary files: TMPDIR).",
+    errno.EACCES: "This user has no permission there: change the permissions, or name another folder.",
+    errno.EPERM: "This user has no permission there: change the permissions, or name another folder.",
+    errno.ENOENT: "Is the path right? A folder on the way to it does not exist.",
+    errno.ENOTDIR: "Is the path right? What should be a folder on the way to it is a file.",
+    errno.EISDIR: "Is the path right? There is a folder in the place of the file.",
+    errno.EEXIST: "Is the path right? What should be a folder on the way to it is a file.",
+    errno.ELOOP: "Is the path right? A symbolic link on the way to it leads back to itself.",
+    errno.ENAMETOOLONG: "Name a shorter path.",
+    errno.ENXIO: "Nobody reads from the other end of that pipe: start the reader first, or name a file.",
+    errno.EMFILE: "Allow more open files (ulimit -n).",
+}
 _MOST_SHOWN: Final = 200
+
+
+def remedy_of(error: OSError) -> str:
+    """Return what to do about a file or folder that the system refuses."""
+    return _REMEDIES.get(error.errno or 0, "Is the path right?")
 
 
 def trouble_of_system(error: BaseException) -> UserError | None:
@@ -64,7 +85,7 @@ def trouble_of_system(error: BaseException) -> UserError | None:
     place = f"{name[:_MOST_SHOWN]}…" if len(name) > _MOST_SHOWN else name
     if error.errno in _NO_ROOM:
         what = f"{_NO_ROOM[error.errno]} ({place})" if place else _NO_ROOM[error.errno]
-        return UserError(what, remedy="Make room, or let TMPDIR and --out name another disk.")
+        return UserError(what, remedy=remedy_of(error))
     if place:
-        return UserError(f"{place}: {error.strerror or type(error).__name__}", remedy="Is the path right?")
+        return UserError(f"{place}: {error.strerror or type(error).__name__}", remedy=remedy_of(error))
     return None

@@ -1,12 +1,14 @@
 """Earlier results, kept by the digest of everything that they depend on.
 
-An entry is only used if it is complete: it names its key and the digest of its content. A damaged one is ignored and
-reported. Nothing in an entry is executed.
+An entry is only used if it is complete: it names its key and the digest of its content, or with a secret their
+signature. A damaged one is ignored, reported and removed. Nothing in an entry is executed.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
+import os
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,12 +19,16 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.plurals import count
-from turncheck.process.temporary import whole_file
+from turncheck.process.regular_file import read_regular
+from turncheck.process.temporary import remove, whole_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+    from turncheck.process.secret import Secret
 
 _HEAD: Final = "turncheck cache v1"
+_SIGNED: Final = "turncheck cache v1 signed"
 _SUFFIX: Final = ".entry"
 MOST_BYTES: Final = 1 << 30
 """Above this size, the least recently used entries are removed."""
@@ -37,56 +43,73 @@ _LIBRARIES: Final = ("numpy", "scipy", "scikit-learn", "python-crfsuite", "skops
 class Cache:
     """Entries in a folder; ``found`` and ``kept`` count them by what they are, ``damaged`` names those ignored.
 
-    ``trouble``: why nothing more is kept.
+    ``unsigned``: those that were not signed with ``secret``. ``trouble``: why the first of those that could not be
+    kept was not; ``unkept``: how many there are since one was.
     """
 
     folder: Path
+    secret: Secret | None = None
     found: dict[str, int] = field(default_factory=dict)
     kept: dict[str, int] = field(default_factory=dict)
     damaged: list[Path] = field(default_factory=list)
+    unsigned: list[Path] = field(default_factory=list)
     trouble: UserError | None = None
+    unkept: int = 0
 
     def get(self, key: str, kind: str) -> bytes | None:
         """Return the content that was kept under a key, ``None`` if there is no valid entry."""
         path = self._path(key)
         try:
-            whole = path.read_bytes()
-        except OSError:
+            whole = read_regular(path, most=MOST_BYTES, follow=False)
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            return None
+        except (OSError, MemoryError):  # a pipe, a folder, a link, a file without end, a broken disk
+            self._ignore(path)
             return None
         head, _, content = whole.partition(b"\n")
-        self.found[kind] = self.found.get(kind, 0) + 1
-        if head != _head(key, content):
-            self.mark_damaged(key, kind)
+        if not hmac.compare_digest(head, self._head(key, content)):
+            if self.secret is not None or head.startswith(_SIGNED.encode()):
+                self.unsigned.append(path)
+            else:
+                self._ignore(path)
             return None
+        self.found[kind] = self.found.get(kind, 0) + 1
         with suppress(OSError):
             path.touch()  # mark it as used: unused entries are removed first
         return content
 
     def put(self, key: str, kind: str, content: bytes) -> None:
-        """Keep a content. If the folder cannot be written to, nothing is kept; that is reported, and nothing fails."""
-        if self.trouble is not None:
-            return
+        """Keep a content. If it cannot be written, it is not kept; that is reported, and nothing fails."""
+        path = self._path(key)
         try:
-            with whole_file(self._path(key)) as file:
-                file.write(_head(key, content) + b"\n" + content)
+            with suppress(OSError):
+                if path.is_symlink() or (path.exists() and not path.is_file()):
+                    remove(path)
+            with whole_file(path) as file:
+                file.write(self._head(key, content) + b"\n" + content)
         except UserError as error:
-            self.trouble = error
+            self.trouble = self.trouble or error
+            self.unkept += 1
         else:
             self.kept[kind] = self.kept.get(kind, 0) + 1
+            self.unkept = 0
 
     def mark_damaged(self, key: str, kind: str) -> None:
         """Ignore from now on an entry that was found: its content has changed."""
         self.found[kind] -= 1
-        self.damaged.append(self._path(key))
+        self._ignore(self._path(key))
+
+    def _ignore(self, path: Path) -> None:
+        self.damaged.append(path)
         with suppress(OSError):
-            self._path(key).unlink()
+            remove(path)
 
     def trim(self, most: int = MOST_BYTES) -> None:
         """Remove the least recently used entries until all together are at most ``most`` bytes."""
         entries = []
-        for path in self.folder.glob(f"*/*{_SUFFIX}"):
+        for path in self._entries():
             with suppress(OSError):
-                stat = path.stat()
+                stat = path.lstat()
                 entries.append((stat.st_mtime, stat.st_size, path))
         total = sum(size for _, size, _ in entries)
         for _, size, path in sorted(entries):
@@ -101,19 +124,40 @@ class Cache:
         said = [f"The cache entry {path} is damaged: it is ignored." for path in self.damaged]
         if len(said) > _MOST_NAMED:
             said = [f"{len(said):,} cache entries in {self.folder} are damaged: they are ignored."]
+        if self.unsigned:
+            number = count(len(self.unsigned), "cache entry", "cache entries")
+            verb = "is" if len(self.unsigned) == 1 else "are"
+            said.append(f"{number} in {self.folder} {verb} not signed with this run's cache key: ignored.")
         if self.trouble is not None:
-            said.append(f"The cache keeps nothing more: {self.trouble.what}.")
+            what = "keeps nothing more" if self.unkept else "could not keep everything"
+            said.append(f"The cache {what}: {self.trouble.what}.")
         if found := {kind: number for kind, number in self.found.items() if number}:
             words = ", ".join(count(number, kind, _SEVERAL.get(kind)) for kind, number in sorted(found.items()))
             said.append(f"Unchanged, and taken from the cache: {words}.")
         return said
 
+    def _entries(self) -> Iterator[Path]:
+        """Yield all entries of folders that can be read."""
+        return (path for folder in _listed(self.folder) for path in _listed(folder) if path.suffix == _SUFFIX)
+
     def _path(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key}{_SUFFIX}"
 
+    def _head(self, key: str, content: bytes) -> bytes:
+        if self.secret is None:
+            return f"{_HEAD} {key} {hashlib.sha256(content).hexdigest()}".encode()
+        secret = self.secret.reveal().encode()
+        signature = hmac.new(secret, f"{_SIGNED} {key}\n".encode() + content, hashlib.sha256)
+        return f"{_SIGNED} {key} {signature.hexdigest()}".encode()
 
-def _head(key: str, content: bytes) -> bytes:
-    return f"{_HEAD} {key} {hashlib.sha256(content).hexdigest()}".encode()
+
+def _listed(folder: Path) -> list[Path]:
+    """Return what is in a folder; nothing if it is not one, or may not be read."""
+    try:
+        with os.scandir(folder) as entries:
+            return [Path(entry.path) for entry in entries]
+    except OSError:
+        return []
 
 
 @cache

@@ -24,7 +24,7 @@ _LEAST: Final = 4
 _LEAST_GUESSED: Final = 8
 """Minimum length in characters: shorter strings (``true``, ``5``) are not hidden, or the output would be unreadable."""
 _TELLING_NAMES: Final = re.compile(
-    r"TOKEN|SECRET|PASSW|JWT|CREDENTIAL|(?:^|_)(?:API_?|ACCESS_?|PRIVATE_?)KEY", re.IGNORECASE
+    r"TOKEN|SECRET|PASSW|JWT|CREDENTIAL|(?:^|_)(?:API_?|ACCESS_?|PRIVATE_?|CACHE_?)KEY", re.IGNORECASE
 )
 _KNOWN: Final[set[str]] = set()
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.errors import UserError
+from turncheck.messages.errors import UserError, remedy_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +50,7 @@ def temporary_folder(purpose: str) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        _remove(folder)
+        remove(folder)
         os.close(lock)
 
 
@@ -67,14 +67,14 @@ def clear_leftovers() -> None:
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Yield a file that becomes ``path`` in one step when the block succeeds: nobody ever sees half of it.
 
-    A device or a pipe that is at ``path`` is written to, not replaced.
+    A device that is at ``path`` is written to, not replaced; so is a pipe that somebody reads.
 
     Raises:
         UserError: it cannot be written.
     """
     try:
         if path.exists() and not path.is_file():
-            with path.open("wb") as device:
+            with _device(path) as device:
                 yield device
             return
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -91,9 +91,14 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             partial.unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise UserError(
-            f"cannot write {path}: {error.strerror or error}", remedy="Make room, or name another folder with --out."
-        ) from None
+        raise UserError(f"cannot write {path}: {error.strerror or error}", remedy=remedy_of(error)) from None
+
+
+def _device(path: Path) -> BinaryIO:
+    """Open a device or a pipe. A pipe that nobody reads is an error, instead of waiting for a reader."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    os.set_blocking(descriptor, True)
+    return os.fdopen(descriptor, "wb")
 
 
 def _partial_file(path: Path) -> tuple[Path, BinaryIO]:
@@ -122,14 +127,19 @@ def _remove_if_left(path: Path) -> None:
         try:
             if not _is_locked(lock, path, wait=False):
                 return
-            _remove(path)
+            remove(path)
         finally:
             os.close(lock)
 
 
-def _remove(path: Path) -> None:
-    """Remove a file, or a folder with its content; ``shutil.rmtree`` would recurse as deep as the folders are
-    nested."""
+def remove(path: Path) -> None:
+    """Remove a file, a pipe, a link (not what it leads to), or a folder with its content.
+
+    ``shutil.rmtree`` would recurse as deep as the folders are nested.
+    """
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
+        return
     folders = [path]
     for folder in folders:  # it grows meanwhile
         with suppress(OSError), os.scandir(folder) as entries:
@@ -142,8 +152,6 @@ def _remove(path: Path) -> None:
     for folder in reversed(folders):
         with suppress(OSError):
             folder.rmdir()
-    if path.is_file():
-        path.unlink()
 
 
 def _opened(path: Path) -> int:

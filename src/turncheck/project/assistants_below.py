@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from turncheck.process.existing import is_folder, is_there
 from turncheck.project.kore.faults import EXPORT_NAMES
 
 if TYPE_CHECKING:
@@ -55,9 +56,9 @@ def is_assistant(folder: Path) -> bool:
 
 def may_be_assistant(path: Path) -> bool:
     """Whether a path holds at least a part of an assistant: a folder with one of its files, or an export."""
-    if not path.is_dir():
+    if not is_folder(path):
         return path.suffix == ".json"
-    return any((path / name).exists() for name in (*_PARTS, *_EXPORTS))
+    return any(is_there(path / name) for name in (*_PARTS, *_EXPORTS))
 
 
 def assistants_in_words(found: Sequence[Path]) -> str:

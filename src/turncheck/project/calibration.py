@@ -13,6 +13,7 @@ import msgspec
 from turncheck import __version__
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
+from turncheck.process.regular_file import read_regular
 from turncheck.report.trust import CALIBRATION_SCHEMA, Calibration, ConfidenceMap, Trust
 
 if TYPE_CHECKING:
@@ -98,14 +99,11 @@ def read_calibration(root: Path) -> Calibration | None:
         UserError: it cannot be read, or is not such a file.
     """
     try:
-        with (root / CALIBRATION_FILE).open("rb") as file:
-            content = file.read(_MOST_BYTES + 1)
+        content = read_regular(root / CALIBRATION_FILE, most=_MOST_BYTES, inside=root)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise _unusable(f"cannot be read: {error.strerror or 'the system refuses it'}") from None
-    if len(content) > _MOST_BYTES:
-        raise _unusable(f"is larger than {_MOST_BYTES // 2**20} MiB")
     try:
         head = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding
+from turncheck.process.existing import is_folder
 from turncheck.project.files import parse_file
 from turncheck.project.project_file import ProjectFile
 from turncheck.project.versions import version_too_high
@@ -24,7 +25,7 @@ _SKIPPED: Final = frozenset({"yaml-syntax", "yaml-duplicate-key", "file-not-utf8
 
 def files_of_domain(folder: ProjectFolder, path: Path, *, as_listed: bool) -> list[ProjectFile]:
     """Return the domain's file, or those in its folder, except the ones that Rasa skips there with a warning."""
-    if not path.is_dir():
+    if not is_folder(path):
         single = parse_file(folder, path, "domain")
         version = version_too_high(single.mapping)
         folder.findings += () if version is None else (version,)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import shown_path
+from turncheck.process.existing import is_file
 from turncheck.project.files import read_data
 from turncheck.project.findings import in_order
 from turncheck.project.folder import ProjectFolder
@@ -27,7 +28,7 @@ def export_of(root: Path, data: Sequence[Path] | None = None) -> Path | None:
     """Return the Kore.ai assistant's export that is the complete project; ``None`` for a Rasa project."""
     if data is None:
         return find_export(root)
-    if len(data) != 1 or not data[0].is_file() or data[0].suffix not in EXPORT_SUFFIXES:
+    if len(data) != 1 or not is_file(data[0]) or data[0].suffix not in EXPORT_SUFFIXES:
         return None
     if data[0].suffix == ".zip":  # no other data is a zip
         return data[0]

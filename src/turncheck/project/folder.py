@@ -8,12 +8,13 @@ project; it is then its own fence.
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding, Severity
 from turncheck.messages.location import Location, shown_path
+from turncheck.process.existing import is_file, is_folder, is_link
+from turncheck.process.regular_file import NotRegularError, TooLargeError, read_regular
 from turncheck.yaml_tree.source import EscapeError, Source, YamlSource
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class ProjectFolder:
         """Return the project's file that a string in one of its files names; ``None`` if there is none."""
         path = self.root / written
         try:
-            return path if self.contains(path) and path.is_file() else None
+            return path if self.contains(path) and is_file(path) else None
         except (OSError, ValueError):  # not a path at all: far too long, or with a null character in it
             return None
 
@@ -91,7 +92,7 @@ class ProjectFolder:
         """Yield all files at and below the paths, each with its fence and whether it is itself one of the paths."""
         for path in paths:
             fence = self._fence(path)
-            for file in self._walk(path, fence, skip, as_listed=as_listed) if path.is_dir() else [path]:
+            for file in self._walk(path, fence, skip, as_listed=as_listed) if is_folder(path) else [path]:
                 yield file, fence, file == path
 
     def is_passed_by(self, file: Path, fence: Path, *, is_given: bool) -> bool:
@@ -99,10 +100,10 @@ class ProjectFolder:
 
         A path that was asked for is read.
         """
-        if (is_given and file.suffix in YAML_SUFFIXES) or file.is_file() or not _leads_into(file, fence):
+        if (is_given and file.suffix in YAML_SUFFIXES) or is_file(file) or not _leads_into(file, fence):
             return False
         name = self.name(file)
-        what = "a symbolic link that leads nowhere" if file.is_symlink() else "not a regular file"
+        what = "a symbolic link that leads nowhere" if is_link(file) else "not a regular file"
         hint = "Put a file there, or remove it."
         self._note("file-not-regular", _whole(name), f"'{name}' is not read: it is {what}.", hint, severity="warning")
         return True
@@ -116,7 +117,7 @@ class ProjectFolder:
 
     def content(self, file: Path, fence: Path | None = None) -> bytes:
         """Return the bytes of a file for inspection, empty if it does not exist or is too large."""
-        if not file.is_file() or not _leads_into(file, fence or self._fence(file)):
+        if not is_file(file) or not _leads_into(file, fence or self._fence(file)):
             return b""
         if file.stat().st_size > MAX_FILE_BYTES:
             return b""
@@ -142,17 +143,14 @@ class ProjectFolder:
             self._note("file-outside-project", place, message, "Put the file itself into the project.")
             return None
         try:
-            status = path.stat()
-            if not stat.S_ISREG(status.st_mode):
-                kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-                message = f"'{name}' should be a file, but it is {kind}."
-                self._note("file-unreadable", place, message, "Put a file there, or remove it.")
-            elif status.st_size > MAX_FILE_BYTES:
-                message = f"'{name}' has {status.st_size:,} bytes; files up to {MAX_FILE_BYTES:,} bytes are read."
-                self._note("file-too-large", place, message, "Split it into several files.")
-            else:
-                with path.open("rb") as file:
-                    return file.read(MAX_FILE_BYTES)
+            return read_regular(path, most=MAX_FILE_BYTES)
+        except (IsADirectoryError, NotRegularError) as error:
+            kind = "a folder" if isinstance(error, IsADirectoryError) else "not a regular file"
+            message = f"'{name}' should be a file, but it is {kind}."
+            self._note("file-unreadable", place, message, "Put a file there, or remove it.")
+        except TooLargeError:
+            message = f"'{name}' has {_size(path)} bytes; files up to {MAX_FILE_BYTES:,} bytes are read."
+            self._note("file-too-large", place, message, "Split it into several files.")
         except OSError as error:
             self._note_refusal(name, error)
         return None
@@ -191,7 +189,7 @@ class ProjectFolder:
                 continue
             folders = []
             for entry in self._entries(current, fence, as_listed=as_listed):
-                if not entry.is_dir():
+                if not is_folder(entry):
                     yield entry
                 elif skip is None or not skip(entry):
                     folders.append((entry, depth + 1))
@@ -213,7 +211,7 @@ class ProjectFolder:
             self._note("file-outside-project", _whole(name), message, hint)
         else:
             try:
-                return list(folder.iterdir()) if as_listed else sorted(folder.iterdir())
+                return listed(folder, as_listed=as_listed)
             except OSError as error:
                 self._note_refusal(name, error)
         self.closed.append(name)
@@ -230,6 +228,25 @@ class ProjectFolder:
 
     def _note(self, code: str, location: Location, message: str, hint: str, *, severity: Severity = "error") -> None:
         self.findings.append(Finding(code, severity, message, location, hint))
+
+
+def listed(folder: Path, *, as_listed: bool = False) -> list[Path]:
+    """Return what is in a folder, by name, or as the file system lists it.
+
+    Raises:
+        OSError: that cannot be read, or nothing but names can.
+    """
+    entries = list(folder.iterdir()) if as_listed else sorted(folder.iterdir())
+    for entry in entries[:1]:
+        entry.lstat()
+    return entries
+
+
+def _size(path: Path) -> str:
+    try:
+        return f"{path.stat().st_size:,}"
+    except OSError:  # it has gone meanwhile
+        return "too many"
 
 
 def _whole(name: str) -> Location:

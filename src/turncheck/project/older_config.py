@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.process.existing import is_file
+from turncheck.process.regular_file import open_regular
+from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.project.model import Component
 
 if TYPE_CHECKING:
@@ -121,7 +124,7 @@ def files_apart(root: Path, sections: tuple[str, ...] = SECTIONS) -> list[Path]:
     found = sorted(
         path
         for path in root.glob("*")
-        if path.suffix in _SUFFIXES and not path.name.startswith(_OTHERS) and path.is_file()
+        if path.suffix in _SUFFIXES and not path.name.startswith(_OTHERS) and is_file(path)
     )
     found.sort(key=lambda path: _USUAL.index(path.name) if path.name in _USUAL else len(_USUAL))
     chosen = []
@@ -134,7 +137,7 @@ def files_apart(root: Path, sections: tuple[str, ...] = SECTIONS) -> list[Path]:
 
 def _beginning(path: Path) -> str:
     try:
-        with path.open("rb") as file:
+        with open_regular(path, most=MAX_FILE_BYTES, inside=path.parent) as file:
             return file.read(_MOST).decode("utf-8", "replace")
     except OSError:
         return ""

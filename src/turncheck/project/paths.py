@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
+from turncheck.process.existing import is_folder, is_link, is_there
 from turncheck.project.files import parse_file
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def domain_path(folder: ProjectFolder, given: Path | None) -> Path | None:
     default = folder.root / DEFAULT_DOMAIN
     if given is None:
         candidates = (default, folder.root / DEFAULT_DOMAIN_FOLDER)
-        given = next((path for path in candidates if path.exists()), default)
+        given = next((path for path in candidates if is_there(path)), default)
     return existing_or_default(folder, given, default, "domain")
 
 
@@ -60,7 +61,7 @@ def note_absent(folder: ProjectFolder, path: Path, default: Path, option: str) -
 
 
 def _how_to_name(folder: ProjectFolder, default: Path, option: str) -> str:
-    if option == "domain" and (folder.root / DEFAULT_DOMAIN_FOLDER).is_dir():
+    if option == "domain" and is_folder(folder.root / DEFAULT_DOMAIN_FOLDER):
         return f"Name the folder: --domain {folder.name(folder.root / DEFAULT_DOMAIN_FOLDER)}."
     return f"Put it at '{folder.name(default)}', or name its path with --{option}."
 
@@ -88,4 +89,4 @@ def existing(folder: ProjectFolder, paths: Iterable[Path]) -> list[Path]:
 
 def _is_there(path: Path) -> bool:
     """Whether a path exists; a symbolic link to nowhere counts, so that reading it reports the fault."""
-    return path.exists() or path.is_symlink()
+    return is_there(path) or is_link(path)

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from turncheck.project.folder import MAX_DEPTH
+from turncheck.process.existing import is_file, is_link
+from turncheck.process.regular_file import TooLargeError, read_regular
+from turncheck.project.own_folders import own_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +20,6 @@ _QUOTED: Final = re.compile(r"""(["'])([\w./ -]{1,200}?)\1""")
 _CALLED: Final = re.compile(r"""\b(?:FollowupAction|ActionExecuted)\(\s*(?:\w+\s*=\s*)?["']([\w./ -]{1,200})["']""")
 _LARGEST: Final = 1024 * 1024
 _MOST_FILES: Final = 2000
-_FOREIGN: Final = frozenset({"node_modules", "__pycache__", "site-packages"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +49,15 @@ def defines_class(root: Path, path: str) -> bool:
     if not modules or not all(part.isidentifier() for part in (*modules, name)):
         return False
     package = root.joinpath(*modules, "__init__.py")
-    module = package if package.is_file() else root.joinpath(*modules[:-1], f"{modules[-1]}.py")
-    if not module.is_file():
+    module = package if is_file(package) else root.joinpath(*modules[:-1], f"{modules[-1]}.py")
+    if not is_file(module):
         return False
     if not module.resolve().is_relative_to(root.resolve()):
         return True
     try:
-        text = module.read_text(encoding="utf-8", errors="replace") if module.stat().st_size <= _LARGEST else ""
+        text = read_regular(module, most=_LARGEST, inside=root).decode("utf-8", "replace")
+    except TooLargeError:
+        text = ""
     except OSError:
         return False
     return re.search(_BINDING.format(name=re.escape(name)), text, re.MULTILINE) is not None
@@ -98,25 +101,12 @@ def _action_name(node: ast.ClassDef) -> str | None:
 def _texts(root: Path) -> Iterator[str]:
     for path in islice(_python_files(root), _MOST_FILES):
         try:
-            if path.stat().st_size <= _LARGEST:
-                yield path.read_text(encoding="utf-8", errors="replace")
+            yield read_regular(path, most=_LARGEST, follow=False).decode("utf-8", "replace")
         except OSError:
             continue  # a file that cannot be read has no names
 
 
 def _python_files(root: Path) -> Iterator[Path]:
-    """In the order of their paths, a folder's own files first; ``os.walk`` would recurse as deep as the folders."""
-    waiting = [(root, 0)]
-    while waiting:
-        folder, depth = waiting.pop()
-        try:
-            entries = sorted(folder.iterdir())
-        except OSError:
-            continue  # as above
-        inner = [path for path in entries if path.is_dir() and not path.is_symlink() and not _is_foreign(path)]
-        waiting += [(path, depth + 1) for path in reversed(inner) if depth < MAX_DEPTH]
-        yield from (path for path in entries if path.suffix == ".py" and path.is_file() and not path.is_symlink())
-
-
-def _is_foreign(folder: Path) -> bool:
-    return folder.name.startswith(".") or folder.name in _FOREIGN or (folder / "pyvenv.cfg").exists()
+    """In the order of their paths, a folder's own files first."""
+    for folder in own_folders(root):
+        yield from (path for path in folder.entries if path.suffix == ".py" and not is_link(path))

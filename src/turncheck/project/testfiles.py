@@ -5,13 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.location import shown_path
+from turncheck.messages.finding import Finding
+from turncheck.messages.location import Location, shown_path
+from turncheck.process.existing import is_file, is_folder
 from turncheck.project.folder import ProjectFolder, absolute_name
 from turncheck.project.formats.registry import recognised
+from turncheck.project.own_folders import is_foreign, own_folders
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from turncheck.project.formats.format import Format
@@ -33,9 +36,9 @@ def find_test_stories(root: Path) -> list[Path]:
     Sorted by path. Hidden folders and virtual environments are not searched.
     """
     folder = root / TESTS_FOLDER
-    candidates = _files(root, folder if folder.is_dir() else root, lambda name: name.startswith(TEST_STORY_PREFIX))
+    candidates = _files(root, folder if is_folder(folder) else root, lambda name: name.startswith(TEST_STORY_PREFIX))
     found = _with_keys(root, candidates, STORY_KEYS)
-    in_markdown = _files(root, folder, lambda name: name.endswith(MARKDOWN)) if folder.is_dir() else []
+    in_markdown = _files(root, folder, lambda name: name.endswith(MARKDOWN)) if is_folder(folder) else []
     return [*found, *(path for path in _with_keys(root, in_markdown, STORY_KEYS) if _holds_stories(root, path))]
 
 
@@ -54,10 +57,32 @@ def find_test_nlu(root: Path) -> list[Path]:
     ``tests/``.
     """
     folder = root / TESTS_FOLDER
-    named = sorted(path for path in folder.iterdir() if "nlu" in path.name.lower()) if folder.is_dir() else []
-    files = (file for path in named for file in (_files(root, path) if path.is_dir() else [path]))
+    named = sorted(path for path in _listed(folder) if "nlu" in path.name.lower())
+    files = (file for path in named for file in (_files(root, path) if is_folder(path) else [path]))
     found = _with_keys(root, files, NLU_KEYS)
     return found or _with_keys(root, (root / TEST_NLU_FILE, folder / TEST_NLU_FILE), NLU_KEYS)
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:  # there is none; or :func:`find_unsearched` says why it cannot be read
+        return []
+
+
+def find_unsearched(root: Path) -> Iterator[Finding]:
+    """Yield an error for each folder of the project that cannot be searched for tests."""
+    folder = ProjectFolder(root)
+    for one in own_folders(root):
+        if one.refusal:
+            name = folder.name(one.path)
+            yield Finding(
+                "file-unreadable",
+                "error",
+                f"'{name}' cannot be read ({one.refusal}): it is not searched for tests.",
+                Location(name),
+                "Let this user read the folder, or move it out of the project.",
+            )
 
 
 def find_files_without_tests(root: Path) -> list[str]:
@@ -66,7 +91,7 @@ def find_files_without_tests(root: Path) -> list[str]:
     The paths are relative to the project, sorted.
     """
     folder = root / TESTS_FOLDER
-    if not folder.is_dir():
+    if not is_folder(folder):
         return []
     named = [
         path
@@ -88,7 +113,7 @@ def find_files_not_looked_for(root: Path, keys: tuple[str, ...], read: Iterable[
         read: the files that are read.
     """
     folder = root / TESTS_FOLDER
-    if not folder.is_dir():
+    if not is_folder(folder):
         return []
     known = {absolute_name(path) for path in read}
     others = (path for path in _files(root, folder) if absolute_name(path) not in known and path.suffix != MARKDOWN)
@@ -98,16 +123,12 @@ def find_files_not_looked_for(root: Path, keys: tuple[str, ...], read: Iterable[
 def find_e2e_cases(root: Path) -> list[Path]:
     """Return ``tests/e2e_test_cases.yml``, the default of ``rasa test e2e``, if it is there."""
     path = root / E2E_CASES_FILE
-    return [path] if path.is_file() else []
+    return [path] if is_file(path) else []
 
 
 def _files(root: Path, start: Path, is_wanted: Callable[[str], bool] = bool) -> list[Path]:
-    found = (path for path, *_ in ProjectFolder(root).files([start], skip=_is_foreign) if is_wanted(path.name))
+    found = (path for path, *_ in ProjectFolder(root).files([start], skip=is_foreign) if is_wanted(path.name))
     return sorted(found, key=absolute_name)
-
-
-def _is_foreign(folder: Path) -> bool:
-    return folder.name.startswith(".") or folder.name == "node_modules" or (folder / "pyvenv.cfg").exists()
 
 
 def _format(root: Path, path: Path) -> Format | None:
@@ -119,7 +140,7 @@ def _with_keys(root: Path, paths: Iterable[Path], keys: tuple[str, ...]) -> list
     """Return the files that seem to hold one of these kinds. One that cannot be read counts: reading it says why."""
     found = []
     for path in paths:
-        file_format = _format(root, path) if path.is_file() else None
+        file_format = _format(root, path) if is_file(path) else None
         if file_format is not None:
             source = ProjectFolder(root).read(path)
             if source is None or not file_format.kinds(source).isdisjoint(keys):

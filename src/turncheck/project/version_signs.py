@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.location import Location
+from turncheck.process.existing import is_file
 from turncheck.project.folder import YAML_SUFFIXES
 from turncheck.project.rasa_version import RasaVersion, Sign, version_of
 from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
@@ -53,7 +54,7 @@ def recognise(folder: ProjectFolder, files: Sequence[ProjectFile], older: Mappin
         signs += (
             Sign(f"'{name}' belonged to Rasa Core and NLU 0.x", Location(name, 1, 1), last=0, typical=0)
             for name in _OLDEST_FILES
-            if (folder.root / name).is_file()
+            if is_file(folder.root / name)
         )
     signs += _first_json(files)
     if any(sign.typical < 3 for sign in signs):

@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, overload
 
+from turncheck.process.own_files import OwnFiles, ensure_replaceable
 from turncheck.process.temporary import whole_file
 from turncheck.render.console import render_console
 from turncheck.render.outputs import RASA_FOLDER
@@ -87,33 +88,54 @@ class FilesBelow(Sequence[tuple[str, bytes]]):
 
 
 def write_all(folder: Path, renderings: Iterable[Rendered]) -> list[Path]:
-    """Write each rendering below ``folder`` and return the paths, in order.
+    """Write each rendering below ``folder`` and return the paths, in order. What is there is replaced, as by Rasa.
 
     Raises:
         UserError: a file cannot be written.
         ValueError: a name leads out of the folder.
     """
-    written = []
+    return [_write_below(folder, rendered) for rendered in renderings]
+
+
+def write_own(folder: Path, renderings: Iterable[Rendered]) -> list[Path]:
+    """Do what :func:`write_all` does, but replace only what turncheck wrote.
+
+    Raises:
+        UserError: there is somebody else's file of a name, or a file cannot be written.
+        ValueError: a name leads out of the folder.
+    """
+    ensure_replaceable(folder)
+    own, written = OwnFiles(folder), []
     for rendered in renderings:
-        name = PurePosixPath(rendered.name)
-        if name.is_absolute() or ".." in name.parts or not name.parts:
-            raise ValueError(f"not a name below the output folder: {rendered.name!r}")
-        path = folder.joinpath(*name.parts)
-        with whole_file(path) as file:
-            file.writelines(rendered.pieces)
-        written.append(path)
+        _ensure_below(rendered)
+        own.claim(rendered.name)
+        written.append(_write_below(folder, rendered))
     return written
 
 
+def _write_below(folder: Path, rendered: Rendered) -> Path:
+    path = folder.joinpath(*_ensure_below(rendered).parts)
+    with whole_file(path) as file:
+        file.writelines(rendered.pieces)
+    return path
+
+
+def _ensure_below(rendered: Rendered) -> PurePosixPath:
+    name = PurePosixPath(rendered.name)
+    if name.is_absolute() or ".." in name.parts or not name.parts:
+        raise ValueError(f"not a name below the output folder: {rendered.name!r}")
+    return name
+
+
 def write_results(folder: Path, renderings: Iterable[Rendered]) -> list[Path]:
-    """Do what :func:`write_all` does, and have git ignore the folder if it did not exist before.
+    """Do what :func:`write_own` does, and have git ignore the folder if it did not exist before.
 
     Raises:
         UserError: a file cannot be written.
         ValueError: a name leads out of the folder.
     """
     is_new = not folder.exists()
-    written = write_all(folder, renderings)
+    written = write_own(folder, renderings)
     if is_new:
         write_file(folder / ".gitignore", b"# Written by turncheck.\n*\n")
     return written
@@ -132,7 +154,7 @@ def draw_plots(outcome: Outcome, folder: Path, screen: Screen) -> list[Path]:
             from turncheck.render.older_files import nlu_plots_of_rasa_0_and_1  # most projects are newer
 
             pictures = nlu_plots_of_rasa_0_and_1(pictures, responses=True)
-        return write_all(below, chain(pictures, story_plots(outcome.report, major)))
+        return write_own(below, chain(pictures, story_plots(outcome.report, major)))
 
 
 def terminal_summary(outcome: Outcome, links: Links) -> str:

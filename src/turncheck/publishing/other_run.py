@@ -137,7 +137,7 @@ class RunReader:
                     )
                 commit = claimed
             reports = run.earlier(stored.report.project.root)
-            left = reports.of_commit(commit) if commit else None
+            left = reports.of_commit(branch, commit) if commit else None
         except HostError as error:
             return Unreachable(f"{self.host.name} cannot be asked for it: {error.what}")
         if left is not None:

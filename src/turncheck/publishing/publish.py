@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 from turncheck.ci.host import PAGE_SUFFIX, PLOTS_SUFFIX, Check, HostError
 from turncheck.messages.errors import UserError
 from turncheck.process.secret import redact
-from turncheck.publishing.files import FilesBelow, warnings_of_size, write_all
+from turncheck.publishing.files import FilesBelow, warnings_of_size, write_own
 from turncheck.render.page.page import NAME as PAGE
 from turncheck.render.sinks.markdown import marker, trusted
 
@@ -127,7 +127,7 @@ class Publishing:
             publish_all([Publisher("page", self._upload_page)], self._note)  # the other artifact contains it as well
         finally:  # a job that is cancelled meanwhile also leaves its message
             summary, comment = self.result.texts(self.artifact_url, self.page_url, self.place.host.comment_limit)
-            self.written = write_all(self.folder, (summary, comment))
+            self.written = write_own(self.folder, (summary, comment))
         steps = [Publisher("comment", lambda: self._write_comment(comment))]
         if self.settings.annotations:
             steps.append(Publisher("annotations", lambda: self._annotate(comment)))

@@ -180,7 +180,9 @@ class _SectionView:
         number = self.section.left_out
         if number <= 0:
             return trusted("")
-        words = f"… and {number:,} more, in the " if self.section.entries else "in the "
+        words = "in the " if not self.unfolded else f"All {number:,}, in the "
+        if self.section.entries:
+            words = f"… and {number:,} more, in the "
         return join([trusted(words), link(trusted("results"), self.writer.links.artifact_url)])
 
 

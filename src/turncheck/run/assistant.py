@@ -12,7 +12,7 @@ from turncheck.engines.action_server.server import HttpActionServer
 from turncheck.engines.choice import chosen_engines
 from turncheck.evaluation.e2e_case import DEFAULT_CHANNEL
 from turncheck.messages.errors import UserError
-from turncheck.process.environment import for_child
+from turncheck.process.environment import FileVariables, for_child
 from turncheck.render.engine_text import engine_lines
 from turncheck.render.sinks.terminal import place, text
 from turncheck.run.trainable import ensure_possible, ensure_trainable
@@ -70,10 +70,12 @@ def running_server(
     environment: Mapping[str, str],
     screen: Screen,
     hosts: tuple[str, ...] | None = None,
+    *,
+    variables: FileVariables | None = None,
 ) -> Iterator[ActionServer]:
     """Choose the action server, and start it if a command is configured; if it dies, the end of its log is shown.
 
-    ``hosts`` restricts what the project's files may name (``None``: any).
+    ``hosts`` restricts what the project's files may name (``None``: any), ``variables`` which variables they get.
 
     Raises:
         UserError: an address cannot be called, or a server does not start.
@@ -81,7 +83,8 @@ def running_server(
     named = project.endpoints.get("action_endpoint")
     if settings.action_endpoint is None:
         _ensure_endpoints_are_read(project, screen)
-    chosen = choose_server(named, environment, url=settings.action_endpoint, allowed_hosts=hosts)
+    variables = variables or FileVariables(dict(settings.env), environment)
+    chosen = choose_server(named, environment, url=settings.action_endpoint, allowed_hosts=hosts, variables=variables)
     if settings.action_server is None:
         yield chosen
         return

@@ -64,7 +64,14 @@ class EngineJudgesAgain:
 
         found = {}
         inputs = self.inputs
-        with running_server(inputs.settings, self.project, inputs.environment, self.screen, inputs.hosts) as server:
+        with running_server(
+            inputs.settings,
+            self.project,
+            inputs.environment,
+            self.screen,
+            inputs.hosts,
+            variables=inputs.file_variables,
+        ) as server:
             engine = self.engines.hearing_assistant(server)
             domain, known = engine.domain, learnable(self.project)
             for number, messages in cases.items():

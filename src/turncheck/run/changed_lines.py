@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from turncheck.ci.base import BaseSearch
 from turncheck.ci.git import GitError, find_checkout
 from turncheck.ci.host import Base
-from turncheck.project.folder import ProjectFolder
-from turncheck.run.find_base import BaseSearch
+from turncheck.process.regular_file import read_regular
+from turncheck.project.folder import MAX_FILE_BYTES, ProjectFolder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,8 +108,8 @@ def _under_headings(written: frozenset[int], text: str) -> frozenset[int]:
 
 
 def _text(path: Path) -> str:
-    """Return a file's content, nothing if it is not a regular file."""
+    """Return a file's content; nothing if it is not a regular file, or larger than what is read of a project."""
     try:
-        return "" if path.is_symlink() or not path.is_file() else path.read_text("utf-8", errors="replace")
+        return read_regular(path, most=MAX_FILE_BYTES, follow=False).decode("utf-8", "replace")
     except OSError:
         return ""

@@ -41,7 +41,9 @@ def measure_cases(
     engine: ConversationEngine | None = None
     with ExitStack() as stack:
         if unanswered(answers, case_units(cases)):
-            running = running_server(settings, project, inputs.environment, screen, inputs.hosts)
+            running = running_server(
+                settings, project, inputs.environment, screen, inputs.hosts, variables=inputs.file_variables
+            )
             server = stack.enter_context(running)
             engine = engines.assistant(server)
             if (place := where_actions_are(server, work, settings, screen)).size:

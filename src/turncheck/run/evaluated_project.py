@@ -111,7 +111,7 @@ def engines_of_run(inputs: Inputs, project: Project, head_start: HeadStart) -> A
     """Open the engines that the settings name, or those that the run is given."""
     if head_start.engines is not None:
         return nullcontext(head_start.engines(project))
-    return chosen_engines(inputs.settings, project, inputs.environment, inputs.hosts)
+    return chosen_engines(inputs.settings, project, inputs.environment, inputs.hosts, variables=inputs.file_variables)
 
 
 def _report(inputs: Inputs, project: Project, tests: Tests, run: Evaluations, screen: Screen) -> Report:
@@ -133,7 +133,7 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: Evaluations, sc
         batch=run.batch_section,
         strength=run.strength_section,
         robustness=run.robustness_section,
-        coverage=coverage_by_tests(project, tests, run.core_section, e2e),
+        coverage=coverage_by_tests(project, tests, nlu, run.core_section, e2e, run.batch_section),
         training=() if nlu or not (run.core_section or e2e) else training_sentences(project),
         settings=gate_settings(settings),
         trust=run.engines.trust,

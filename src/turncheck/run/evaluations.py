@@ -241,7 +241,14 @@ class Evaluations(RunUnderWay):
 
         def all_mutants() -> Strength:
             inputs = self.inputs
-            with running_server(self.settings, self.project, inputs.environment, self.screen, inputs.hosts) as server:
+            with running_server(
+                self.settings,
+                self.project,
+                inputs.environment,
+                self.screen,
+                inputs.hosts,
+                variables=inputs.file_variables,
+            ) as server:
                 lines = None if whole or changed is None else changed.by_file
                 work = where_actions_are(server, self.work, self.settings, self.screen)
                 return measure_strength(

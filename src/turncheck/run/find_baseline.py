@@ -1,13 +1,13 @@
 """What a run is compared with, if the settings leave that to turncheck (``auto``, ``artifact``, ``git``).
 
-The report of the base is that of an earlier run, or the base is measured right here with this run's settings,
-or the report of its nearest ancestor is used instead.
+The report of the base is that of an earlier run, or the base is measured right here by its own rules, or the report of
+its nearest ancestor is used instead.
 """
 
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from turncheck.ci.git import GitError
-from turncheck.ci.host import Base, HostError, LeftReport
+from turncheck.ci.base import BaseSearch
+from turncheck.ci.base_files import NoFilesError, files_of_commit
+from turncheck.ci.host import Base, HostError
 from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.changes import SettingChange
 from turncheck.comparison.gate_rules import read_rules
@@ -24,25 +25,26 @@ from turncheck.messages.engine_errors import INTERRUPTED
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import shown_path
 from turncheck.process.screen import Screen
-from turncheck.report.model import DEFAULT_EVALUATIONS, Source
+from turncheck.report.model import DEFAULT_EVALUATIONS, EVALUATIONS, Skipped, Source
+from turncheck.run.base_projects import BaseTree, paired
 from turncheck.run.evaluated_project import report_of_project
-from turncheck.run.find_base import BaseSearch
-from turncheck.run.inputs import Inputs
 from turncheck.run.named_baseline import read_baseline
+from turncheck.run.report_of import report_of
 from turncheck.settings.engines import ENGINES
-from turncheck.settings.file import read_settings_file
+from turncheck.settings.file import SettingsFile, read_settings_file
 from turncheck.settings.gates import GATES, gate_settings
 from turncheck.settings.sources import FILE_NAME, combine
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from turncheck.ci.git import Checkout
-    from turncheck.ci.host import EarlierReports, Host
-    from turncheck.comparison.baseline import Baseline, Way
-    from turncheck.report.model import Report
+    from turncheck.ci.host import CommitFiles, EarlierReports, Host, LeftReport
+    from turncheck.comparison.baseline import Baseline
+    from turncheck.report.model import Evaluation, Report
+    from turncheck.run.base_projects import BaseProject
     from turncheck.run.inputs import Inputs
     from turncheck.settings.options import Settings
 
@@ -51,7 +53,7 @@ _Found = TypeVar("_Found")
 SEARCHED = frozenset({"auto", "artifact", "git"})
 _EARLIER = "what earlier runs measured"
 _PATHS = ("config", "domain", "data", "nlu", "stories", "e2e", "batch")
-_TESTS = {"nlu": "nlu", "stories": "core", "e2e": "e2e", "batch": "batch"}
+_TESTS: dict[str, Evaluation] = {"nlu": "nlu", "stories": "core", "e2e": "e2e", "batch": "batch"}
 """Settings that name tests, and the evaluation that needs them."""
 
 
@@ -66,6 +68,7 @@ class BaselineSearch:
         top: the folder that the repository's files are in.
         host: the CI host that this runs on, or its absence.
         measure: measures a folder; replaced in tests.
+        past: where this assistant is on the base, by its path in the repository, if that is known already.
     """
 
     inputs: Inputs
@@ -74,6 +77,7 @@ class BaselineSearch:
     top: Path | None
     host: Host
     measure: Callable[[Inputs, Screen], Report] = report_of_project
+    past: str | None = None
     _troubles: list[str] = field(default_factory=list)
     """Why the base cannot be measured here."""
     _out_of_reach: bool = False
@@ -92,26 +96,8 @@ class BaselineSearch:
         Raises:
             UserError: a file that both name is missing, or is not a report.
         """
-        asked = self.inputs.settings.baseline
-        base = self._base()
-        wanted = asked if asked in SEARCHED else self._wanted_on_the_base(base)
-        if wanted == asked and asked not in SEARCHED:
-            return read_baseline(asked, Network.of(self.inputs.environment))
-        found = self._search(report, base, wanted) if isinstance(base, Base) else base
-        if isinstance(found, Unreadable):
-            return found
-        shown = self._in_the_file(asked, self.inputs.settings.project)
-        if isinstance(found, Present):
-            changes = () if wanted == asked else (SettingChange(name="baseline", base=wanted, value=shown),)
-            return replace(
-                found,
-                report=self._as_given(found.report, report),
-                warnings=(*self._warnings, *self._troubles),
-                settings_changed=changes,
-            )
-        if wanted != asked:
-            self._warnings.append(f"`baseline: {shown}` of {FILE_NAME} is ignored: this change may have set it")
-        return replace(found, warnings=tuple(self._warnings))
+        with ExitStack() as stack:
+            return self._find(report, stack)
 
     def ensure_base_is_known(self, name: str) -> None:
         """Make sure, before anything is measured, that a base named by the user exists.
@@ -121,42 +107,109 @@ class BaselineSearch:
         """
         self._states.ensure_known(name)
 
+    def _find(self, report: Report, stack: ExitStack) -> Baseline:
+        known = self._base(stack)
+        if isinstance(known, Missing):
+            return replace(known, warnings=tuple(self._warnings))
+        base, there = known
+        asked = self.inputs.settings.baseline
+        shown = self._in_the_file(asked, self.inputs.settings.project)
+        wanted = asked if asked in SEARCHED else self._wanted_on_the_base(there)
+        if wanted == asked and asked not in SEARCHED:
+            return read_baseline(asked, Network.of(self.inputs.environment))
+        found = self._search(report, base, there, wanted)
+        if isinstance(found, Unreadable):
+            return found
+        if isinstance(found, Missing):
+            if wanted != asked:
+                self._warnings.append(f"`baseline: {shown}` of {FILE_NAME} is ignored: this change may have set it")
+            return replace(found, warnings=tuple(self._warnings))
+        changes = [] if wanted == asked else [SettingChange(name="baseline", base=wanted, value=shown)]
+        if there is not None and there.project.path != self._named:
+            changes.append(SettingChange(name="project", base=there.project.path or ".", value=self._named or "."))
+        return replace(
+            found,
+            report=self._as_given(found.report, report),
+            warnings=(*self._warnings, *self._troubles),
+            settings_changed=tuple(changes),
+            gone=there.gone if there is not None else (),
+        )
+
+    # --- which commit, and which assistant of it ---------------------------------------------------------------------
+
     @property
     def _states(self) -> BaseSearch:
         return BaseSearch(self.inputs.settings, self.checkout, self.host, self._warn)
 
-    def _base(self) -> Base | Missing:
+    @property
+    def _named(self) -> str:
+        """This assistant's path in the repository, as the settings name it."""
+        return self.inputs.root if self.inputs.named is None else self.inputs.named
+
+    def _base(self, stack: ExitStack) -> tuple[Base, _There | None] | Missing:
         """The base that counts: what a change's own file names only counts if the file of its base names the same."""
         search, named = self._states, self.inputs.settings.base
-        if named is None:
-            return search.find()
-        if "base" in self.given or not self.host.run.of_a_change:
-            return search.find_named(named)
-        base = search.find()
-        own = self._setting_on(base, "base")
+        if named is not None and ("base" in self.given or not self.host.run.of_a_change):
+            return self._with_files(search.find_named(named), stack)
+        known = self._with_files(search.find(), stack)
+        if named is None or isinstance(known, Missing):
+            return known
+        own = known[1].file.values.get("base") if known[1] is not None else None
         if own != named:
             self._warnings.append(f"`base: {named}` of {FILE_NAME} is ignored: this change may have set it")
-        return base if own is None else search.find_named(own)
+        return known if own is None else self._with_files(search.find_named(own), stack)
 
-    def _wanted_on_the_base(self, base: Base | Missing) -> str:
+    def _with_files(self, base: Base | Missing, stack: ExitStack) -> tuple[Base, _There | None] | Missing:
+        if isinstance(base, Missing):
+            return base
+        there = self._there(base, stack)
+        return there if isinstance(there, Missing) else (base, there)
+
+    def _there(self, base: Base, stack: ExitStack) -> _There | Missing | None:
+        """The base as its files show it; ``None`` if they are out of reach.
+
+        The base's own file says which assistants it measured, unless a flag or an input does.
+        """
+        if self.top is None or base.commit is None or (files := self._files_of(base, stack)) is None:
+            return None
+        if files.is_empty:
+            return Missing(f"its base ({base.commit[:8]}) has no files")
+        tree = BaseTree(files.folder, self.top)
+        words = words_of(self.given) if self.past is None else [str(self.top / self.past)]
+        given = "project" in self.given or self.past is not None
+        chosen = tree.projects(words, given=given)
+        needed = {path for word in words for path in tree.needed_for(word)} | {one.path for one in chosen}
+        if lacking := next(filter(None, map(files.lacks, sorted(needed))), None):
+            return Unreachable(f"not all files of its base ({base.commit[:8]}) can be had: '{lacking}' is missing")
+        if not chosen:
+            return Missing(f"the project does not exist there yet: its base ({base.commit[:8]}) has no assistant there")
+        now = {self._named: Path(self.inputs.settings.project)}
+        project = paired(now, chosen, all_of_them=True)[self._named]
+        if not project.folder.resolve().is_relative_to(files.folder.resolve()):
+            return Unreachable(f"on its base ({base.commit[:8]}), '{project.path}' is a link that leads out of it")
+        gone = tuple(one.path or "." for one in chosen if one is not project)
+        return _There(files, tree, project, gone, *_settings_file_of(project.settings))
+
+    def _files_of(self, base: Base, stack: ExitStack) -> CommitFiles | None:
+        """The base's files, if they can be had."""
+        try:
+            return stack.enter_context(files_of_commit(base.commit or "", self.checkout, self.host))
+        except NoFilesError as error:
+            trouble = "; ".join(part for part in (self._states.missing(base), str(error)) if part)
+        except HostError as error:
+            trouble = error.what
+        self._out_of_reach = True
+        self._troubles.append(f"its files cannot be fetched: {trouble}")
+        return None
+
+    def _wanted_on_the_base(self, there: _There | None) -> str:
         """The setting ``baseline`` of this change's own file if the base has the same, else the base's."""
         asked = self._in_the_file(self.inputs.settings.baseline, self.inputs.settings.project)
-        own = self._setting_on(base, "baseline") or "auto"
+        own = there.file.values.get("baseline") if there is not None else None
+        own = "auto" if own is None or there is None else self._in_the_file(own, str(there.project.settings))
         if own == asked:
             return self.inputs.settings.baseline
         return own if own in SEARCHED else "auto"
-
-    def _setting_on(self, base: Base | Missing, name: str) -> str | None:
-        """A setting as in the base's own file: paths are relative to the project."""
-        if not isinstance(base, Base) or base.commit is None:
-            return None
-        try:
-            with self._files_of(base) as (_, tree):
-                folder = tree / self.inputs.root
-                own = read_settings_file(folder).values.get(name)
-                return own if own is None or name == "base" else self._in_the_file(own, str(folder))
-        except UserError:  # no such commit here, or a file that this change fixes
-            return None
 
     @staticmethod
     def _in_the_file(setting: str, project: str) -> str:
@@ -165,18 +218,14 @@ class BaselineSearch:
             return setting
         return shown_path(os.path.relpath(setting, project))
 
-    def _as_given(self, base: Report, head: Report) -> Report:
-        """The base's report with the settings from flags or inputs, which no file of this change can have altered.
+    # --- where its report comes from ---------------------------------------------------------------------------------
 
-        A workflow may set other gates on a push than on a pull request.
-        """
-        fields = head.settings.__struct_fields__
-        given = {name: getattr(head.settings, name) for name in self.given if name in fields}
-        return msgspec.structs.replace(base, settings=msgspec.structs.replace(base.settings, **given))
-
-    def _search(self, report: Report, base: Base, wanted: str) -> Baseline:
-        name, root = self.inputs.settings.artifact_name, self.inputs.root
-        reports = self.host.earlier_reports(name, root) if wanted != "git" else None
+    def _search(self, report: Report, base: Base, there: _There | None, wanted: str) -> Baseline:
+        chosen_by_itself = "project" in self.given or self.past is not None or base.commit is None
+        if there is None and self.top is not None and not chosen_by_itself:
+            return Unreachable(self._why_none(base, "git"))  # which assistant it measured is not known
+        root = there.root if there is not None else self._named
+        reports = self.host.earlier_reports(self.inputs.settings.artifact_name, root) if wanted != "git" else None
         if reports is None and wanted == "artifact":
             self._out_of_reach = self._asked_in_vain = True
             self._troubles.append(
@@ -185,8 +234,9 @@ class BaselineSearch:
         if reports is not None and (left := self._asked(_EARLIER, lambda: _left_by_a_run(reports, base))):
             return Present(left.report, "artifact", left.commit, left.run_id, reports.in_words())
         commit = base.commit
-        if commit and wanted != "artifact" and (found := self._measured_here(base, commit, report)):
-            return replace(found, passed_over=reports.in_words() if reports else "")
+        may_be_measured = wanted != "artifact"
+        if there and commit and may_be_measured and (measured := self._measured_here(there, commit, report)):
+            return Present(measured, there.files.way, commit, passed_over=reports.in_words() if reports else "")
         if (
             commit
             and reports is not None
@@ -212,109 +262,90 @@ class BaselineSearch:
             wanted = "artifact"
         return "; ".join((f"for the base ({name}) {tried[wanted]}", *self._troubles))
 
-    # --- where its report comes from ---------------------------------------------------------------------------------
+    def _measured_here(self, there: _There, commit: str, report: Report) -> Report | None:
+        """Measure the base by its own rules; ``None`` if its engine cannot.
 
-    def _measured_here(self, base: Base, commit: str, report: Report) -> Present | None:
-        if not ENGINES[self.inputs.settings.engine].from_files:
-            self._troubles.append(f"the engine '{self.inputs.settings.engine}' cannot measure another commit here")
+        What is wrong with the base itself is part of its report: then nothing is known of what it tested.
+        """
+        own = self._settings_there(there)
+        if not ENGINES[own.engine].from_files:
+            self._troubles.append(f"the engine '{own.engine}' cannot measure another commit here")
             return None
-        with ExitStack() as stack:
-            try:
-                way, folder = stack.enter_context(self._files_of(base))
-            except UserError as error:
-                self._out_of_reach = True
-                self._troubles.append(f"its files cannot be fetched: {error.what}")
-                return None
-            try:
-                own = self._own_settings(folder)
-                measured = self.measure(self._inputs_for(folder, commit, own), Screen(quiet=True, stream=StringIO()))
-            except UserError as error:  # the folder is temporary, named anew each time, and gone when this is read
-                self._troubles.append(f"the base cannot be measured: {error.what.replace(f'{folder}/', '')}")
-                return None
+        if lacking := next(filter(None, map(there.files.lacks, there.tree.paths_of(own))), None):
+            self._out_of_reach = True
+            self._troubles.append(f"not all of its files can be had: '{lacking}' is missing")
+            return None
+        source = Source(repository=self.inputs.source.repository, commit=commit)
+        try:
+            inputs = self._inputs_for(there, own, source)
+            measured = self.measure(inputs, Screen(quiet=True, stream=StringIO()))
+        except UserError as error:  # the folder is temporary, named anew each time, and gone when this is read
+            why = f"the base cannot be measured: {error.what.replace(f'{there.files.folder}/', '')}"
+            asked = own.evaluations or DEFAULT_EVALUATIONS
+            skipped = [Skipped(evaluation=one, reason=why, fault=True) for one in EVALUATIONS if one in asked]
+            measured = report_of(report.project, own.seed, source=source, skipped=skipped)
         if measured.stopped == INTERRUPTED:
             raise KeyboardInterrupt
         # The folder's name is ours, not the project's; and the base is judged by its own settings.
-        measured = msgspec.structs.replace(measured, project=report.project, settings=gate_settings(own))
-        return Present(measured, way, commit)
+        return msgspec.structs.replace(measured, project=report.project, settings=gate_settings(own))
 
-    @contextmanager
-    def _files_of(self, base: Base) -> Iterator[tuple[Way, Path]]:
-        """The base's files: from git where it has them, else from the host."""
-        commit = base.commit or ""
-        trouble = self._states.missing(base)
-        with ExitStack() as stack:
-            folder = None
-            if self.checkout is not None and self.checkout.commit(commit):
-                try:
-                    folder = stack.enter_context(self.checkout.files_of(commit))
-                except GitError as error:  # a partial clone, say
-                    trouble = f"git: {error}"
-            if folder is not None:
-                yield "git", folder
-                return
-            files = self.host.files_of(commit)
-            if files is None:
-                raise UserError(trouble)
-            yield "tarball", stack.enter_context(files)
-
-    def _inputs_for(self, tree: Path, commit: str, own: Settings) -> Inputs:
-        """This run's settings, with every path in the base's files; gates and tests are the base's, from ``own``."""
-        settings = self.inputs.settings
-        moved: dict[str, Any] = {"project": own.project}
-        for name in ("config", "domain", "data"):
-            moved[name] = self._moved(getattr(settings, name), tree)
-            if moved[name] and not _existing(moved[name]):
-                moved[name] = getattr(own, name)
-        if len(there := _existing(moved["data"])) > 0:
-            moved["data"] = there  # a file that this change adds does not exist there
-        # The base's own tests: those that this change no longer chooses are gone. Those that it lacks are not run.
-        left_out = set()
-        for name, evaluation in _TESTS.items():
-            moved[name] = _existing(getattr(own, name))
-            if getattr(own, name) and not moved[name]:
-                left_out.add(evaluation)
-        moved["evaluations"] = own.evaluations
-        if left_out:
-            moved["evaluations"] = tuple(
-                name for name in own.evaluations or DEFAULT_EVALUATIONS if name not in left_out
-            )
-        if settings.strength == "changed":
-            moved["strength"] = "off"  # the mutants of a change only exist on this side
-        source = Source(repository=self.inputs.source.repository, commit=commit)
-        gates = {name: getattr(own, name) for name in GATES}
-        return replace(self.inputs, settings=replace(settings, **gates, **moved), source=source)
-
-    def _own_settings(self, tree: Path) -> Settings:
+    def _settings_there(self, there: _There) -> Settings:
         """The base's settings: if a pull request changes what judges it, the comparison says so.
 
-        Raises:
-            UserError: the base does not have the project.
+        Gates that the base's file does not say are those of this run, since a mistake in it may be what a change fixes.
         """
-        folder = tree / self.inputs.root
-        if not folder.is_dir():
-            raise UserError("the project does not exist there yet")
+        given = {name: value for name, value in self._in(there.tree, self.given).items() if name != "project"}
+        own = combine(given, there.file.values)
         try:
-            own = combine(self._in(tree, self.given), read_settings_file(folder).values)
-            read_rules(gate_settings(own))
-        except UserError:  # a mistake that this change fixes, say
-            settings = self.inputs.settings
-            own = replace(settings, **self._in(tree, {name: getattr(settings, name) for name in _PATHS}))
-        return replace(own, project=str(folder))
+            if not there.is_broken:
+                read_rules(gate_settings(own))
+                return replace(own, project=str(there.project.folder))
+        except UserError:
+            own = combine(given, {name: value for name, value in there.file.values.items() if name in _PATHS})
+        gates = {name: getattr(self.inputs.settings, name) for name in GATES}
+        return replace(own, **gates, project=str(there.project.folder))
 
-    def _in(self, tree: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def _inputs_for(self, there: _There, own: Settings, source: Source) -> Inputs:
+        """What the base measures: its own settings and tests.
+
+        Files that a flag or an input names and the base lacks are not missed there.
+        """
+        kept: dict[str, Any] = {}
+        left_out = set()
+        for name in set(_PATHS) & set(self.given):
+            kept[name] = _existing(getattr(own, name))
+            if name in _TESTS and getattr(own, name) and not kept[name]:
+                left_out.add(_TESTS[name])
+        if left_out:
+            asked = own.evaluations or DEFAULT_EVALUATIONS
+            kept["evaluations"] = tuple(name for name in asked if name not in left_out)
+        if isinstance(own.vectors, str) and (vectors := Path(there.tree.moved(own.vectors))).exists():
+            kept["vectors"] = str(vectors)
+        if own.strength == "changed":
+            kept["strength"] = "off"  # the mutants of a change only exist on this side
+        return replace(
+            self.inputs,
+            settings=replace(own, **kept),
+            source=source,
+            ignored=there.file.ignored,
+            rules={},
+            settings_file=there.file.path,
+        )
+
+    def _as_given(self, base: Report, head: Report) -> Report:
+        """The base's report with the settings from flags or inputs, which no file of this change can have altered.
+
+        A workflow may set other gates on a push than on a pull request.
+        """
+        fields = head.settings.__struct_fields__
+        given = {name: getattr(head.settings, name) for name in self.given if name in fields}
+        return msgspec.structs.replace(base, settings=msgspec.structs.replace(base.settings, **given))
+
+    def _in(self, tree: BaseTree, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Settings whose paths are in the base's files."""
-        return {name: self._moved(value, tree) if name in _PATHS else value for name, value in settings.items()}
+        return {name: tree.moved(value) if name in _PATHS else value for name, value in settings.items()}
 
-    def _moved(self, value: Any, tree: Path) -> Any:
-        if value is None or self.top is None:
-            return value
-        if not isinstance(value, str):
-            return tuple(self._moved(path, tree) for path in value)
-        path, separator, case = value.partition("::")
-        for absolute in (Path(os.path.abspath(path)), Path(path).resolve()):  # noqa: PTH100 - links are kept if possible
-            if absolute.is_relative_to(self.top):
-                return f"{tree / absolute.relative_to(self.top)}{separator}{case}"
-        return value  # it is outside the repository, and is the same for both
+    # --- what could not be had ---------------------------------------------------------------------------------------
 
     def _asked(self, what: str, ask: Callable[[], _Found | None]) -> _Found | None:
         """Ask the host; a failure is remembered and reported once, and the search goes on."""
@@ -332,8 +363,41 @@ class BaselineSearch:
             self._warnings.append(words)
 
 
+@dataclass(frozen=True, slots=True)
+class _There:
+    """The base: its files, the assistant to compare with, those that nobody measures any more, and its settings file.
+
+    ``is_broken``: that file cannot be read.
+    """
+
+    files: CommitFiles
+    tree: BaseTree
+    project: BaseProject
+    gone: tuple[str, ...]
+    file: SettingsFile
+    is_broken: bool
+
+    @property
+    def root(self) -> str:
+        """The assistant's path as the base's report has it: links are followed."""
+        return self.tree.path_of(self.tree.tree / self.project.folder.resolve().relative_to(self.tree.tree.resolve()))
+
+
+def _settings_file_of(folder: Path) -> tuple[SettingsFile, bool]:
+    """Return the settings file of a folder of the base, and whether it cannot be read."""
+    try:
+        return read_settings_file(folder), False
+    except UserError:  # a mistake that this change fixes, say
+        return SettingsFile(), True
+
+
+def words_of(given: Mapping[str, Any]) -> list[str]:
+    """Return the folders and patterns that flags or inputs name as the project."""
+    return [line.strip() for line in str(given.get("project", ".")).splitlines() if line.strip()]
+
+
 def _left_by_a_run(reports: EarlierReports, base: Base) -> LeftReport | None:
-    return reports.of_commit(base.commit) if base.commit else reports.of_earlier_run(base.branch)
+    return reports.of_commit(base.branch, base.commit) if base.commit else reports.of_earlier_run(base.branch)
 
 
 def _existing(value: Any) -> Any:

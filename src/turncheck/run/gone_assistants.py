@@ -1,24 +1,24 @@
-"""Assistants that the base measured and this change removes: their tests are gone, too."""
+"""Several assistants of the base: which of this run each is compared with, and which are gone with all their tests."""
 
 from __future__ import annotations
 
-import glob
 import os
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from turncheck.ci.git import GitError, find_checkout
-from turncheck.ci.host import HostError
+from turncheck.ci.base import BaseSearch
+from turncheck.ci.base_files import NoFilesError, files_of_commit
+from turncheck.ci.git import find_checkout
+from turncheck.ci.host import Base, HostError
 from turncheck.comparison.gone_tests import GONE_TESTS
-from turncheck.messages.errors import UserError
-from turncheck.project.assistants_below import may_be_assistant
-from turncheck.run.find_base import BaseSearch
-from turncheck.run.find_baseline import SEARCHED
-from turncheck.settings.file import read_settings_file
+from turncheck.run.base_projects import BaseTree, paired, path_in_repository
+from turncheck.run.find_baseline import SEARCHED, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping
+    from typing import Any
 
     from turncheck.ci.host import Host
     from turncheck.settings.options import Settings
@@ -26,66 +26,59 @@ if TYPE_CHECKING:
 _ABOUT_TESTS: Final = frozenset({GONE_TESTS, "test-failures", "new-failures"})
 
 
-def gone_assistants(
-    measured: Iterable[Path],
-    words: Sequence[str],
-    *,
-    top: Path | None,
-    settings: Settings,
-    base: str | None,
-    host: Host,
-) -> list[str]:
-    """Return the folders, relative to the current one, of assistants that the base has and this run does not measure.
+@dataclass(frozen=True, slots=True)
+class AssistantsOfBase:
+    """``past``: where each assistant of this run was, by its folder; ``gone``: those that it does not measure any
+    more, by their paths from the current folder."""
 
-    There are none if the base's files are out of reach (the gates of each assistant say so), if no gate is
-    about tests, or for what the setting ``accept-gone`` names.
+    past: Mapping[str, str] = field(default_factory=dict)
+    gone: tuple[str, ...] = ()
+
+    def of(self, folder: Path) -> str | None:
+        """Return where an assistant was, by its path in the repository, if that is known."""
+        return self.past.get(str(folder))
+
+
+UNKNOWN: Final = AssistantsOfBase()
+
+
+def assistants_of_base(
+    measured: Iterable[Path], *, given: Mapping[str, Any], settings: Settings, host: Host
+) -> AssistantsOfBase:
+    """Return what becomes of the assistants that the base has.
+
+    Nothing is known if the base's files are out of reach (the gates of each assistant say so). None counts as gone if
+    no gate is about tests, nor one that the setting ``accept-gone`` names.
 
     Args:
         measured: the folders that this run measures.
-        words: the folders and patterns that choose them.
-        top: the folder whose ``turncheck.yml`` has these words; the base's file counts then. ``None``: flags or inputs.
+        given: the settings from flags or inputs, which choose them together with the base's own file.
         settings: for all assistants.
-        base: the state to compare with, if it is named.
         host: where this runs.
     """
-    if settings.baseline not in SEARCHED or not _ABOUT_TESTS & set(settings.fail_on):
-        return []
-    checkout = find_checkout(Path())
+    checkout = find_checkout(Path(), outer=bool(host.name))
+    top = checkout.top if checkout is not None else host.run.workspace
+    if settings.baseline not in SEARCHED or top is None:
+        return UNKNOWN
     search = BaseSearch(settings, checkout, host, lambda _what, _error: None)
-    found = search.find_named(base) if base else search.find()
-    commit = getattr(found, "commit", None)
-    if commit is None:
-        return []
+    found = search.find_named(given["base"]) if given.get("base") else search.find()
+    if not isinstance(found, Base) or found.commit is None:
+        return UNKNOWN
     with ExitStack() as stack:
         try:
-            files = checkout.files_of(commit) if checkout and checkout.commit(commit) else host.files_of(commit)
-            tree = stack.enter_context(files) if files is not None else None
-            if tree is None:
-                return []
-            above = checkout.top if checkout is not None else Path()
-            here = tree / Path.cwd().relative_to(above.resolve()) if checkout is not None else tree
-            if top is not None:
-                listed = read_settings_file(here / top).values.get("projects", ()) if (here / top).is_dir() else ()
-                words = [os.path.relpath(word, here) for word in listed]
-        except (GitError, HostError, UserError, ValueError):
-            return []
-        there = {os.path.normpath(match): _real(here, match) for word in words for match in _assistants(here, word)}
-    now = {_real(Path(), path) for path in measured}
+            files = stack.enter_context(files_of_commit(found.commit, checkout, host))
+        except (NoFilesError, HostError):
+            return UNKNOWN
+        then = BaseTree(files.folder, top).projects(words_of(given), given="project" in given)
+        now = {path: folder for folder in measured if (path := path_in_repository(folder, top)) is not None}
+        pairs = paired(now, then, all_of_them=False)
+    past = {str(folder): pairs[path].path for path, folder in now.items() if path in pairs}
+    if not _ABOUT_TESTS & set(settings.fail_on):
+        return AssistantsOfBase(past)
     accepted = {os.path.normpath(one) for one in settings.accept_gone}
-    return [path for path, real in there.items() if real not in now and not {path, real} & accepted]
-
-
-def _real(folder: Path, path: Path | str) -> str:
-    """Return where an assistant is, from the folder: a symbolic link to one is not another one."""
-    return os.path.relpath(os.path.realpath(folder / path), os.path.realpath(folder))
-
-
-def _assistants(here: Path, word: str) -> list[str]:
-    if Path(word).is_absolute() or ".." in Path(word).parts:
-        return []
-    matches = glob.glob(word, root_dir=here, recursive=True)  # noqa: PTH207 - the rules of those of this run
-    found = sorted(matches) if glob.has_magic(word) else [word]
-    return [one for one in found if (here / one).exists() and may_be_assistant(here / one)]
+    kept = {one.path for one in pairs.values()}
+    gone = (os.path.relpath(top / one.path) for one in then if one.path not in kept)
+    return AssistantsOfBase(past, tuple(one for one in gone if one not in accepted))
 
 
 def why_gone(path: str) -> str:

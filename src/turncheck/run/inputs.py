@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from turncheck.messages.location import Location
     from turncheck.process.cache import Cache
+    from turncheck.process.environment import FileVariables
     from turncheck.report.model import Source
     from turncheck.run.changed_lines import ChangedLines
     from turncheck.settings.options import Settings
@@ -20,21 +21,24 @@ if TYPE_CHECKING:
 class Inputs:
     """Everything that determines what is measured.
 
-    ``root`` is the project's path in its repository, ``name`` its name if its folder's name means nothing;
-    ``ignored`` the codes to leave out and where they are; ``rules`` where each gate is set; ``hosts`` the hosts
-    that addresses in the project's files may name besides loopback (``None``: any); ``environment`` what
-    ``endpoints.yml`` may refer to and child processes get; ``settings_file`` the ``turncheck.yml`` that was read;
-    ``changed`` returns which lines a change touches; ``cache`` is where trained models are kept, if at all.
+    ``root`` is the project's path in its repository, links followed, ``named`` the same as the settings name it;
+    ``name`` is its name if its folder's name means nothing; ``ignored`` the codes to leave out and where they are;
+    ``rules`` where each gate is set; ``hosts`` the hosts that addresses in the project's files may name besides
+    loopback (``None``: any); ``environment`` what child processes get; ``file_variables`` what ``endpoints.yml`` may
+    refer to, if not to that; ``settings_file`` the ``turncheck.yml`` that was read; ``changed`` returns which lines a
+    change touches; ``cache`` is where trained models are kept, if at all.
     """
 
     settings: Settings
     source: Source
     root: str = ""
+    named: str | None = None
     name: str | None = None
     ignored: tuple[tuple[str, Location], ...] = ()
     rules: Mapping[str, Location] = field(default_factory=dict)
     hosts: tuple[str, ...] | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    file_variables: FileVariables | None = field(default=None, repr=False)
     settings_file: Path | None = None
     changed: Callable[[], ChangedLines] | None = None
     cache: Cache | None = None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from turncheck.evaluation.written_answers import UnreadableError, UnwritableError, read_answer, write_answer
+from turncheck.process.cache import MOST_BYTES
+from turncheck.process.unpack import gunzip
 
 if TYPE_CHECKING:
     from turncheck.evaluation.answers import Answers
@@ -36,8 +37,8 @@ class KeptAnswers:
         if (content := self.cache.get(key, kind)) is None:
             return None
         try:
-            answer = read_answer(gzip.decompress(content))
-        except (UnreadableError, OSError, EOFError, zlib.error):
+            answer = read_answer(gunzip(content, MOST_BYTES).decode())
+        except Exception:  # noqa: BLE001 - what somebody put there may go wrong in any way, and is only ignored
             answer = None
         if not isinstance(answer, self.expected):
             self.cache.mark_damaged(key, kind)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 from turncheck.comparison.baseline import Baseline, Missing, Present, Unreadable
 from turncheck.messages.errors import UserError
 from turncheck.report.codec import MAX_BYTES, decode
-from turncheck.web.addresses import without_login
+from turncheck.run.report_file import REPORT_NAME, read_report
+from turncheck.web.addresses import is_https, without_login
 
 if TYPE_CHECKING:
     from turncheck.web.network import Network
@@ -27,24 +28,23 @@ def read_baseline(setting: str, network: Network) -> Baseline:
     """
     if setting == "none":
         return Missing("switched off (`baseline: none`)")
-    if setting.lower().startswith("https://"):
+    if is_https(setting):
         return _from_address(setting, network)
     if "://" in setting:
-        raise UserError(f"baseline: only https addresses are read, not {without_login(setting)!r}")
+        raise UserError(
+            f"baseline: only https addresses are read, not {without_login(setting)!r}",
+            remedy="Write it as https://host/report.json, with special characters percent-encoded.",
+        )
     return _from_file(Path(setting))
 
 
 def _from_file(path: Path) -> Baseline:
     if path.is_dir():
-        path = path / "report.json"
-    if not path.is_file():
+        path = path / REPORT_NAME
+    if not path.exists():
         raise UserError(f"baseline: no such file: {path}", remedy=_REMEDY)
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-        report = decode(content, name=str(path))
-    except OSError as error:
-        raise UserError(f"baseline: {path} cannot be read: {error.strerror or error}") from None
+        report = read_report(path)
     except UserError as error:
         raise UserError(f"baseline: {error.what}", remedy=error.remedy or _REMEDY) from None
     return Present(report, "file", report.source.commit, report.source.run_id)

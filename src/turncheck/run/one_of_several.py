@@ -37,6 +37,8 @@ class OneOfSeveral:
     given: Mapping[str, Any]
     environment: Mapping[str, str]
     in_action: bool = False
+    past: str | None = None
+    """Where it is on the base, by its path in the repository, if that is known."""
 
     @property
     def shown(self) -> str:
@@ -66,7 +68,7 @@ class OneOfSeveral:
             given["baseline"] = _report_among(str(baseline), self.folder)
         prepared = prepare(given, self.environment, in_action=self.in_action, host=host, among=self.folder)
         screen = replace(screen, timings={})
-        return run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
+        return run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared, self.past), screen)
 
 
 @dataclass(frozen=True, slots=True)

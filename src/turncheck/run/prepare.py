@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,11 +11,14 @@ from turncheck.ci.git import find_checkout
 from turncheck.ci.hosts import find_host
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location, shown_path
-from turncheck.process.cache import Cache
+from turncheck.process.environment import FileVariables
+from turncheck.process.own_files import ensure_replaceable
 from turncheck.project.export import ensure_export
 from turncheck.render.links import Links
 from turncheck.render.page.page import NAME as HTML_NAME
 from turncheck.report.model import Source
+from turncheck.run.base_projects import path_in_repository
+from turncheck.run.cache_place import cache_of
 from turncheck.run.changed_lines import changed_lines
 from turncheck.run.find_baseline import SEARCHED, BaselineSearch
 from turncheck.run.inputs import Inputs
@@ -59,7 +61,7 @@ def prepare(
         given: the settings from flags or from the action's inputs.
         environment: the variables of the process.
         in_action: addresses in the project's files are only called if loopback or allowed; elsewhere this only holds if
-            ``allow-hosts`` names any.
+            ``allow-hosts`` names any. These files get no variables but those of ``env``.
         host: the CI host, if it is already known.
         among: the project's name among several, if it is not in a repository.
 
@@ -69,15 +71,18 @@ def prepare(
     given = _with_folder(given)
     file = _settings_file(Path(given.get("project", ".")))
     settings = combine(given, _with_folder(file.values))
-    folder = _folder_of_one(settings)
     host = host or find_host(environment, settings.token)
+    folder = _folder_of_one(settings, host, by_file="project" not in given)
+    ensure_replaceable(Path(settings.out))  # before anything is measured
     if not settings.output_format:
         settings = replace(settings, output_format=host.formats)
     root = root_in_repository(folder, host, otherwise=among)
+    top = _top_of_repository(folder, host)
     inputs = Inputs(
         settings=settings,
         source=_source(host, folder),
         root=root,
+        named=path_in_repository(folder, top) if top is not None else None,
         # In a container a repository's own folder is called "workspace", whatever the repository is.
         name=host.run.repository.rpartition("/")[2] or None if not root else None,
         ignored=file.ignored,
@@ -86,9 +91,10 @@ def prepare(
             **{name: place for name, place in file.gates.items() if name.replace("-", "_") not in given},
         },
         settings_file=file.path,
-        cache=_cache(settings, host, folder, environment),
+        cache=cache_of(settings, host, folder, environment),
         hosts=settings.allow_hosts if in_action or settings.allow_hosts else None,
         environment=environment,
+        file_variables=FileVariables(dict(settings.env), None if in_action else environment),
     )
     links = replace(
         links_of(host),
@@ -100,11 +106,17 @@ def prepare(
     return Prepared(settings, given, inputs, links, host)
 
 
-def _folder_of_one(settings: Settings) -> Path:
+def _folder_of_one(settings: Settings, host: Host, *, by_file: bool) -> Path:
     """Return the project's folder.
 
+    Args:
+        settings: which it is.
+        host: where this runs.
+        by_file: whether the settings file names it.
+
     Raises:
-        UserError: it does not exist, or the settings name several.
+        UserError: it does not exist, the settings name several, or it is a link that leads out of the repository, which
+            only somebody's own flag may name.
     """
     if settings.projects:
         raise UserError(
@@ -114,32 +126,21 @@ def _folder_of_one(settings: Settings) -> Path:
     folder = Path(settings.project)
     if not folder.is_dir():
         raise UserError(f"no such project folder: {folder}", remedy="Name it with --project, or as PROJECT.")
+    around = find_checkout(folder.absolute().parent, outer=bool(host.name))
+    top = around.top if around is not None else _workspace(host)
+    leads_out = top is not None and path_in_repository(folder, top) and not folder.resolve().is_relative_to(top)
+    if leads_out and (host.name or by_file):
+        raise UserError(
+            f"the project folder {folder} is a link that leads out of the repository",
+            remedy="Put the assistant into the repository, and name its folder.",
+        )
     return folder
 
 
-def _cache(settings: Settings, host: Host, folder: Path, environment: Mapping[str, str]) -> Cache | None:
-    """Return where trained models are cached: never where a change could have written to.
-
-    Raises:
-        UserError: the folder is within the repository's files.
-    """
-    if not settings.cache or host.run.of_a_fork:
-        return None
-    if settings.cache_folder is None:
-        places = (environment.get("XDG_CACHE_HOME", ""), f"{environment.get('HOME') or '.'}/.cache")
-        base = next((place for place in places if place.startswith("/")), None)
-        return None if base is None else Cache(Path(base, "turncheck"))
-    named, checkout = Path(settings.cache_folder), find_checkout(folder)
-    if checkout is not None and checkout.has_files_in(named):
-        raise UserError(
-            f"the cache folder '{named}' holds files of the repository: a change could bring results of its own",
-            remedy="Name another with --cache-folder, or remove them from the repository.",
-        )
-    return Cache(named)
-
-
-def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:
+def baseline_finder(prepared: Prepared, past: str | None = None) -> Callable[[Report], Baseline]:
     """Return the function that finds the baseline these settings ask for; one that they name is read immediately.
+
+    ``past`` as for :class:`BaselineSearch`.
 
     Raises:
         UserError: a named file is missing, or is not a report.
@@ -158,9 +159,10 @@ def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:
     search = BaselineSearch(
         inputs=prepared.inputs,
         given=given,
-        checkout=find_checkout(folder),
-        top=_top_of_repository(folder, host),
+        checkout=find_checkout(folder, outer=bool(host.name)),
+        top=_top_of_repository(folder, host) or (Path.cwd() if host.name else None),
         host=host,
+        past=past,
     )
     if base := given.get("base"):
         search.ensure_base_is_known(base)
@@ -191,7 +193,7 @@ def _source(host: Host, folder: Path) -> Source:
         run = host.run
         return Source(repository=run.repository, commit=run.commit, ref=run.ref, run_id=run.run_id)
     checkout = find_checkout(folder)
-    return Source(commit=checkout.commit() if checkout else None)
+    return Source(commit=checkout.head() if checkout else None)
 
 
 def root_in_repository(folder: Path, host: Host, *, otherwise: str = "") -> str:
@@ -205,10 +207,12 @@ def root_in_repository(folder: Path, host: Host, *, otherwise: str = "") -> str:
 
 def _top_of_repository(folder: Path, host: Host) -> Path | None:
     """Where the repository's files are; the host's workspace if there is no git."""
-    checkout = find_checkout(folder)
-    if checkout is not None:
-        return checkout.top
-    return Path(os.path.realpath(host.run.workspace)) if host.run.workspace is not None else None
+    checkout = find_checkout(folder, outer=bool(host.name))
+    return checkout.top if checkout is not None else _workspace(host)
+
+
+def _workspace(host: Host) -> Path | None:
+    return host.run.workspace.resolve() if host.run.workspace is not None else None
 
 
 def links_of(host: Host) -> Links:

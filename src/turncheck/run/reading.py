@@ -22,6 +22,7 @@ from turncheck.project.testfiles import (
     find_files_without_tests,
     find_test_nlu,
     find_test_stories,
+    find_unsearched,
 )
 from turncheck.settings.engines import ENGINES
 from turncheck.validation.losses import losses_of_tests
@@ -111,7 +112,11 @@ def read_tests(settings: Settings) -> Tests:
         e2e=tuple(settings.e2e) or tuple(str(path) for path in find_e2e_cases(root)),
         batch=tuple(settings.batch) or find_suites(root),
         nlu_findings=(*nlu_findings, *(finding for key, finding in unseen if key in NLU_KEYS)),
-        story_findings=(*story_findings, *(finding for key, finding in unseen if key not in NLU_KEYS)),
+        story_findings=(
+            *story_findings,
+            *(finding for key, finding in unseen if key not in NLU_KEYS),
+            *(() if settings.stories else find_unsearched(root)),
+        ),
         other_findings=(
             *(_without_tests(path) for path, found in without.items() if found is None),
             *_not_looked_for(settings, root, (*nlu_paths, *story_paths)),

@@ -14,13 +14,14 @@ from turncheck.conclude import Member, Several, Unmeasured
 from turncheck.messages.errors import EXIT_INTERRUPTED, UserError
 from turncheck.messages.location import shown_path
 from turncheck.messages.plurals import count
+from turncheck.process.own_files import ensure_replaceable
 from turncheck.process.screen import Screen
 from turncheck.process.secret import redact
 from turncheck.project.assistants_below import may_be_assistant
 from turncheck.render.assistants import key_of
 from turncheck.render.page.page import NAME as HTML_NAME
 from turncheck.report.model import ProjectInfo
-from turncheck.run.gone_assistants import gone_assistants, why_gone
+from turncheck.run.gone_assistants import UNKNOWN, assistants_of_base, why_gone
 from turncheck.run.one_of_several import ItsOwnProcess, OneOfSeveral, measured_beside_others
 from turncheck.run.prepare import links_of, root_in_repository, where_it_stands
 from turncheck.run.report_of import report_of
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from turncheck.ci.host import Host
     from turncheck.conclude import Outcome
+    from turncheck.run.gone_assistants import AssistantsOfBase
     from turncheck.settings.options import Settings
 
 _OF_ALL: Final = (
@@ -102,6 +104,7 @@ def choose(given: Mapping[str, Any]) -> Chosen | None:
             )
     folders, skipped = _folders(words)
     settings = combine({name: value for name, value in given.items() if name != "project"}, shared)
+    ensure_replaceable(Path(settings.out))  # before anything is measured
     return Chosen(folders, settings, tuple(words), top, skipped)
 
 
@@ -178,6 +181,7 @@ class SeveralRuns:
     host: Host = field(init=False)
     _members: list[Member] = field(default_factory=list)
     _unmeasured: list[Unmeasured] = field(default_factory=list)
+    _past: AssistantsOfBase = UNKNOWN
 
     def __post_init__(self) -> None:
         self.host = find_host(self.environment, self.chosen.settings.token)
@@ -191,6 +195,9 @@ class SeveralRuns:
         settings = self.chosen.settings
         for skipped in self.chosen.skipped:
             self.screen.note(f"Skipped: {skipped}")
+        self._past = assistants_of_base(
+            self.chosen.folders.values(), given=self.given, settings=settings, host=self.host
+        )
         ones = [self._one(folder, path) for folder, path in self.chosen.folders.items()]
         interrupted = self._side_by_side(ones) if self._is_spread() else self._one_by_one(ones)
         if not interrupted:
@@ -211,7 +218,7 @@ class SeveralRuns:
 
     def _one(self, folder: str, path: Path) -> OneOfSeveral:
         out, variables = self.chosen.settings.out, dict(self.environment)
-        return OneOfSeveral(path, folder, out, self.given, variables, self.in_action)
+        return OneOfSeveral(path, folder, out, self.given, variables, self.in_action, self._past.of(path))
 
     def _one_by_one(self, ones: Sequence[OneOfSeveral]) -> bool:
         """Measure them in this process, and return whether somebody interrupted it."""
@@ -284,15 +291,10 @@ class SeveralRuns:
 
     def _find_gone(self) -> None:
         """Report the assistants of the base that this run does not have."""
-        chosen = self.chosen
-        folders, base = chosen.folders.values(), self.given.get("base")
-        found = gone_assistants(
-            folders, chosen.words, top=chosen.top, settings=chosen.settings, base=base, host=self.host
-        )
-        for gone in found:
+        for gone in self._past.gone:
             why = why_gone(gone)
             sys.stderr.write(redact(f"turncheck: error: {shown_path(gone)}: {why}\n"))
-            self._give_up(_folder_of_results(Path(gone), chosen.folders), Path(gone), why)
+            self._give_up(_folder_of_results(Path(gone), self.chosen.folders), Path(gone), why)
 
     def _refuse(self, folder: str, path: Path, error: UserError) -> None:
         sys.stderr.write(redact(f"turncheck: error: {error.seen_from_above(str(path))}\n"))

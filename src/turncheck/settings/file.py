@@ -9,7 +9,9 @@ from typing import Any, Final
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
-from turncheck.settings.sources import FILE_NAME, from_file
+from turncheck.process.existing import is_file, is_link, is_there
+from turncheck.process.regular_file import read_regular
+from turncheck.settings.sources import FILE_NAME, PATHS, from_file
 from turncheck.yaml_tree.offsets import ScalarLines
 from turncheck.yaml_tree.source import EscapeError, YamlSource
 from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence, parse_yaml
@@ -17,7 +19,6 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence, pars
 _LIMIT: Final = 1024 * 1024
 _GATES: Final = ("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require")
 _RULES: Final = ("thresholds", "max-regression")
-_PATHS: Final = ("projects", "config", "domain", "data", "nlu", "stories", "e2e", "batch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +49,11 @@ def read_settings_file(folder: Path) -> SettingsFile:
         UserError: it cannot be read, is not a mapping, has an unknown key or a bad value; with the place.
     """
     path = folder / FILE_NAME
-    if not path.exists() and not path.is_symlink():
+    if not is_there(path) and not is_link(path):
         return SettingsFile()
     if not _real(path).is_relative_to(_real(folder)):
         raise UserError("is a symbolic link that leads out of the project", location=Location(FILE_NAME))
-    if not path.is_file():
+    if not is_file(path):
         raise UserError("is not a file", location=Location(FILE_NAME), remedy="Settings belong in a file of that name.")
     root = _parse(path)
 
@@ -63,8 +64,8 @@ def read_settings_file(folder: Path) -> SettingsFile:
     if written.get("ignore", "") is None:  # a list whose entries are all commented out
         del written["ignore"]
     values = from_file(written, locate)
-    for name in _PATHS:
-        if name in values:
+    for name in ("projects", *PATHS):
+        if name in values and not isinstance(values[name], bool):
             values[name] = _below(folder, values[name])
     if values.get("baseline", "auto") not in {"auto", "artifact", "git", "none"}:
         values["baseline"] = _below(folder, values["baseline"])
@@ -75,10 +76,7 @@ def read_settings_file(folder: Path) -> SettingsFile:
 def _parse(path: Path) -> YamlMapping:
     here = Location(FILE_NAME)
     try:
-        with path.open("rb") as file:
-            content = file.read(_LIMIT + 1)
-        if len(content) > _LIMIT:
-            raise UserError("the file is larger than 1 MiB", location=here)
+        content = read_regular(path, most=_LIMIT)
         document = parse_yaml(YamlSource(FILE_NAME, content.decode("utf-8-sig")))
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror or error}", location=here) from None

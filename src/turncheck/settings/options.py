@@ -22,7 +22,9 @@ from turncheck.settings.parsers import (
     read_day,
     read_engine,
     read_fail_on,
+    read_folder,
     read_hidden,
+    read_hosts,
     read_lines,
     read_notes,
     read_pairs,
@@ -139,6 +141,13 @@ class Settings:
         "folder of the cache (default: ~/.cache/turncheck); not used for pull requests from forks",
         file_key=False,
         metavar="DIR",
+    )
+    cache_key: Secret | None = setting(
+        None,
+        read_hidden,
+        "secret that signs the entries of the cache; others are ignored (or the variable TURNCHECK_CACHE_KEY)",
+        file_key=False,
+        metavar="SECRET",
     )
     shard: Shard | None = setting(
         None,
@@ -287,7 +296,7 @@ class Settings:
         many=True,
         choices=OUTPUT_FORMATS,
     )
-    out: str = setting("results", read_text, "output folder", file_key=False, metavar="DIR")
+    out: str = setting("results", read_folder, "output folder", file_key=False, metavar="DIR")
     token: Secret | None = setting(
         None,
         read_hidden,
@@ -396,7 +405,7 @@ class Settings:
     )
     allow_hosts: tuple[str, ...] = setting(
         (),
-        words_of(),
+        read_hosts,
         "hosts that the project's files may name, in addition to loopback",
         file_key=False,
         many=True,
@@ -405,7 +414,8 @@ class Settings:
     env: tuple[tuple[str, str], ...] = setting(
         (),
         read_pairs,
-        "environment variables for child processes, one per line: NAME=VALUE",
+        "variables for child processes and for `${NAME}` in endpoints.yml, which gets no others in the action, one per"
+        " line: NAME=VALUE",
         file_key=False,
         many=True,
         metavar="NAME=VALUE",

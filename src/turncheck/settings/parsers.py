@@ -10,6 +10,7 @@ from typing import Any, Final
 from turncheck.messages.suggestions import not_one_of
 from turncheck.process.secret import Secret, read_secret, remember_guessed
 from turncheck.settings.engines import ENGINES
+from turncheck.web.addresses import named_host
 
 FAIL_ON: Final = ("errors", "new-errors", "test-failures", "new-failures", "gone-tests", "none")
 MAX_NOTES: Final = 1024
@@ -38,6 +39,13 @@ def read_text(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError("expected a string")
     return str(value)
+
+
+def read_folder(value: Any) -> str:
+    """Take the path of a folder."""
+    if not (text := read_text(value)).strip():
+        raise ValueError("expected a folder (the current one is '.')")
+    return text
 
 
 def shown(value: Any) -> str:
@@ -173,6 +181,15 @@ def read_pairs(value: Any) -> tuple[tuple[str, str], ...]:
         remember_guessed(text)
         pairs.append((name.strip(), text))
     return tuple(pairs)
+
+
+def read_hosts(value: Any) -> tuple[str, ...]:
+    """Take names and numbers of hosts."""
+    words: tuple[str, ...] = words_of()(value)
+    for word in words:
+        if named_host(word) is None:
+            raise WrongWordError(f"{shown(word)} is not a host: expected names of hosts, without a scheme and a port")
+    return words
 
 
 def read_notes(value: Any) -> str:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from turncheck.messages.location import Location
 
 FILE_NAME: Final = "turncheck.yml"
+PATHS: Final = ("config", "domain", "data", "nlu", "stories", "e2e", "batch", "vectors")
+"""The settings that name files of the project. `vectors` may also be true or false."""
 _TAKES: Final = {
     "thresholds": "Limits for metrics belong in {}: nlu.intents.f1 >= 0.85",
     "max-regression": "The largest allowed drops of metrics belong in {}: nlu.intents.f1: 0.01",
@@ -57,20 +59,25 @@ def from_file(values: Mapping[str, Any], locate: Callable[[str], Location]) -> d
                 remedy=f"Give it as the flag --{name} or as the action's input '{name}'.",
             )
     parsed = _parse(values, lambda name: f"key '{name}'", locate)
-    for name in ("project", "projects", "config", "domain", "data", "nlu", "stories", "e2e", "batch", "baseline"):
+    for name in ("project", "projects", *PATHS, "baseline"):
         _stays_inside(name, parsed.get(name), locate)
     return parsed
 
 
 def _stays_inside(name: str, value: Any, locate: Callable[[str], Location]) -> None:
     """A project file may only name paths below its own folder, since a pull request writes it."""
-    for path in (value,) if isinstance(value, str) else value or ():
-        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "://" in path:
+    for path in (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ():
+        if leads_out(path):
             raise UserError(
                 f"'{name}' in {FILE_NAME} leads out of the project: {path!r}",
                 location=locate(name),
                 remedy=f"Name a path below the project's folder, or give it as the flag --{name}.",
             )
+
+
+def leads_out(path: str) -> bool:
+    """Whether a path that counts from the project's folder is not below it."""
+    return PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "://" in path
 
 
 def _file_keys() -> list[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 from urllib.parse import urljoin
 
-from turncheck.web.addresses import is_http, is_https, is_safe, origin_of
+from turncheck.web.addresses import is_http, is_https, is_reference, is_safe, is_same_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -141,7 +141,7 @@ def _next_method(hop: Hop) -> str:
 
 def _joined(url: str, target: str) -> str:
     try:
-        return urljoin(url, target)
+        return urljoin(url, target) if is_reference(target) else ""  # which would leave some characters out
     except ValueError:
         return ""
 
@@ -149,7 +149,7 @@ def _joined(url: str, target: str) -> str:
 def _sent(one: requests.Session, call: Call, method: str, url: str, seconds: tuple[float, float]) -> requests.Response:
     import requests  # the session's owner has
 
-    own = origin_of(url) == origin_of(call.url)
+    own = is_same_server(url, call.url)
     options: dict[str, Any] = {}
     if own and call.login is not None:
         options["auth"] = call.login

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
-from urllib.parse import urlsplit
+
+from turncheck.web.addresses import is_https, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,12 +39,11 @@ class Network:
 
         Only ``https`` goes through a proxy: what is sent, above all a token, is only for the server.
         """
-        address = urlsplit(url)
-        if address.scheme != "https" or not self.proxy:
+        if not is_https(url) or not self.proxy:
             return {}
         from urllib.request import (  # type: ignore[attr-defined]  # the stubs lack it
             proxy_bypass_environment,
         )
 
-        host = address.netloc.rpartition("@")[2]
+        host = origin_of(url).root.removeprefix("https://")
         return {} if proxy_bypass_environment(host, {"no": self.no_proxy}) else {"https": self.proxy}

@@ -18,7 +18,9 @@ from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import ConnectTimeoutError, HTTPError
+from urllib3.util import parse_url
 
+from turncheck.web.addresses import Origin, is_http, is_https, login_of, origin_of
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
@@ -102,6 +104,16 @@ _POOLS = {"http": _HttpPool, "https": _HttpsPool}
 
 
 class _WatchedAdapter(HTTPAdapter):
+    def get_connection_with_tls_context(
+        self, request: requests.PreparedRequest, *arguments: Any, **options: Any
+    ) -> Any:
+        """Return connections to the server of the address, and to no other one but a proxy."""
+        pool = super().get_connection_with_tls_context(request, *arguments, **options)
+        url = str(request.url)
+        if getattr(pool, "proxy", None) is None or is_https(url):  # plain http is sent to the proxy itself
+            _ensure_same(url, pool.scheme, pool.host, pool.port)
+        return pool
+
     def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
         super().init_poolmanager(*arguments, **options)
         self.poolmanager.pool_classes_by_scheme = _POOLS
@@ -124,6 +136,22 @@ class _Session(requests.Session):
         for scheme in ("http://", "https://"):
             self.mount(scheme, _WatchedAdapter())
 
+    def prepare_request(self, request: requests.Request) -> requests.PreparedRequest:
+        """Prepare only what is an address, and make sure that it still leads to the same server afterwards.
+
+        Raises:
+            requests.exceptions.InvalidURL: it is not an address, or its parsers disagree about the server.
+        """
+        given = str(request.url)
+        if not is_http(given):
+            raise requests.exceptions.InvalidURL("it is not an address that can be called")
+        if request.auth is None:  # `requests` fails for a login that is not Latin-1
+            request.auth = login_of(given)
+        prepared = super().prepare_request(request)
+        parts = parse_url(str(prepared.url))
+        _ensure_same(given, parts.scheme, parts.host, parts.port)
+        return prepared
+
     def get_redirect_target(self, resp: requests.Response) -> str | None:  # noqa: ARG002 - none is one
         """Treat no response as a redirect: ``requests`` parses the target even if it does not follow it, and may
         fail."""
@@ -134,6 +162,17 @@ class _Session(requests.Session):
         settings = super().merge_environment_settings(url, proxies, stream, verify, cert)
         settings["proxies"] = self.network.proxies(str(url))
         return settings
+
+
+def _ensure_same(url: str, scheme: str | None, host: str | None, port: int | None) -> None:
+    """Make sure that an address is that of a server, as the parser that connects has it.
+
+    Raises:
+        requests.exceptions.InvalidURL: it is not.
+    """
+    bare = (host or "").removeprefix("[").removesuffix("]")
+    if origin_of(url) != origin_of(Origin(scheme or "", bare, port).root):
+        raise requests.exceptions.InvalidURL("it is not clear which server the address leads to")
 
 
 def session(network: Network | None = None) -> requests.Session:

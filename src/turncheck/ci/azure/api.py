@@ -16,13 +16,14 @@ import msgspec
 from turncheck.ci.comment import Written
 from turncheck.ci.host import Target
 from turncheck.ci.rest import NotFoundError, RefusedError, Request, RestClient, RestError
-from turncheck.ci.single_files import single_files
+from turncheck.ci.single_files import Listed, single_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from contextlib import AbstractContextManager
-    from pathlib import Path
     from typing import BinaryIO
+
+    from turncheck.ci.host import CommitFiles
 
 VERSION: Final = "7.1"
 _PREVIEW: Final = "7.1-preview"
@@ -71,9 +72,9 @@ class _Item(_Answer, frozen=True, kw_only=True):
     is_sym_link: bool = False
 
     @property
-    def is_file(self) -> bool:
-        """Whether it is a file of the repository itself."""
-        return self.git_object_type == "blob" and not self.is_folder and not self.is_sym_link
+    def is_folder_of_it(self) -> bool:
+        """Whether it is a folder of the repository itself, whose content is listed, too."""
+        return self.is_folder and self.git_object_type in {"tree", ""}
 
 
 class _PullRequest(_Answer, frozen=True, kw_only=True):
@@ -157,8 +158,8 @@ class AzureRepository:
             return None
         return found.common_commit
 
-    def files_of(self, commit: str) -> AbstractContextManager[Path]:
-        """Return a commit's files in a temporary folder; links and submodules are left out.
+    def files_of(self, commit: str) -> AbstractContextManager[CommitFiles]:
+        """Return a commit's files in a temporary folder; those of submodules are left out.
 
         Its zip does not say which folder it begins with; source: "Items" in the reference.
         """
@@ -173,7 +174,12 @@ class AzureRepository:
         listed = self.client.pages(
             path, _Item, key="value", needs=_NEEDS_CODE, scopePath="/", recursionLevel="full", **state
         )
-        return single_files((one.path for one in listed if one.is_file), fetch)
+        files = (
+            Listed(one.path, is_link=one.is_sym_link, left_out=one.git_object_type == "commit")
+            for one in listed
+            if not one.is_folder_of_it
+        )
+        return single_files(files, fetch)
 
     def threads(self, number: int, *, resolved: bool) -> PullRequestThreads:
         """Return the threads of a pull request; ours is left resolved, or open."""

@@ -1,6 +1,7 @@
 """Reports that earlier builds of a pipeline left in its artifacts.
 
-Trusted are builds of branches: those of pull requests may run a fork's code, and measure a merge that is in no branch.
+Trusted are builds of the branch that the base is in, started by a push or a schedule: those of pull requests may run a
+fork's code, and measure a merge that is in no branch; whoever starts one by hand sets its variables.
 Sources: "Builds", "Artifacts" and "Commits" in the reference of Azure DevOps (version 7.1).
 """
 
@@ -27,7 +28,7 @@ _VERSION: Final = "7.1"
 _NEEDS: Final = 'the right "View builds" on the pipeline'
 _NEEDS_CODE: Final = 'the right "Read" on the repository'
 _BRANCHES: Final = "refs/heads/"
-_REASONS: Final = frozenset({"individualCI", "batchedCI", "schedule", "manual", "buildCompletion", "resourceTrigger"})
+_REASONS: Final = frozenset({"individualCI", "batchedCI", "schedule"})
 
 
 class _Answer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -74,11 +75,11 @@ class BranchBuilds:
     def __post_init__(self) -> None:
         self.read = ReadOnce(self._download)
 
-    def of_commit(self, commit: str) -> Iterator[EarlierRun]:
-        return (run for run in self._listed() if run.commit == commit)
+    def of_commit(self, branch: str, commit: str) -> Iterator[EarlierRun]:
+        return (run for run in self._listed(branch) if run.commit == commit)
 
     def of_branch(self, branch: str) -> Iterator[EarlierRun]:
-        return self._listed(branchName=f"{_BRANCHES}{branch}")
+        return self._listed(branch)
 
     def ancestors(self, commit: str) -> Iterator[str]:
         if self.repository is None:
@@ -96,13 +97,15 @@ class BranchBuilds:
             if is_ours(one.name, self.artifact_name):
                 yield Archive(f"{run.id}/{one.name}")
 
-    def _listed(self, **wanted: Any) -> Iterator[EarlierRun]:
-        """Yield the builds that ended, newest first."""
+    def _listed(self, branch: str) -> Iterator[EarlierRun]:
+        """Yield the builds of a branch that ended, newest first."""
+        ref = f"{_BRANCHES}{branch}"
+        wanted: dict[str, Any] = {"branchName": ref}
         wanted |= {"definitions": self.pipeline, "statusFilter": "completed", "queryOrder": "queueTimeDescending"}
         listed = self._asked(f"{self.project}/_apis/build/builds", _Build, _NEEDS, **wanted, **{"$top": MOST_RUNS})
         for one in islice(listed, MOST_RUNS):
-            of_a_branch = one.reason in _REASONS and (one.source_branch or "").startswith(_BRANCHES)
-            if of_a_branch and one.source_version and (self.own_build is None or one.id < self.own_build):
+            of_the_branch = one.reason in _REASONS and one.source_branch == ref
+            if of_the_branch and one.source_version and (self.own_build is None or one.id < self.own_build):
                 yield EarlierRun(one.id, one.source_version)
 
     def _artifacts_of(self, build: int | str) -> str:

@@ -15,10 +15,10 @@ from turncheck.ci.azure.builds import BranchBuilds
 from turncheck.ci.azure.pages import AzurePages
 from turncheck.ci.comment import StickyComment
 from turncheck.ci.earlier_reports import Reports
-from turncheck.ci.host import Base, HostError, Run, Target
+from turncheck.ci.host import Base, CloneAddress, HostError, Run, Target
 from turncheck.ci.rest import Patience
 from turncheck.ci.variables import JobHost
-from turncheck.process.secret import secret_of
+from turncheck.process.secret import Secret, secret_of
 from turncheck.render.sinks.logging_command import logging_command
 from turncheck.render.sinks.markdown import ticked
 from turncheck.render.sinks.workflow_command import log_line
@@ -27,10 +27,9 @@ from turncheck.web.network import Network
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
-    from pathlib import Path
     from typing import Self
 
-    from turncheck.process.secret import Secret
+    from turncheck.ci.host import CommitFiles
     from turncheck.render.annotations import Annotation, Level
     from turncheck.render.rendered import Rendered
 
@@ -49,6 +48,7 @@ class Azure(JobHost):
     deeper_checkout = "a `checkout` step with `fetchDepth: 0`"
     keeps_files_by = "`PublishPipelineArtifact@1`"
     token_variables = ("SYSTEM_ACCESSTOKEN",)
+    server_variables = ("SYSTEM_COLLECTIONURI", "SYSTEM_TEAMFOUNDATIONCOLLECTIONURI")
     comment_limit = 140_000
     """Azure DevOps takes 150,000 characters."""
 
@@ -97,7 +97,7 @@ class Azure(JobHost):
         )
 
     def _run_url(self) -> str | None:
-        collection = self.variables.address("SYSTEM_COLLECTIONURI", "SYSTEM_TEAMFOUNDATIONCOLLECTIONURI")
+        collection = self.variables.address(*self.server_variables)
         project, number = self.variables.text("SYSTEM_TEAMPROJECTID"), self.variables.number("BUILD_BUILDID")
         return f"{collection}/{project}/_build/results?buildId={number}" if collection and project and number else None
 
@@ -119,7 +119,7 @@ class Azure(JobHost):
 
     @cached_property
     def _client(self) -> AzureClient | None:
-        collection = self.variables.address("SYSTEM_COLLECTIONURI", "SYSTEM_TEAMFOUNDATIONCOLLECTIONURI")
+        collection = self.variables.address(*self.server_variables)
         if self.token is None or not collection:
             return None
         return AzureClient(collection, self.token, Patience(_PATIENCE), Network.of(self.variables.given))
@@ -142,7 +142,14 @@ class Azure(JobHost):
     def merge_base(self, branch: str, head: str) -> str | None:
         return self._repository.merge_base(branch, head) if self._repository else None
 
-    def files_of(self, commit: str) -> AbstractContextManager[Path] | None:
+    def clone_address(self) -> CloneAddress | None:
+        url, client = self.variables.address("BUILD_REPOSITORY_URI"), self._client
+        if url is None:
+            return None
+        login = client.credentials().get("Authorization") if client is not None and self.pages is not None else None
+        return CloneAddress(url, Secret(login) if login else None)
+
+    def files_of(self, commit: str) -> AbstractContextManager[CommitFiles] | None:
         return self._repository.files_of(commit) if self._repository else None
 
     @cached_property

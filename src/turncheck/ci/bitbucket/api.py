@@ -15,18 +15,17 @@ import msgspec
 
 from turncheck.ci.bitbucket.markdown import from_bitbucket, to_bitbucket
 from turncheck.ci.comment import Written
-from turncheck.ci.host import Target
+from turncheck.ci.host import Target, exact_commit
 from turncheck.ci.rest import NotFoundError, RefusedError, Request, RestClient, RestError
-from turncheck.ci.single_files import single_files
+from turncheck.ci.single_files import Listed, single_files
 from turncheck.render.sinks.plain import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from contextlib import AbstractContextManager
-    from pathlib import Path
     from typing import BinaryIO
 
-    from turncheck.ci.host import Check
+    from turncheck.ci.host import Check, CommitFiles
     from turncheck.render.annotations import Annotation, Level
 
 MOST: Final = 1_000
@@ -79,15 +78,21 @@ class _Entry(_Answer, frozen=True, kw_only=True):
     attributes: list[str] | str = []
     """The description of the API has one of them, its answers a list."""
 
-    @property
-    def is_file(self) -> bool:
-        """Whether it is a file of the repository itself."""
+    def listed(self) -> Listed | None:
+        """Return it as what it is in a commit; ``None`` for a folder whose content is listed, too."""
         attributes = {self.attributes} if isinstance(self.attributes, str) else set(self.attributes)
-        return self.type == "commit_file" and not {"link", "subrepository"} & attributes
+        if self.type != "commit_file":
+            is_deepest = self.path.strip("/").count("/") + 1 >= _DEEPEST
+            return Listed(self.path, left_out=True) if is_deepest else None
+        return Listed(self.path, is_link="link" in attributes, left_out="subrepository" in attributes)
 
 
 class _Branch(_Answer, frozen=True, kw_only=True):
     name: str
+
+
+class _Tip(_Answer, frozen=True, kw_only=True):
+    target: _Commit
 
 
 class _Side(_Answer, frozen=True, kw_only=True):
@@ -143,20 +148,23 @@ class BitbucketRepository:
         """Return the comments of a pull request."""
         return PullRequestComments(self.client, f"{self._path}/pullrequests/{number}/comments")
 
-    def merge_base(self, one: str, other: str) -> str | None:
-        """Return where two commits diverged; ``None`` if Bitbucket does not know them.
+    def merge_base(self, branch: str, head: str) -> str | None:
+        """Return where a commit left a branch; ``None`` if Bitbucket does not know them.
+
+        Commits are compared, since the name of a branch may be that of a tag, too.
 
         Raises:
             RestError: it could not be asked.
         """
-        names = "..".join(quote(name, safe="", errors="replace") for name in (other, one))
         try:
-            return self.client.get(f"{self._path}/merge-base/{names}", _Commit).hash
+            name = quote(branch, safe="/", errors="replace")
+            tip = exact_commit(branch) or self.client.get(f"{self._path}/refs/branches/{name}", _Tip).target.hash
+            return self.client.get(f"{self._path}/merge-base/{quote(f'{head}..{tip}', safe='.')}", _Commit).hash
         except NotFoundError:
             return None
 
-    def files_of(self, commit: str) -> AbstractContextManager[Path]:
-        """Return a commit's files in a temporary folder; links and submodules are left out.
+    def files_of(self, commit: str) -> AbstractContextManager[CommitFiles]:
+        """Return a commit's files in a temporary folder; those of submodules are left out.
 
         The API has no archive; source: "Source" in its reference.
         """
@@ -165,10 +173,10 @@ class BitbucketRepository:
         def fetch(name: str, file: BinaryIO, limit: int) -> None:
             self.client.download(f"{path}/{quote(name, errors='replace')}", file, limit, needs=_NEEDS_REPORTS)
 
-        listed = self.client.pages(
+        entries = self.client.pages(
             f"{path}/", _Entry, key="values", needs=_NEEDS_REPORTS, max_depth=_DEEPEST, pagelen=BATCH
         )
-        return single_files((one.path for one in listed if one.is_file), fetch)
+        return single_files((one for entry in entries if (one := entry.listed()) is not None), fetch)
 
     def report(self, check: Check) -> int:
         """Put a report with its annotations beside a commit; return how many annotations it has.

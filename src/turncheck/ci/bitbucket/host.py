@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Final
 from turncheck.ci.bitbucket.api import MOST, BitbucketClient, BitbucketRepository
 from turncheck.ci.bitbucket.pages import BitbucketPages
 from turncheck.ci.comment import StickyComment
-from turncheck.ci.host import Base, Checked, HostError, Run, Target
+from turncheck.ci.host import Base, Checked, CloneAddress, HostError, Run, Target, login_with
 from turncheck.ci.rest import Patience
 from turncheck.ci.variables import JobHost
 from turncheck.messages.plurals import count
+from turncheck.web.addresses import is_same_server
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
-    from pathlib import Path
     from typing import Self
 
-    from turncheck.ci.host import Check
+    from turncheck.ci.host import Check, CommitFiles
     from turncheck.process.secret import Secret
 
 _API: Final = "https://api.bitbucket.org/2.0"
@@ -40,7 +40,7 @@ class _PipelineProxy(Network):
     """Reaches the API through the proxy of the step, and nothing else."""
 
     def proxies(self, url: str) -> dict[str, str]:
-        return {"http": _PROXY} if url.startswith(_PROXIED_API) else {}
+        return {"http": _PROXY} if is_same_server(url, _PROXIED_API) else {}
 
 
 class Bitbucket(JobHost):
@@ -48,6 +48,7 @@ class Bitbucket(JobHost):
 
     name = "Bitbucket"
     mark = "BITBUCKET_BUILD_NUMBER"
+    server_variables = ("BITBUCKET_API_URL",)
     deeper_checkout = "`clone: depth: full`"
     keeps_files_by = "`artifacts`"
     token_variables = ("BITBUCKET_TOKEN",)
@@ -120,7 +121,11 @@ class Bitbucket(JobHost):
         found = (asked.merge_base(branch, one) for one in heads) if asked is not None else ()
         return next((commit for commit in found if commit is not None), None)
 
-    def files_of(self, commit: str) -> AbstractContextManager[Path] | None:
+    def clone_address(self) -> CloneAddress | None:
+        url = self.pages.repository_url if self.pages else None
+        return CloneAddress(f"{url}.git", login_with("x-token-auth", self.token)) if url else None
+
+    def files_of(self, commit: str) -> AbstractContextManager[CommitFiles] | None:
         return self._repository.files_of(commit) if self._repository else None
 
     # --- where it is said --------------------------------------------------------------------------------------------

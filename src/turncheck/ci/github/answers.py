@@ -55,6 +55,21 @@ class Pull(_Answer, frozen=True, kw_only=True):
     base: Side
 
 
+class TreeEntry(_Answer, frozen=True, kw_only=True):
+    """A file, a link (``blob``), a folder (``tree``) or another repository (``commit``) in a tree."""
+
+    path: str
+    type: str
+    sha: str
+
+
+class Tree(_Answer, frozen=True, kw_only=True):
+    """What a commit has; ``truncated`` if that is too much for one answer."""
+
+    tree: list[TreeEntry]
+    truncated: bool = False
+
+
 class PullNumber(_Answer, frozen=True, kw_only=True):
     """A pull request as a run names it."""
 
@@ -100,6 +115,12 @@ class Commit(_Answer, frozen=True, kw_only=True):
     """A commit."""
 
     sha: str
+
+
+class BranchTip(_Answer, frozen=True, kw_only=True):
+    """A branch and its newest commit."""
+
+    commit: Commit
 
 
 class Difference(_Answer, frozen=True, kw_only=True):

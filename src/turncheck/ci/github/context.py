@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.ci.github.pages import GitHubPages
+from turncheck.ci.variables import server_address
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import whole_number
-from turncheck.web.addresses import is_http, without_login
+from turncheck.process.regular_file import read_regular
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_MOST_OF_EVENT: Final = 64 << 20
 _REPOSITORY: Final = re.compile(r"(?!\.+/)[\w.-]{1,100}/(?!\.+$)[\w.-]{1,200}", re.ASCII)
-NO_COMMIT: Final = "0" * 40
-"""In a push event: the branch is new (``before``) or was deleted (``after``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +114,8 @@ def read_context(environment: Mapping[str, str]) -> GitHubContext | None:
         event_name=environment.get("GITHUB_EVENT_NAME", ""),
         sha=environment.get("GITHUB_SHA", ""),
         ref=environment.get("GITHUB_REF", ""),
-        server_url=_address(environment, "GITHUB_SERVER_URL", "https://github.com"),
-        api_url=_address(environment, "GITHUB_API_URL", "https://api.github.com"),
+        server_url=server_address(environment, "GITHUB_SERVER_URL", "https://github.com"),
+        api_url=server_address(environment, "GITHUB_API_URL", "https://api.github.com"),
         run_id=_run_id(environment, troubles),
         run_attempt=_number(environment, "GITHUB_RUN_ATTEMPT", troubles) or 1,
         workflow=environment.get("GITHUB_WORKFLOW") or None,
@@ -128,13 +128,6 @@ def read_context(environment: Mapping[str, str]) -> GitHubContext | None:
         troubles=tuple(troubles),
         network=Network.of(environment),
     )
-
-
-def _address(environment: Mapping[str, str], name: str, default: str) -> str:
-    url = environment.get(name, "").strip() or default
-    if not is_http(url):
-        raise UserError(f"{name} is not an address: {without_login(url)[:200]!r}", remedy=f"Usually it is {default}.")
-    return url.rstrip("/")
 
 
 def _number(environment: Mapping[str, str], name: str, troubles: list[str]) -> int | None:
@@ -156,7 +149,7 @@ def _path(text: str | None) -> Path | None:
 
 def _read_event(path: str) -> Mapping[str, Any]:
     try:
-        event = json.loads(Path(path).read_text("utf-8")) if path else {}
+        event = json.loads(read_regular(Path(path), most=_MOST_OF_EVENT)) if path else {}
     except (OSError, ValueError, RecursionError):
         return {}
     return event if isinstance(event, dict) else {}

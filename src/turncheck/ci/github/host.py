@@ -16,8 +16,8 @@ from turncheck.ci.github.other_run import read_run
 from turncheck.ci.github.pull_request import find_target, target_of_number
 from turncheck.ci.github.results_service import NoService, find_service
 from turncheck.ci.github.runner import Runner
-from turncheck.ci.github.stored_reports import WorkflowRuns, base_of, is_between, merge_base
-from turncheck.ci.host import NO_RUN, Base, Checked, Kept, Run, Stamp, Target
+from turncheck.ci.github.stored_reports import WorkflowRuns, base_of, is_between, merge_base, paths_of
+from turncheck.ci.host import NO_RUN, Base, Checked, CloneAddress, Kept, Run, Stamp, Target, exact_commit, login_with
 from turncheck.ci.rest import Patience, RestError
 from turncheck.ci.tarball import files_by_api
 from turncheck.messages.errors import UserError
@@ -28,13 +28,13 @@ from turncheck.render.sinks.workflow_command import command
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
-    from pathlib import Path
     from typing import Self
 
     from turncheck.ci.github.context import GitHubContext
     from turncheck.ci.github.pages import GitHubPages
     from turncheck.ci.github.results_service import ResultsService
-    from turncheck.ci.host import Check, HostError, OtherRun
+    from turncheck.ci.host import Check, CommitFiles, HostError, OtherRun
+    from turncheck.comparison.baseline import Missing
     from turncheck.process.secret import Secret
 
 _ASKING: Final = 120.0
@@ -127,19 +127,29 @@ class GitHub(Runner):
 
     # --- what is compared with ---------------------------------------------------------------------------------------
 
-    def base(self, warn: Callable[[str, HostError], None]) -> Base | str:
+    def base(self, warn: Callable[[str, HostError], None]) -> Base | Missing:
         """Return what the event names; of a branch that a pull request is open for, what that is to be merged into."""
         base, context = base_of(self.context), self.context
         if context.pull_request is not None or self._asking is None:
             return base
         try:
-            target = find_target(context, self._asking)
+            target = self._open_pull_request
         except RestError as error:
             # The default branch seldom has one; publishing asks again, and reports what is wrong.
             if isinstance(base, Base) and base.head is not None:
                 warn(f"the pull request of this branch, so '{base.branch}' is taken to be its base", error)
             return base
-        return Base(target.base_ref, head=context.sha) if isinstance(target, Target) else base
+        if not isinstance(target, Target):
+            return base
+        return Base(target.base_ref, head=exact_commit(context.sha) or "HEAD", of_a_change=True)
+
+    @cached_property
+    def _open_pull_request(self) -> Target | str:
+        return find_target(self.context, self._asking)
+
+    def clone_address(self) -> CloneAddress:
+        url = f"{self.context.repository_url}.git"
+        return CloneAddress(url, login_with("x-access-token", self.token))
 
     def merge_base(self, branch: str, head: str) -> str | None:
         return merge_base(self._asking, self.context.repository, branch, head) if self._asking else None
@@ -147,10 +157,12 @@ class GitHub(Runner):
     def is_between(self, start: str | None, commit: str, branch: str) -> bool:
         return is_between(self._writer(), self.context.repository, start, commit, branch)
 
-    def files_of(self, commit: str) -> AbstractContextManager[Path] | None:
+    def files_of(self, commit: str) -> AbstractContextManager[CommitFiles] | None:
         if self._asking is None:
             return None
-        return files_by_api(self._asking, f"/repos/{self.context.repository}/tarball/{commit}", needs="contents: read")
+        repository = f"/repos/{self.context.repository}"
+        listed = paths_of(self._asking, repository, commit)
+        return files_by_api(self._asking, f"{repository}/tarball/{commit}", listed, needs="contents: read")
 
     def earlier_reports(self, artifact_name: str, root: str) -> Reports | None:
         if self._asking is None or self.context.workflow_path is None:

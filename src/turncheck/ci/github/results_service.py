@@ -18,14 +18,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from io import RawIOBase
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote
 
 from turncheck import __version__
 from turncheck.ci.rest import Patience, RestError
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import whole_number
 from turncheck.process.secret import secret_of
-from turncheck.web.addresses import is_safe, origin_of
+from turncheck.web.addresses import address_of, is_safe, origin_of
 from turncheck.web.exchange import AnswerTooLargeError, Call, exchange, read_body
 from turncheck.web.network import Network
 
@@ -254,7 +254,8 @@ class ResultsService:
         raise RestError(trouble)
 
     def _mask_signature(self, address: str) -> None:
-        for signature in parse_qs(urlsplit(address).query).get("sig", []):
+        parts = address_of(address)
+        for signature in parse_qs(parts.query if parts else "").get("sig", []):
             self.mask(signature)
             self.mask(quote(signature, safe=""))
 
@@ -278,10 +279,9 @@ def find_service(environment: Mapping[str, str], mask: Callable[[str], object]) 
         return NoService("the job's runtime token does not say which run it is for")
     if not is_safe(url):
         return NoService("the results service is not reached by https")
-    parts = urlsplit(url)
     most = whole_number(environment.get("GITHUB_RETENTION_DAYS", "")) or None
     return ResultsService(
-        f"{parts.scheme}://{parts.netloc}",
+        origin_of(url).root,
         token,
         *ids,
         mask=mask,

@@ -10,10 +10,10 @@ from urllib.parse import quote
 
 from turncheck.ci.archived_reports import download_reports, is_ours
 from turncheck.ci.earlier_reports import EXPIRED, MOST_ANCESTORS, MOST_RUNS, OF_A_FORK, Archive, EarlierRun, ReadOnce
-from turncheck.ci.github.answers import Artifact, Commit, Difference, WorkflowRun
-from turncheck.ci.github.context import NO_COMMIT
-from turncheck.ci.host import Base
-from turncheck.ci.rest import NotFoundError
+from turncheck.ci.github.answers import Artifact, BranchTip, Commit, Difference, Tree, WorkflowRun
+from turncheck.ci.host import Base, exact_commit
+from turncheck.ci.rest import NotFoundError, RestError
+from turncheck.comparison.baseline import Missing, Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from turncheck.ci.host import StoredReport
 
 NEEDS: Final = "actions: read"
+_QUEUES: Final = "gh-readonly-queue/"
+"""The beginning of the branches that GitHub's merge queue makes, and nobody else may."""
 MEASURES_THE_COMMIT: Final = frozenset({"push", "merge_group", "schedule", "workflow_dispatch", "repository_dispatch"})
 """Events whose runs measure the very commit they are listed under. A pull request's run measures GitHub's test merge,
 and a fork's comes from anybody."""
 
 
-def base_of(context: GitHubContext) -> Base | str:
+def base_of(context: GitHubContext) -> Base | Missing:
     """Return the base that the event names, or the reason why there is none.
 
     Of a branch that was pushed it is the default branch: its pull request, if it has one, is not in the event.
@@ -36,19 +38,25 @@ def base_of(context: GitHubContext) -> Base | str:
     Sources: the payloads in "Events that trigger workflows".
     """
     event, default = context.event, default_branch(context)
-    if context.pull_request:
-        return Base(context.pull_request.base_ref, head=context.pull_request.head_sha)
-    group = event.get("merge_group")
-    if context.event_name == "merge_group" and isinstance(group, dict):
-        return Base(_branch(str(group.get("base_ref") or "")), commit=str(group.get("base_sha") or "") or None)
+    if pull := context.pull_request:
+        return Base(pull.base_ref, head=exact_commit(pull.head_sha) or "HEAD", tip=exact_commit(pull.base_sha))
+    if context.event_name.startswith("pull_request"):
+        return Unreachable(f"the event '{context.event_name}' describes no pull request")
+    if context.event_name == "merge_group":
+        group = event.get("merge_group")
+        named = group if isinstance(group, dict) else {}
+        commit = exact_commit(named.get("base_sha"))
+        if commit is None:
+            return Unreachable("the event 'merge_group' names no commit to compare with")
+        return Base(_branch(str(named.get("base_ref") or "")), commit=commit)
     if not default:
-        return f"the event '{context.event_name}' names no default branch"
+        reason = f"the event '{context.event_name}' names no default branch"
+        return Unreachable(reason) if context.event_name == "push" else Missing(reason)
     if context.ref != f"refs/heads/{default}":
-        return Base(default, head=context.sha)
-    before = str(event.get("before") or NO_COMMIT)
-    if context.event_name == "push" and before != NO_COMMIT:
-        return Base(default, commit=before)
-    return Base(default)
+        return Base(default, head=exact_commit(context.sha) or "HEAD")
+    if context.event_name != "push":
+        return Base(default)
+    return Base(default, commit=exact_commit(event.get("before")), child=exact_commit(context.sha))
 
 
 def default_branch(context: GitHubContext) -> str:
@@ -61,17 +69,51 @@ def _branch(ref: str) -> str:
     return ref.removeprefix("refs/heads/")
 
 
-def merge_base(client: GitHubClient, repository: str, base: str, head: str) -> str | None:
-    """Ask GitHub where two commits diverged; ``None`` if it does not know them.
+def merge_base(client: GitHubClient, repository: str, branch: str, head: str) -> str | None:
+    """Ask GitHub where a commit left a branch; ``None`` if it does not know them.
+
+    Commits are compared, since the name of a branch may be that of a tag, too.
 
     Raises:
         RestError: it could not be asked.
     """
     try:
-        found = _compare(client, repository, base, head)
+        named = quote(branch, safe="/", errors="replace")
+        tip = exact_commit(branch) or _tip_of(client, repository, named)
+        found = _compare(client, repository, tip, head)
     except NotFoundError:
         return None
     return found.merge_base_commit.sha
+
+
+def _tip_of(client: GitHubClient, repository: str, branch: str) -> str:
+    return client.get(f"/repos/{repository}/branches/{branch}", BranchTip, needs="contents: read").commit.sha
+
+
+def paths_of(client: GitHubClient, repository: str, commit: str) -> Iterator[str]:
+    """List the paths of all files and links of a commit; a tree that is too long for one answer by its folders.
+
+    Args:
+        client: asks the API.
+        repository: its path in the API.
+        commit: its full object id, or that of a tree.
+
+    Raises:
+        RestError: they cannot be listed.
+    """
+    path = f"{repository}/git/trees/{commit}"
+    tree = client.get(path, Tree, recursive="1", needs="contents: read")
+    if not tree.truncated:
+        yield from (one.path for one in tree.tree if one.type != "tree")
+        return
+    shallow = client.get(path, Tree, needs="contents: read")
+    if shallow.truncated:
+        raise RestError("GitHub lists only a part of a folder of the base")
+    for one in shallow.tree:
+        if one.type == "tree":
+            yield from (f"{one.path}/{path}" for path in paths_of(client, repository, one.sha))
+        else:
+            yield one.path
 
 
 def is_between(client: GitHubClient, repository: str, start: str | None, commit: str, branch: str) -> bool:
@@ -88,7 +130,8 @@ def is_between(client: GitHubClient, repository: str, start: str | None, commit:
     try:
         if start != commit and _compare(client, repository, start, commit).status != "ahead":
             return False
-        return _compare(client, repository, branch, commit).status in {"behind", "identical"}
+        tip = _tip_of(client, repository, quote(branch, safe="/", errors="replace"))
+        return _compare(client, repository, tip, commit).status in {"behind", "identical"}
     except NotFoundError:
         return False
 
@@ -114,11 +157,11 @@ class WorkflowRuns:
     def __post_init__(self) -> None:
         self.read = ReadOnce(self._download)
 
-    def of_commit(self, commit: str) -> Iterator[EarlierRun]:
-        return self._runs(head_sha=commit)
+    def of_commit(self, branch: str, commit: str) -> Iterator[EarlierRun]:
+        return self._runs_of(branch, head_sha=commit)
 
     def of_branch(self, branch: str) -> Iterator[EarlierRun]:
-        return self._runs(branch=branch)
+        return self._runs_of(branch, branch=branch)
 
     def ancestors(self, commit: str) -> Iterator[str]:
         path = f"/repos/{self.repository}/commits"
@@ -131,19 +174,27 @@ class WorkflowRuns:
                 unusable = EXPIRED if artifact.expired else OF_A_FORK if artifact.foreign else ""
                 yield Archive(str(artifact.id), unusable)
 
-    def _runs(self, **wanted: str) -> Iterator[EarlierRun]:
+    def _runs_of(self, name: str, /, **wanted: str) -> Iterator[EarlierRun]:
         path = f"/repos/{self.repository}/actions"
         if self.workflow is not None:
             path += f"/workflows/{PurePosixPath(self.workflow).name}"
         wanted = {"status": "completed", "exclude_pull_requests": "true", **wanted}
         listed = self.client.pages(f"{path}/runs", WorkflowRun, key="workflow_runs", needs=NEEDS, **wanted)
         for run in islice(listed, MOST_RUNS):
-            if run.event in MEASURES_THE_COMMIT and (self.own_run is None or run.id < self.own_run):
+            of_it = run.event in MEASURES_THE_COMMIT and _is_of_branch(run, name)
+            if of_it and (self.own_run is None or run.id < self.own_run):
                 own = run.head_repository is not None and run.head_repository.full_name == self.repository
                 yield EarlierRun(run.id, run.head_sha, "" if own else OF_A_FORK)
 
     def _download(self, archive: Archive) -> list[StoredReport]:
         return read_artifact(self.client, self.repository, archive.id)
+
+
+def _is_of_branch(run: WorkflowRun, branch: str) -> bool:
+    """Whether a run is one of a branch; a merge queue runs on branches of its own before it merges."""
+    if run.event == "merge_group":
+        return (run.head_branch or "").startswith(f"{_QUEUES}{branch}/")
+    return run.head_branch == branch
 
 
 def artifacts_of_run(client: GitHubClient, repository: str, run_id: int | str) -> list[Artifact]:

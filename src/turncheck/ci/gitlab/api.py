@@ -13,14 +13,15 @@ import msgspec
 
 from turncheck.ci.comment import Written
 from turncheck.ci.gitlab.pipelines import BranchPipelines
-from turncheck.ci.host import Target
+from turncheck.ci.host import Target, exact_commit
 from turncheck.ci.rest import PER_PAGE, NotFoundError, RefusedError, Request, RestClient, RestError
 from turncheck.ci.tarball import files_by_api
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
-    from pathlib import Path
+
+    from turncheck.ci.host import CommitFiles
 
 _NEEDS: Final = "the scope `api` and the role Reporter or higher"
 
@@ -40,14 +41,29 @@ class _Note(_Answer, frozen=True, kw_only=True):
     system: bool = False
 
 
+class _DiffRefs(_Answer, frozen=True, kw_only=True):
+    base_sha: str | None = None
+    head_sha: str | None = None
+
+
 class _MergeRequest(_Answer, frozen=True, kw_only=True):
     iid: int
     target_branch: str
     sha: str | None = None
+    diff_refs: _DiffRefs | None = None
 
 
 class _Commit(_Answer, frozen=True, kw_only=True):
     id: str
+
+
+class _Branch(_Answer, frozen=True, kw_only=True):
+    commit: _Commit
+
+
+class _Entry(_Answer, frozen=True, kw_only=True):
+    path: str
+    type: str
 
 
 class GitLabClient(RestClient):
@@ -94,15 +110,29 @@ class GitLabProject:
         found = self.client.get(f"{self._path}/merge_requests/{number}", _MergeRequest)
         return Target(found.iid, found.sha or "", found.target_branch)
 
-    def merge_base(self, one: str, other: str) -> str | None:
-        """Return where two commits diverged; ``None`` if GitLab does not know them.
+    def base_of_merge_request(self, number: int, head: str | None) -> tuple[str, str | None]:
+        """Return the target branch of a merge request, and where its head left it, if this is the head.
+
+        Raises:
+            RestError: it cannot be had.
+        """
+        found = self.client.get(f"{self._path}/merge_requests/{number}", _MergeRequest)
+        refs = found.diff_refs
+        same = refs is not None and head is not None and refs.head_sha == head
+        return found.target_branch, exact_commit(refs.base_sha) if refs is not None and same else None
+
+    def merge_base(self, branch: str, head: str) -> str | None:
+        """Return where a commit left a branch; ``None`` if GitLab does not know them.
+
+        Commits are compared, since the name of a branch may be that of a tag, too.
 
         Raises:
             RestError: it could not be asked.
         """
         path = f"{self._path}/repository/merge_base"
         try:
-            return self.client.get(path, _Commit, needs="the scope `read_api`", **{"refs[]": [one, other]}).id
+            tip = exact_commit(branch) or self._tip_of(branch)
+            return self.client.get(path, _Commit, needs="the scope `read_api`", **{"refs[]": [tip, head]}).id
         except NotFoundError:
             return None
         except RestError as error:
@@ -110,10 +140,21 @@ class GitLabProject:
                 return None
             raise
 
-    def files_of(self, commit: str) -> AbstractContextManager[Path]:
+    def _tip_of(self, branch: str) -> str:
+        name = quote(branch, safe="", errors="replace")
+        return self.client.get(
+            f"{self._path}/repository/branches/{name}", _Branch, needs="the scope `read_api`"
+        ).commit.id
+
+    def files_of(self, commit: str) -> AbstractContextManager[CommitFiles]:
         """Return a commit's files in a temporary folder."""
         path = f"{self._path}/repository/archive.tar.gz"
-        return files_by_api(self.client, path, needs="the scope `read_api`", sha=commit)
+        return files_by_api(self.client, path, self._paths_of(commit), needs="the scope `read_api`", sha=commit)
+
+    def _paths_of(self, commit: str) -> Iterator[str]:
+        wanted: dict[str, Any] = {"ref": commit, "recursive": "true", "pagination": "keyset", "per_page": PER_PAGE}
+        listed = self.client.pages(f"{self._path}/repository/tree", _Entry, needs="the scope `read_api`", **wanted)
+        return (one.path for one in listed if one.type != "tree")
 
     def pipelines(self, job: str, own_pipeline: int | None) -> BranchPipelines:
         """Return the pipelines of branches before this one, and what their jobs of a name left."""

@@ -14,18 +14,20 @@ from turncheck.ci.comment import StickyComment
 from turncheck.ci.earlier_reports import Reports
 from turncheck.ci.gitlab.api import GitLabClient, GitLabProject
 from turncheck.ci.gitlab.pages import GitLabPages
-from turncheck.ci.host import Base, HostError, Run, Target
+from turncheck.ci.host import Base, CloneAddress, HostError, Run, Target, exact_commit, login_with
 from turncheck.ci.rest import Patience
 from turncheck.ci.variables import JobHost
+from turncheck.comparison.baseline import Unreachable
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
-    from pathlib import Path
     from typing import Self
 
     from turncheck.ci.gitlab.pipelines import BranchPipelines
+    from turncheck.ci.host import CommitFiles
+    from turncheck.comparison.baseline import Missing
     from turncheck.process.secret import Secret
 
 _API: Final = "https://gitlab.com/api/v4"
@@ -43,6 +45,7 @@ class GitLab(JobHost):
     keeps_files_by = "`artifacts: paths`"
     formats = ("codequality", "metrics", "annotations")
     token_variables = ("GITLAB_TOKEN",)
+    server_variables = ("CI_API_V4_URL",)
     comment_limit = 900_000
     """GitLab takes a million characters."""
 
@@ -70,9 +73,16 @@ class GitLab(JobHost):
             of_a_change=bool(
                 given.text("CI_MERGE_REQUEST_IID", "CI_OPEN_MERGE_REQUESTS", "CI_EXTERNAL_PULL_REQUEST_IID")
             ),
-            of_a_fork=given.text("CI_MERGE_REQUEST_SOURCE_PROJECT_ID") != given.text("CI_MERGE_REQUEST_PROJECT_ID"),
+            of_a_fork=self._is_of_a_fork(),
             merges=given.commit("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA"),
         )
+
+    def _is_of_a_fork(self) -> bool:
+        """Whether the change is to be merged into another project than the one it comes from."""
+        given, opened = self.variables, self._open_merge_request
+        if opened is not None and opened[0] != given.text("CI_PROJECT_PATH"):
+            return True
+        return given.text("CI_MERGE_REQUEST_SOURCE_PROJECT_ID") != given.text("CI_MERGE_REQUEST_PROJECT_ID")
 
     @property
     def pages(self) -> GitLabPages | None:
@@ -91,8 +101,10 @@ class GitLab(JobHost):
     @cached_property
     def _project(self) -> GitLabProject | None:
         """The project that merge requests are opened in, which differs from that of a fork's job."""
-        given = self.variables
+        given, opened = self.variables, self._open_merge_request
         project = given.text("CI_MERGE_REQUEST_PROJECT_ID", "CI_PROJECT_ID", "CI_PROJECT_PATH")
+        if opened is not None and opened[0] != given.text("CI_PROJECT_PATH"):
+            project = opened[0]
         api = given.address("CI_API_V4_URL") or _API
         if self.token is None or not project:
             return None
@@ -106,7 +118,7 @@ class GitLab(JobHost):
 
     # --- what is compared with ---------------------------------------------------------------------------------------
 
-    def base(self, warn: Callable[[str, HostError], None]) -> Base | None:
+    def base(self, warn: Callable[[str, HostError], None]) -> Base | Missing | None:
         """Return what a merge request is to be merged into; of a branch without one, the default branch.
 
         A pipeline for merged results has a merge checked out whose first parent is the target branch as it is now; the
@@ -114,26 +126,53 @@ class GitLab(JobHost):
         """
         given = self.variables
         if target := given.branch("CI_MERGE_REQUEST_TARGET_BRANCH_NAME"):
-            commit = given.commit("CI_MERGE_REQUEST_TARGET_BRANCH_SHA", "CI_MERGE_REQUEST_DIFF_BASE_SHA")
-            return Base(target, commit, head="HEAD")
+            named = given.text("CI_MERGE_REQUEST_TARGET_BRANCH_SHA", "CI_MERGE_REQUEST_DIFF_BASE_SHA")
+            return Base(target, exact_commit(named), head="HEAD")
         if target := given.branch("CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_NAME"):  # of GitHub, which GitLab builds
-            return Base(target, head="HEAD", tip=given.commit("CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_SHA"))
-        if (number := self._open_merge_request()) is not None and self._project is not None:
-            try:
-                return Base(self._project.merge_request(number).base_ref, head="HEAD")
-            except HostError as error:
-                warn("the merge request of this branch, so the default branch is taken to be its base", error)
+            return Base(target, head="HEAD", tip=exact_commit(given.text("CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_SHA")))
         default = given.branch("CI_DEFAULT_BRANCH")
+        if self._open_merge_request is not None:
+            return self._base_of_open_merge_request(default, warn)
         if not default:
             return None
         if given.text("CI_COMMIT_BRANCH") == default:
-            return Base(default, given.commit("CI_COMMIT_BEFORE_SHA"))
+            before = exact_commit(given.text("CI_COMMIT_BEFORE_SHA"))
+            return Base(default, before, child=exact_commit(given.text("CI_COMMIT_SHA")))
         return Base(default, head="HEAD")
+
+    def _base_of_open_merge_request(self, default: str, warn: Callable[[str, HostError], None]) -> Base | Missing:
+        """Return the target of the merge request that is open for the branch of this pipeline, whatever project it is
+        in.
+
+        Without an answer, the default branch stands for the target of one in this project, unless that is the branch of
+        this pipeline.
+        """
+        given = self.variables
+        project, number = self._open_merge_request or ("", 0)
+        trouble: HostError = HostError(f"there is no token ({_HOW})")
+        if self._project is not None:
+            try:
+                head = exact_commit(given.text("CI_COMMIT_SHA"))
+                target, commit = self._project.base_of_merge_request(number, head)
+                return Base(target, commit, head="HEAD", of_a_change=True)
+            except HostError as error:
+                trouble = error
+                warn("the merge request of this branch", error)
+        if project != given.text("CI_PROJECT_PATH") or not default or given.text("CI_COMMIT_BRANCH") == default:
+            return Unreachable(f"the target of merge request {project}!{number} is not known: {trouble.why}")
+        return Base(default, head="HEAD", of_a_change=True)
+
+    def clone_address(self) -> CloneAddress | None:
+        given, opened = self.variables, self._open_merge_request
+        url = given.address("CI_MERGE_REQUEST_PROJECT_URL", "CI_PROJECT_URL")
+        if url and opened is not None and opened[0] != given.text("CI_PROJECT_PATH"):
+            url = f"{url.removesuffix(given.text('CI_PROJECT_PATH'))}{opened[0]}"
+        return CloneAddress(f"{url}.git", login_with("oauth2", self.token)) if url else None
 
     def merge_base(self, branch: str, head: str) -> str | None:
         return self._project.merge_base(branch, head) if self._project else None
 
-    def files_of(self, commit: str) -> AbstractContextManager[Path] | None:
+    def files_of(self, commit: str) -> AbstractContextManager[CommitFiles] | None:
         return self._project.files_of(commit) if self._project else None
 
     @cached_property
@@ -147,17 +186,26 @@ class GitLab(JobHost):
 
     # --- where it is said --------------------------------------------------------------------------------------------
 
-    def _open_merge_request(self) -> int | None:
-        """The one that is open for the branch of this pipeline: ``group/project!7,group/fork!3`` names them."""
-        for named in self.variables.text("CI_OPEN_MERGE_REQUESTS").split(","):
-            project, _, number = named.strip().rpartition("!")
-            if project == self.variables.text("CI_PROJECT_PATH") and number.isdecimal() and len(number) < 10:
-                return int(number)
-        return None
+    @cached_property
+    def _open_merge_request(self) -> tuple[str, int] | None:
+        """The project and number of the one that is open for the branch of this pipeline, one of this project first:
+        ``group/project!7,group/fork!3`` names them."""
+        if self.variables.text("CI_MERGE_REQUEST_IID"):
+            return None
+        named = (one.strip().rpartition("!") for one in self.variables.text("CI_OPEN_MERGE_REQUESTS").split(","))
+        found = [
+            (project, int(number))
+            for project, _, number in named
+            if project and number.isascii() and number.isdecimal() and len(number) < 10
+        ]
+        own = self.variables.text("CI_PROJECT_PATH")
+        return min(found, key=lambda one: one[0] != own, default=None)
 
     def target(self) -> Target | str:
         given = self.variables
-        number = given.number("CI_MERGE_REQUEST_IID") or self._open_merge_request()
+        number, opened = given.number("CI_MERGE_REQUEST_IID"), self._open_merge_request
+        if number is None and opened is not None and opened[0] == given.text("CI_PROJECT_PATH"):
+            number = opened[1]
         if number is None:
             return "this pipeline belongs to no merge request"
         source = given.text("CI_MERGE_REQUEST_SOURCE_PROJECT_ID")

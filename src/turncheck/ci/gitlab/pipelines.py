@@ -1,7 +1,8 @@
 """Reports that earlier pipelines of a project left in the artifacts of their jobs.
 
-Trusted are pipelines of the project's own branches: those of merge requests may run a fork's code, and measure what is
-not in the project yet. Sources: "Pipelines", "Jobs", "Job artifacts" and "Commits" in GitLab's documentation.
+Trusted are pipelines of the branch that the base is in, started by a push or a schedule: those of merge requests may
+run a fork's code, and whoever starts one by hand or by the API sets variables of its jobs. Sources: "Pipelines",
+"Jobs", "Job artifacts" and "Commits" in GitLab's documentation.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from turncheck.ci.rest import RestClient
 
 _NEEDS: Final = "the scope `read_api`"
-_OF_BRANCHES: Final = frozenset({"push", "web", "webide", "schedule", "api", "trigger", "pipeline", "chat"})
+_OF_BRANCHES: Final = frozenset({"push", "schedule"})
 _ENDED: Final = ("success", "failed")
 _ONE_OF_SEVERAL: Final = re.compile(r" \d+/\d+\Z|: \[.*\]\Z", re.DOTALL)
 """What GitLab puts after the names of jobs of ``parallel``."""
@@ -49,6 +50,8 @@ class _Job(_Answer, frozen=True, kw_only=True):
     id: int
     name: str
     status: str = ""
+    tag: bool = False
+    """Whether it ran for a tag, which may have the name of a branch."""
     artifacts: list[_File] | None = None
     artifacts_expire_at: str | None = None
 
@@ -82,11 +85,11 @@ class BranchPipelines:
     def __post_init__(self) -> None:
         self.read = ReadOnce(self._download)
 
-    def of_commit(self, commit: str) -> Iterator[EarlierRun]:
-        return self._listed(sha=commit)
+    def of_commit(self, branch: str, commit: str) -> Iterator[EarlierRun]:
+        return self._listed(branch, sha=commit)
 
     def of_branch(self, branch: str) -> Iterator[EarlierRun]:
-        return self._listed(ref=branch)
+        return self._listed(branch)
 
     def ancestors(self, commit: str) -> Iterator[str]:
         path = f"{self.path}/repository/commits"
@@ -98,19 +101,18 @@ class BranchPipelines:
         wanted: dict[str, Any] = {"scope[]": _ENDED, "per_page": PER_PAGE}
         jobs = self.client.pages(path, _Job, needs=_NEEDS, **wanted)
         for job in sorted(jobs, key=lambda one: -one.id):
-            if _shared_name(job.name) == _shared_name(self.job) and job.status in _ENDED:
+            if _shared_name(job.name) == _shared_name(self.job) and job.status in _ENDED and not job.tag:
                 if job.has_archive:
                     yield Archive(str(job.id), run=str(job.id))
                 elif job.artifacts_expire_at:
                     yield Archive(str(job.id), EXPIRED)
 
-    def _listed(self, **wanted: str) -> Iterator[EarlierRun]:
-        listed = self.client.pages(
-            f"{self.path}/pipelines", _Pipeline, needs=_NEEDS, per_page=PER_PAGE, order_by="id", sort="desc", **wanted
-        )
+    def _listed(self, branch: str, **wanted: str) -> Iterator[EarlierRun]:
+        wanted |= {"ref": branch, "order_by": "id", "sort": "desc"}
+        listed = self.client.pages(f"{self.path}/pipelines", _Pipeline, needs=_NEEDS, per_page=PER_PAGE, **wanted)
         for one in islice(listed, MOST_RUNS):
-            of_a_branch = one.source in _OF_BRANCHES and not (one.ref or "refs/").startswith("refs/")
-            if of_a_branch and (self.own_pipeline is None or one.id < self.own_pipeline):
+            of_the_branch = one.source in _OF_BRANCHES and one.ref == branch and one.sha == wanted.get("sha", one.sha)
+            if of_the_branch and (self.own_pipeline is None or one.id < self.own_pipeline):
                 yield EarlierRun(one.id, one.sha)
 
     def _download(self, archive: Archive) -> list[StoredReport]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.commands.flags.shared import add_project, add_verbosity, screen_of
+from turncheck.commands.flags.shared import add_project, add_verbosity, output_path, screen_of
 
 if TYPE_CHECKING:
     import argparse
@@ -31,7 +31,11 @@ def add_older(kinds: argparse._SubParsersAction[Any]) -> None:
         )
         add_project(parser)
         parser.add_argument(
-            "--out", type=Path, default=Path("converted"), metavar="DIR", help="output folder (default: converted)"
+            "--out",
+            type=output_path,
+            default=Path("converted"),
+            metavar="DIR",
+            help="output folder (default: converted)",
         )
         parser.add_argument(
             "--check",

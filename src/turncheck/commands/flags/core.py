@@ -19,6 +19,7 @@ from turncheck.commands.flags.shared import (
     add_seed,
     add_verbosity,
     at_least_one,
+    output_path,
     repetitions,
     screen_of,
     whole_number,
@@ -123,7 +124,7 @@ def add_core_output_flags(parser: argparse.ArgumentParser) -> None:
     """Add what ``test core`` writes."""
     output = parser.add_argument_group("output")
     output.add_argument(
-        "--out", type=Path, default=Path("results"), metavar="DIR", help="output folder (default: results)"
+        "--out", type=output_path, default=Path("results"), metavar="DIR", help="output folder (default: results)"
     )
     output.add_argument("--successes", action="store_true", help="write the stories that passed to a file, too")
     output.add_argument("--no-errors", action="store_true", help="do not write failed stories to a file")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.flags.engine import KORE_FLAGS
 from turncheck.commands.flags.run import add_setting
-from turncheck.commands.flags.shared import add_verbosity, screen_of
+from turncheck.commands.flags.shared import add_verbosity, output_path, screen_of
 
 if TYPE_CHECKING:
     import argparse
@@ -52,14 +52,14 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
 
     exported = _add(kinds, "export", "download a suite", _export)
     exported.add_argument("name", metavar="NAME", help="the suite; the platform's own cannot be exported")
-    exported.add_argument("--out", type=Path, required=True, metavar="FILE", help="file to write")
+    exported.add_argument("--out", type=output_path, required=True, metavar="FILE", help="file to write")
 
     deleted = _add(kinds, "delete", "delete a suite, or one of its runs", _delete)
     deleted.add_argument("name", metavar="NAME", help="the suite")
     deleted.add_argument("run", nargs="?", metavar="RUN", help="the run's id; without it, the suite itself is deleted")
 
     pulled = _add(kinds, "pull", "download the assistant's export, for the repository", _pull)
-    pulled.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for botDefinition.json")
+    pulled.add_argument("--out", type=output_path, required=True, metavar="DIR", help="folder for botDefinition.json")
 
 
 def _add(kinds: Any, name: str, words: str, task: Callable[[argparse.Namespace], Task]) -> Parser:

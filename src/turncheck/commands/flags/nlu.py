@@ -19,6 +19,7 @@ from turncheck.commands.flags.shared import (
     add_verbosity,
     add_workers,
     folds,
+    output_path,
     screen_of,
     share,
     whole_number,
@@ -93,7 +94,7 @@ def add_output_flags(parser: argparse.ArgumentParser) -> None:
     output = parser.add_argument_group("output")
     output.add_argument(
         "--out",
-        type=Path,
+        type=output_path,
         metavar="DIR",
         help="output folder (default: results; for a comparison, nlu_comparison_results)",
     )
@@ -147,7 +148,7 @@ def add_data_split(subparsers: argparse._SubParsersAction[Any]) -> None:
     )
     parser.add_argument(
         "--out",
-        type=Path,
+        type=output_path,
         default=Path("train_test_split"),
         metavar="DIR",
         help="output folder (default: train_test_split)",

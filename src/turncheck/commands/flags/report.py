@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.flags.run import add_setting
-from turncheck.commands.flags.shared import add_verbosity, at_least_one, existing_folder, screen_of
+from turncheck.commands.flags.shared import add_verbosity, at_least_one, existing_folder, output_path, screen_of
 from turncheck.messages.errors import UserError
 from turncheck.settings.options import options
+from turncheck.settings.sources import PATHS
 
 if TYPE_CHECKING:
     import argparse
@@ -49,7 +50,7 @@ def _add_compare(kinds: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("base", type=Path, metavar="BASE", help="a report.json, or its folder")
     parser.add_argument("head", type=Path, metavar="HEAD", help="the newer one: a report.json, or its folder")
     parser.add_argument(
-        "--out", type=Path, default=Path("results"), metavar="DIR", help="output folder (default: results)"
+        "--out", type=output_path, default=Path("results"), metavar="DIR", help="output folder (default: results)"
     )
     gates = parser.add_argument_group("gates (default: those of HEAD)")
     for name in GATES:
@@ -73,7 +74,7 @@ def _add_render(kinds: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--baseline", metavar="WHAT", help="a report.json to compare with (path or https URL)")
     parser.add_argument(
         "--out",
-        type=Path,
+        type=output_path,
         metavar="PATH",
         help="output folder (default: results); with --html a file (default: report.html)",
     )
@@ -124,7 +125,7 @@ def _add_import(kinds: argparse._SubParsersAction[Any]) -> None:
         help="the CSV comes from --raw-csv or from the platform: keep a ' before = + - @",
     )
     parser.add_argument(
-        "--out", type=Path, default=Path("results"), metavar="DIR", help="output folder (default: results)"
+        "--out", type=output_path, default=Path("results"), metavar="DIR", help="output folder (default: results)"
     )
     add_verbosity(parser)
     parser.set_defaults(handler=_import)
@@ -198,11 +199,16 @@ def _add_merge(kinds: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--json", metavar="FILE", help="also write the report to this file")
     parser.add_argument("--plots", action="store_true", help="draw the plots of `rasa test`, too")
     parser.add_argument(
-        "--project", metavar="DIR", help="the assistant's folder (default: the one that the shards measured)"
+        "--project",
+        metavar="DIR",
+        help="the assistant's folder (default: that of the shards; on a CI host the current one)",
     )
-    gates = parser.add_argument_group("gates (default: those of the shards)")
-    for name in GATES:
+    gates = parser.add_argument_group("gates (never those of the shards)")
+    for name in (*GATES, "strict"):
         add_setting(gates, name, options()[name])
+    measured = parser.add_argument_group("files outside the project, as for the shards")
+    for name in PATHS:
+        add_setting(measured, name, options()[name])
     publishing = parser.add_argument_group("comparison and publishing")
     for name in OF_MERGING:
         add_setting(publishing, name, options()[name])
@@ -213,7 +219,7 @@ def _add_merge(kinds: argparse._SubParsersAction[Any]) -> None:
 def _merge(namespace: argparse.Namespace) -> int:
     from turncheck.commands.shards import merge_from_flags  # not for --help
 
-    names = ("project", "out", *GATES, *OF_MERGING)
+    names = ("project", "out", *GATES, "strict", *PATHS, *OF_MERGING)
     flags = {name: getattr(namespace, name.replace("-", "_")) for name in names}
     screen = screen_of(namespace)
     return merge_from_flags(namespace.folders, flags, json=namespace.json, plots=namespace.plots, screen=screen)
@@ -261,7 +267,7 @@ def _render(namespace: argparse.Namespace) -> int:
 
     screen = screen_of(namespace)
     if namespace.html:
-        return render_pages(namespace.reports, namespace.baseline, namespace.out or Path("report.html"), screen)
+        return render_pages(namespace.reports, namespace.baseline, namespace.out, screen)
     if len(namespace.reports) > 1:
         raise UserError("several reports are only for --html", remedy="Add --html, or give one report.")
     given = {"junit-flavour": namespace.junit_flavour, "output-format": namespace.output_format}

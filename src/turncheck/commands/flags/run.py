@@ -27,6 +27,7 @@ GROUPS = {
             "cluster",
             "cache",
             "cache-folder",
+            "cache-key",
             "shard",
             "strict",
             "vectors",

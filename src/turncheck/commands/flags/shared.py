@@ -26,6 +26,13 @@ def existing_folder(text: str) -> Path:
     return Path(text)
 
 
+def output_path(text: str) -> Path:
+    """Read where to write to."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("expected a path (the current folder is '.')")
+    return Path(text)
+
+
 class ProjectAction(argparse.Action):
     """Takes an assistant's folder, or the export of a Kore.ai assistant: then its folder, and it as the only data."""
 
@@ -181,7 +188,7 @@ def add_augmentation(group: Group) -> None:
 def add_model_output(group: Group) -> None:
     """Add the output folder of models."""
     group.add_argument(
-        "--out", type=Path, default=Path("models"), metavar="DIR", help="output folder (default: models)"
+        "--out", type=output_path, default=Path("models"), metavar="DIR", help="output folder (default: models)"
     )
     group.add_argument("--fixed-model-name", metavar="NAME", help="name of the model (default: one with the time)")
     group.add_argument("--force", action="store_true", help=argparse.SUPPRESS)
@@ -195,7 +202,7 @@ def add_json(group: Group) -> None:
 def add_out(group: Group, *files: str) -> None:
     """Add the output folder of these files, which are only written if it is named."""
     words = f"write {' and '.join((', '.join(files[:-1]), files[-1]))} here"
-    group.add_argument("--out", type=Path, metavar="DIR", help=words)
+    group.add_argument("--out", type=output_path, metavar="DIR", help=words)
 
 
 def add_rasa_files(group: Group) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.flags.convert import add_older
-from turncheck.commands.flags.shared import add_paths, add_project, add_verbosity, at_least_one, screen_of
+from turncheck.commands.flags.shared import add_paths, add_project, add_verbosity, at_least_one, output_path, screen_of
 
 if TYPE_CHECKING:
     import argparse
@@ -34,7 +34,7 @@ def add_convert(kinds: argparse._SubParsersAction[Any]) -> None:
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="suites (.json, .csv), or NLU data (.yml)")
     parser.add_argument(
-        "--out", type=Path, required=True, metavar="PATH", help="a folder; for one FILE, a file also works"
+        "--out", type=output_path, required=True, metavar="PATH", help="a folder; for one FILE, a file also works"
     )
     add_verbosity(parser)
     parser.set_defaults(handler=_convert)
@@ -42,7 +42,9 @@ def add_convert(kinds: argparse._SubParsersAction[Any]) -> None:
 
 
 def _add_out(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the suite to write: .json or .csv")
+    parser.add_argument(
+        "--out", type=output_path, required=True, metavar="FILE", help="the suite to write: .json or .csv"
+    )
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
@@ -133,12 +135,14 @@ def _suggest(namespace: argparse.Namespace) -> int:
 def _add(namespace: argparse.Namespace) -> int:
     from turncheck.commands.suites import run_add  # not for --help
     from turncheck.messages.errors import UserError
+    from turncheck.process.regular_file import read_regular
+    from turncheck.project.folder import MAX_FILE_BYTES
 
     try:
         if namespace.utterances == "-":
             lines = sys.stdin.read()
         else:
-            lines = Path(namespace.utterances).read_text(encoding="utf-8-sig")
+            lines = read_regular(Path(namespace.utterances), most=MAX_FILE_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UserError(f"'{namespace.utterances}' is not UTF-8", remedy="Save it in UTF-8.") from None
     return run_add(namespace.suite, namespace.intent, lines, screen_of(namespace))

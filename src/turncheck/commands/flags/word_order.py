@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -109,8 +110,13 @@ def holds_test_cases(word: str) -> bool:
     path = Path(file)
     if colons or not path.is_file():
         return bool(colons)
-    with path.open("rb") as opened:
-        return re.search(rb"^test_cases\s*:", opened.read(_MOST_READ), re.MULTILINE) is not None
+    from turncheck.process.regular_file import open_regular
+
+    try:
+        with open_regular(path, most=sys.maxsize) as opened:
+            return re.search(rb"^test_cases\s*:", opened.read(_MOST_READ), re.MULTILINE) is not None
+    except OSError:  # whoever reads it says why it cannot
+        return False
 
 
 def _walk(parser: argparse.ArgumentParser, arguments: list[str]) -> _Walked:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import expand
 from turncheck.process.secret import remember_guessed
-from turncheck.web.addresses import is_http, without_login
+from turncheck.web.addresses import is_http, origin_of, without_login
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from turncheck.messages.location import Location
+    from turncheck.process.environment import FileVariables
     from turncheck.project.model import Endpoint
 
 DEFAULT_TIMEOUT = 300.0
@@ -42,16 +42,19 @@ class ActionEndpoint:
     @property
     def host(self) -> str:
         """The host of the URL, in the form of the allowed hosts."""
-        return urlsplit(self.url).hostname or ""
+        return origin_of(self.url).host
 
 
-def read_endpoint(endpoint: Endpoint, environment: Mapping[str, str]) -> ActionEndpoint | None:
-    """Read ``action_endpoint``; ``None`` if it has no URL.
+def read_endpoint(
+    endpoint: Endpoint, environment: Mapping[str, str], variables: FileVariables | None = None
+) -> ActionEndpoint | None:
+    """Read ``action_endpoint``; ``None`` if it has no URL. ``variables``: its ``${NAME}``, if not of the environment.
 
     Raises:
         UserError: an address cannot be called, or a variable is not set.
     """
-    parameters = {key: _expanded(value, environment, endpoint.location) for key, value in endpoint.parameters.items()}
+    named = environment if variables is None else variables
+    parameters = {key: _expanded(value, named, endpoint.location) for key, value in endpoint.parameters.items()}
     for key in _PRIVATE:
         _remember(parameters.get(key))
     url = parameters.get("url")
@@ -128,9 +131,9 @@ def checked_address(url: object, location: Location | None) -> str:
     return str(url)
 
 
-def _expanded(value: Any, environment: Mapping[str, str], location: Location) -> Any:
+def _expanded(value: Any, variables: FileVariables | Mapping[str, str], location: Location) -> Any:
     if isinstance(value, str):
-        return expand(value, environment, location)
+        return expand(value, variables, location)
     if isinstance(value, dict):
-        return {key: _expanded(item, environment, location) for key, item in value.items()}
+        return {key: _expanded(item, variables, location) for key, item in value.items()}
     return value

@@ -10,11 +10,10 @@ import time
 from dataclasses import dataclass
 from email.message import Message
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 from turncheck.engines.embedded.actions.base import ActionError, ActionRejectedError
 from turncheck.process.secret import redact
-from turncheck.web.addresses import origin_of
+from turncheck.web.addresses import address_of, is_among, origin_of
 from turncheck.web.exchange import AnswerTooLargeError, Call, Hop, RedirectRefusedError, exchange, read_body
 from turncheck.web.network import Network
 
@@ -197,10 +196,11 @@ class HttpActionServer:
         return CallFailedError("lost", f"the action server at {self.place} went away while it ran '{name}'")
 
     def _listens(self) -> bool:
-        address = urlsplit(self.endpoint.url)
-        port = address.port or (443 if address.scheme == "https" else 80)
+        address = address_of(self.endpoint.url)
+        if address is None:
+            return False
         try:
-            with socket.create_connection((address.hostname or "", port), _LOOK_SECONDS):
+            with socket.create_connection((address.origin.host, address.origin.port), _LOOK_SECONDS):
                 return True
         except OSError:
             return False
@@ -211,10 +211,14 @@ class HttpActionServer:
 
         from turncheck.web.timed import within
 
-        address = urlsplit(self.endpoint.url)._replace(path="/health", query="", fragment="").geturl()
+        address = address_of(self.endpoint.url)
+        if address is None:
+            return False
+        login = "" if address.login is None else f"{address.login}@"
+        health = f"{address.origin.root.replace('://', f'://{login}')}/health"
         try:
             with within(timeout), self._session() as session:
-                answer = session.get(address, timeout=timeout, allow_redirects=False)
+                answer = session.get(health, timeout=timeout, allow_redirects=False)
         except (requests.RequestException, OSError):
             return False
         return bool(answer.ok)
@@ -241,16 +245,15 @@ class _Way:
     def next(self, hop: Hop) -> str | None:
         """Return why a redirect is not followed, ``None`` for the server's own host and allowed ones."""
         host = origin_of(hop.target).host
-        if self.hosts is not None and host != self.host and host not in self.hosts:
+        if self.hosts is not None and host != self.host and not is_among(host, self.hosts):
             return f"the host '{host}', which is not among the allowed hosts"
         self.place = _place(hop.target)
         return None
 
 
 def _place(url: str) -> str:
-    address = urlsplit(url)
-    port = f":{address.port}" if address.port else ""
-    return f"{address.scheme}://{address.hostname}{port}{address.path}"
+    address = address_of(url)
+    return "" if address is None else f"{address.origin.root}{address.path}"
 
 
 def read_reply(name: str, reply: Reply) -> Any:

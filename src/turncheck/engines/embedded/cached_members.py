@@ -6,8 +6,10 @@ import io
 import tarfile
 from typing import TYPE_CHECKING, TypeVar
 
-from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter, members_of
 from turncheck.messages.errors import UserError
+from turncheck.process.cache import MOST_BYTES
+from turncheck.process.unpack import BoundedGzip
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,7 +25,7 @@ def read_kept(cache: Cache, key: str | None, kind: str, read: Callable[[MemberRe
         return None
     try:
         return read(MemberReader(_members(content)))
-    except (UserError, tarfile.TarError, ValueError, KeyError, TypeError, EOFError, OSError):
+    except Exception:  # noqa: BLE001 - what somebody put there may go wrong in any way, and is only ignored
         cache.mark_damaged(key, kind)
         return None
 
@@ -48,5 +50,5 @@ def keep(cache: Cache, key: str | None, kind: str, write: Callable[[MemberWriter
 
 
 def _members(content: bytes) -> dict[str, bytes]:
-    with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as archive:
-        return {head.name: file.read() for head in archive if (file := archive.extractfile(head)) is not None}
+    with BoundedGzip(io.BytesIO(content), MOST_BYTES) as unpacked:
+        return dict(members_of(unpacked))

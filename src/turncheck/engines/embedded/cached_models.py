@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.policies.ensemble import Ensemble
     from turncheck.process.cache import Cache
-    from turncheck.project.model import Config
 
 _NLU, _POLICIES = "trained pipeline", "set of trained policies"
 
@@ -31,9 +30,7 @@ def cached_nlu(cache: Cache, key: str | None, train: Callable[[], EmbeddedNluEng
     return engine
 
 
-def cached_ensemble(
-    cache: Cache, key: str, config: Config, domain: DialogueDomain, train: Callable[[], Ensemble]
-) -> Ensemble | None:
+def cached_ensemble(cache: Cache, key: str, domain: DialogueDomain, train: Callable[[], Ensemble]) -> Ensemble | None:
     """Return trained policies: those stored under the key, else they are trained and stored.
 
     ``domain`` is the one that they act in, which may have more than what they learnt from. Returns ``None`` if they
@@ -48,5 +45,5 @@ def cached_ensemble(
     if found is not None:
         return found
     ensemble = train()
-    members = keep(cache, key, _POLICIES, lambda writer: write_ensemble(writer, ensemble, config))
+    members = keep(cache, key, _POLICIES, lambda writer: write_ensemble(writer, ensemble))
     return None if members is None else read(MemberReader(members))

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.policies.ensemble import Ensemble
     from turncheck.engines.embedded.workshop import EmbeddedWorkshop
     from turncheck.process.cache import Cache
+    from turncheck.process.environment import FileVariables
     from turncheck.process.screen import Screen
     from turncheck.project.model import Project
     from turncheck.report.model import Evaluation
@@ -47,12 +48,13 @@ NLG_NOTE: Final = "The endpoint 'nlg' is not called: the domain's responses are 
 
 
 @contextmanager
-def opened(
+def opened(  # noqa: PLR0917 - as of all engines
     settings: Settings,
     project: Project,
     environment: Mapping[str, str],
     hosts: tuple[str, ...] | None,
     models: Models | None,
+    variables: FileVariables | None = None,  # noqa: ARG001 - action servers are called by others
 ) -> Iterator[EmbeddedEngines]:
     """Yield the engine; see :func:`turncheck.engines.choice.chosen_engines`."""
     if settings.vectors:
@@ -310,7 +312,7 @@ class EmbeddedEngines(Engines):
         key = training_key("policies", learnt, domain=domain)
         if key is None:
             return None
-        return cached_ensemble(cache, key, learnt.config, self.domain, lambda: train_ensemble(learnt, domain=domain))
+        return cached_ensemble(cache, key, self.domain, lambda: train_ensemble(learnt, domain=domain))
 
     @cached_property
     def domain(self) -> DialogueDomain:

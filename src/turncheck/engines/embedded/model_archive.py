@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
 from turncheck.messages.errors import UserError
+from turncheck.process.regular_file import open_regular
 from turncheck.process.temporary import whole_file
+from turncheck.process.unpack import BoundedGzip, UnpacksToTooMuchError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-FORMAT: Final = "turncheck/model/v6"
+FORMAT: Final = "turncheck/model/v7"
 """Incremented whenever the members change, so that models of older builds are recognised."""
 _MANIFEST: Final = "manifest.json"
 _MAX_BYTES: Final = 4 << 30
@@ -49,8 +51,8 @@ class MemberWriter:
         self.members[path] = content
 
     def json(self, name: str, value: Any) -> None:
-        """Add a JSON value as ``name.json``."""
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        """Add a JSON value as ``name.json``. Mappings keep their order: of several rules that fit, the first counts."""
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         self.content(f"{name}.json", text.encode("utf-8", "surrogatepass"))
 
     def arrays(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -111,9 +113,11 @@ class MemberReader:
         import numpy as np
 
         try:
-            with np.load(io.BytesIO(self.content(f"{name}.npz")), allow_pickle=False) as arrays:
+            content = self.content(f"{name}.npz")
+            _ensure_bounded(content)
+            with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
                 return dict(arrays)
-        except (ValueError, zipfile.BadZipFile, EOFError, OSError):
+        except (ValueError, zipfile.BadZipFile, EOFError, OSError, zlib.error, NotImplementedError):
             raise UserError(
                 f"the model is damaged: {self.prefix}{name}.npz cannot be read", remedy=_TRAIN_AGAIN
             ) from None
@@ -122,7 +126,22 @@ class MemberReader:
         """Return the scikit-learn estimator of ``name.skops``; skops refuses types that it does not trust."""
         from skops.io import loads
 
-        return loads(self.content(f"{name}.skops"))
+        content = self.content(f"{name}.skops")
+        _ensure_bounded(content)
+        return loads(content)
+
+
+def _ensure_bounded(content: bytes) -> None:
+    """Make sure that a zip unpacks to no more than a model has; an entry that is larger than it says is refused when
+    it is read.
+
+    Raises:
+        ValueError: it unpacks to more.
+        zipfile.BadZipFile: it is not a zip.
+    """
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        if sum(entry.file_size for entry in archive.infolist()) > _MAX_BYTES:
+            raise ValueError("it unpacks to more than a model has")
 
 
 _TRAIN_AGAIN: Final = "Train it again: turncheck train."
@@ -191,26 +210,33 @@ def read_model(path: Path) -> Model:
 
 
 def _read_members(path: Path) -> dict[str, bytes]:
-    members: dict[str, bytes] = {}
-    total = 0
     try:
-        with tarfile.open(path, mode="r:gz") as archive:
-            for head in archive:
-                if not head.isreg():
-                    members.setdefault(head.name.rstrip("/"), b"")
-                    continue
-                total += head.size
-                if total > _MAX_BYTES:
-                    raise UserError(f"the model {path} holds more than {_MAX_BYTES >> 30} GB")
-                content = archive.extractfile(head)
-                members[head.name] = b"" if content is None else content.read()
+        with open_regular(path, most=_MAX_BYTES) as packed, BoundedGzip(packed, _MAX_BYTES) as unpacked:
+            return dict(members_of(unpacked))
     except FileNotFoundError:
         raise UserError(f"there is no model {path}") from None
-    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except UnpacksToTooMuchError:
+        raise UserError(f"the model {path} holds more than {_MAX_BYTES >> 30} GB") from None
+    except MemoryError:
+        raise UserError(f"the model {path} needs more memory than there is") from None
+    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError, RecursionError) as error:
         raise _damaged(path, f"it cannot be unpacked ({error})") from None
     except OSError as error:
         raise UserError(f"the model {path} cannot be read: {error.strerror or error}") from None
-    return members
+
+
+def members_of(file: BoundedGzip) -> Iterator[tuple[str, bytes]]:
+    """Yield the members of an archive, each with its content; folders and links without any.
+
+    Raises:
+        tarfile.TarError, OSError, EOFError, ValueError: it is damaged.
+    """
+    with tarfile.open(fileobj=file, mode="r|") as archive:
+        for head in archive:
+            if head.issparse():
+                raise ValueError("it has a sparse member")
+            content = archive.extractfile(head) if head.isreg() else None
+            yield head.name.rstrip("/"), b"" if content is None else content.read()
 
 
 def _manifest(path: Path, content: bytes) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.engines.capabilities import Part
     from turncheck.engines.embedded.model_archive import Model
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 DEFAULT_MODELS: Final = "models"
 SUFFIX: Final = ".tar.gz"
+_SHOWN: Final = 200
 
 
 def model_path(folder: Path, name: str | None, prefix: str) -> Path:
@@ -69,7 +71,8 @@ class LoadedModel:
         """Whether its language understanding needs sentence vectors; for those of a folder, the folder."""
         from turncheck.engines.embedded.nlu.sentence_vectors import needs_vectors  # imports NumPy
 
-        return needs_vectors(self.model.reader.below("nlu")) if self.has_nlu else False
+        with self._reading():
+            return needs_vectors(self.model.reader.below("nlu")) if self.has_nlu else False
 
     def ensemble(self) -> Ensemble:
         """Return its policies.
@@ -80,7 +83,8 @@ class LoadedModel:
         from turncheck.engines.embedded.policies.archive import read_ensemble
 
         self.require("core")
-        return read_ensemble(self.model.reader)
+        with self._reading():
+            return read_ensemble(self.model.reader)
 
     def nlu(self) -> EmbeddedNluEngine:
         """Return its language understanding.
@@ -91,15 +95,36 @@ class LoadedModel:
         from turncheck.engines.embedded.nlu.persistence import read_nlu
 
         self.require("nlu")
-        return read_nlu(self.model.reader)
+        with self._reading():
+            return read_nlu(self.model.reader)
 
     def tokenize(self, texts: Sequence[str]) -> list[tuple[tuple[int, int], ...]]:
         """Return the borders of each text's words; only the tokenizer of the model's NLU is read."""
         from turncheck.engines.embedded.nlu.persistence import read_tokenizer
 
         self.require("nlu")
-        tokenizer = read_tokenizer(self.model.reader)
+        with self._reading():
+            tokenizer = read_tokenizer(self.model.reader)
         return [tokenizer.tokenize(text).spans for text in texts]
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Report whatever is wrong with the content of the file as an error that names it.
+
+        Raises:
+            UserError: it cannot be read.
+        """
+        try:
+            yield
+        except UserError:
+            raise
+        except MemoryError:
+            raise UserError(f"the model {self.path} needs more memory than there is") from None
+        except Exception as error:  # noqa: BLE001 - whoever made the file may have put anything there
+            raise UserError(
+                f"the model {self.path} is damaged: it cannot be read ({type(error).__name__}: {str(error)[:_SHOWN]})",
+                remedy="Train it again: turncheck train.",
+            ) from None
 
     def require(self, part: Part) -> None:
         """Make sure that it has a part.

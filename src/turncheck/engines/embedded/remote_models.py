@@ -6,11 +6,11 @@ import shutil
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from turncheck.engines.embedded.models import named_model
 from turncheck.messages.errors import UserError
-from turncheck.web.addresses import without_login
+from turncheck.web.addresses import is_http, without_login
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
@@ -35,10 +35,9 @@ def fetch_model(storage: str, name: str | None, environment: Mapping[str, str], 
     Raises:
         UserError: there is no such storage or model, or it cannot be fetched.
     """
-    try:
-        scheme = urlsplit(storage).scheme
-    except ValueError:  # an unclosed bracket
-        raise UserError(f"'{without_login(storage)}' is not an address of a model storage", remedy=_KINDS) from None
+    scheme = storage.partition("://")[0].lower() if "://" in storage else ""
+    if scheme in {"http", "https"} and not is_http(storage):
+        raise UserError(f"'{without_login(storage)}' is not an address of a model storage", remedy=_KINDS)
     if scheme not in {"http", "https", "s3"} and storage != "aws":
         folder = Path(storage)
         if not folder.is_dir():
@@ -104,11 +103,11 @@ def _why(error: Exception) -> str:
 
 
 def _fetch_s3(storage: str, name: str, environment: Mapping[str, str], target: Path) -> None:
-    address = urlsplit(storage)
-    bucket = address.netloc if address.scheme == "s3" else environment.get(BUCKET_VARIABLE)
+    named, _, below = storage.partition("://")[2].partition("/")
+    bucket = environment.get(BUCKET_VARIABLE) if storage == "aws" else named
     if not bucket:
         raise UserError("which bucket?", remedy=f"Set {BUCKET_VARIABLE}, or write s3://bucket/prefix.")
-    prefix = address.path.strip("/") if address.scheme == "s3" else ""
+    prefix = below.strip("/")
     key = f"{prefix}/{name}" if prefix else name
     try:
         import boto3  # an optional extra

@@ -25,11 +25,13 @@ from turncheck.engines.kore.run_report import ReportError, answers_to, read_repo
 from turncheck.engines.suite_answers import SuiteAnswers, UtteranceAnswer
 from turncheck.messages.engine_errors import CutShortError, EngineError
 from turncheck.messages.errors import UserError
+from turncheck.process.regular_file import read_regular
 from turncheck.process.screen import Screen
 from turncheck.process.secret import secret_of
 from turncheck.project.batch.csv_table import DELIMITERS
 from turncheck.project.batch.known import known_names
 from turncheck.project.batch.reader import decode
+from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.report.batch import BatchSetting
 from turncheck.report.model import EngineInfo
 from turncheck.web.addresses import is_safe, without_login
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from turncheck.engines.base import Models
     from turncheck.engines.capabilities import Part
     from turncheck.engines.kore.answers import Figures
+    from turncheck.process.environment import FileVariables
     from turncheck.project.batch.model import Suite, SuiteCase
     from turncheck.project.batch.run_report import RunReport
     from turncheck.project.model import Project
@@ -146,7 +149,7 @@ class KoreEngines(Engines):
     def _run_there(self, suite: Suite) -> SuiteAnswers:
         platform, file = self.platform, suite.file or self.project.root / suite.path
         try:
-            content = file.read_bytes()
+            content = read_regular(file, most=MAX_FILE_BYTES)
         except OSError as error:
             raise UserError(f"'{suite.path}' cannot be read: {error.strerror or error}") from None
         platform.store(suite.name, suite.description, file.name, *as_uploaded(file.name, content))
@@ -211,12 +214,13 @@ def as_uploaded(name: str, content: bytes) -> tuple[bytes, str]:
 
 
 @contextmanager
-def opened(
+def opened(  # noqa: PLR0917 - as of all engines
     settings: Settings,
     project: Project,
     environment: Mapping[str, str],
     hosts: tuple[str, ...] | None,  # noqa: ARG001 - the host is given by flag or input, never by the project
     models: Models | None = None,  # noqa: ARG001 - it is trained elsewhere
+    variables: FileVariables | None = None,  # noqa: ARG001 - of the project's files none is asked for
 ) -> Iterator[KoreEngines]:
     """Yield the engine that the settings describe; see :func:`turncheck.engines.choice.chosen_engines`.
 

@@ -11,6 +11,7 @@ from turncheck.engines.kore import answers
 from turncheck.engines.kore.client import (
     KoreCancelledError,
     KoreClient,
+    KoreFaultError,
     KoreRefusedError,
     KoreRunError,
     Question,
@@ -88,17 +89,27 @@ class Platform:
     # --- suites -------------------------------------------------------------------------------------------------------
 
     def suites(self) -> list[StoredSuite]:
-        """Return the suites on the platform, its own ones too."""
-        found: list[StoredSuite] = []
-        for number in range(_MOST_PAGES):
-            query = {"skip": str(number * _PAGE), "limit": str(_PAGE)}
+        """Return the suites on the platform, its own ones too.
+
+        A page may hold fewer than requested, and its own suites may be on every page: the next page begins after the
+        team's suites that came so far, or, if none were among them, after all that came.
+
+        Raises:
+            KoreFaultError: there are more pages than any assistant has.
+        """
+        found: dict[str, StoredSuite] = {}
+        skip = 0
+        for _ in range(_MOST_PAGES):
+            query = {"skip": str(skip), "limit": str(_PAGE)}
             question = Question("GET", f"{self.bot}/testsuite", "list its suites", query=query)
             page = self.client.ask(question, answers.read_suites)
-            known = {suite.id for suite in found}
-            found += [suite for suite in page.suites if suite.id not in known]
+            for suite in page.suites:
+                found.setdefault(suite.id, suite)
             if page.is_last or not page.suites:
-                break
-        return found
+                return list(found.values())
+            own = sum(not suite.is_built_in for suite in found.values())
+            skip = own if own > skip else skip + len(page.suites)
+        raise KoreFaultError(f"the list of suites has not ended after {_MOST_PAGES:,} pages")
 
     def store(self, name: str, description: str, file_name: str, content: bytes, delimiter: str = ",") -> None:
         """Upload a suite's file; an existing suite of this name is replaced.

@@ -13,14 +13,14 @@ from functools import partial
 from http import HTTPStatus
 from json import dumps, loads
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import requests
 from urllib3.exceptions import HTTPError
 
 from turncheck.engines.rasa_server import answers
 from turncheck.messages.engine_errors import EngineError, PassingError
-from turncheck.web.addresses import without_login
+from turncheck.web.addresses import origin_of, without_login
 from turncheck.web.exchange import AnswerTooLargeError, Call, exchange, read_body
 from turncheck.web.network import Network
 from turncheck.web.timed import session, within
@@ -350,9 +350,7 @@ class RasaClient:
 
     def _speaks_plain_http(self) -> bool:
         """Do not send or show anything: the listener has not proved its identity."""
-        address = urlsplit(self._base)
-        host = address.hostname or ""
-        place = f"http://{f'[{host}]' if ':' in host else host}:{address.port or 443}/"
+        place = f"{origin_of(self._base)._replace(scheme='http').root}/"
         try:
             with within(_PROBE_SECONDS), session() as one:
                 status = one.head(place, timeout=_PROBE_SECONDS, allow_redirects=False).status_code

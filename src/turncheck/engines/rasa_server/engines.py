@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.action_server.endpoint import ActionEndpoint, checked_address
@@ -26,16 +26,16 @@ from turncheck.engines.rasa_server.process import RasaFiles, RasaProcess, rasa_p
 from turncheck.engines.rasa_server.stub_server import StubServer, serving_stubs
 from turncheck.messages.engine_errors import CutShortError, EngineError
 from turncheck.messages.errors import UserError
-from turncheck.process.environment import expand, for_child
+from turncheck.process.environment import FileVariables, expand, for_child
 from turncheck.process.screen import Screen, duration
 from turncheck.process.temporary import temporary_folder
 from turncheck.project.paths import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
 from turncheck.report.model import EngineInfo
-from turncheck.web.addresses import is_http, is_loopback, without_login
+from turncheck.web.addresses import is_allowed, is_http, origin_of, without_login
 from turncheck.web.network import Network
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from turncheck.engines.base import Models
     from turncheck.engines.conversation import ActionServer
@@ -202,12 +202,13 @@ class RasaNluTrainer:
 
 
 @contextmanager
-def opened(
+def opened(  # noqa: PLR0917 - as of all engines
     settings: Settings,
     project: Project,
     environment: Mapping[str, str],
     hosts: tuple[str, ...] | None,
     models: Models | None = None,
+    variables: FileVariables | None = None,
 ) -> Iterator[RasaEngines]:
     """Yield the engine that the settings describe; see :func:`turncheck.engines.choice.chosen_engines`.
 
@@ -235,17 +236,18 @@ def opened(
     for name in ("rasa_token", "rasa_jwt"):
         if getattr(settings, name) is not None:
             raise UserError(f"--{name.replace('_', '-')} goes with --rasa-url: a server started here needs none")
-    endpoints, notes = _endpoints(settings, project, environment, hosts)
+    variables = variables or FileVariables(dict(settings.env), environment)
+    endpoints = _endpoints(settings, project, variables, hosts)
     child = for_child(environment, settings.env)
     with (
         _model(settings, models, environment) as model,
-        serving_stubs(_stub_server(endpoints.get("action_endpoint", {}), project, environment, hosts)) as stubs,
+        serving_stubs(_stub_server(endpoints, project, environment, variables, hosts)) as stubs,
     ):
-        endpoints["action_endpoint"] = {**endpoints.get("action_endpoint", {}), "url": stubs.url}
-        files = _files(settings, project, endpoints, model)
+        action_endpoint = {**endpoints.kept.get("action_endpoint", {}), "url": stubs.url}
+        files = _files(settings, project, {**endpoints.kept, "action_endpoint": action_endpoint}, model)
         command, servers = settings.rasa_command or "", settings.rasa_servers
         with rasa_process(command, files, child, at_once=at_once, servers=servers) as process:
-            yield RasaEngines(project, process, at_once * servers, notes, stubs)
+            yield RasaEngines(project, process, at_once * servers, endpoints.notes, stubs)
 
 
 @contextmanager
@@ -258,20 +260,36 @@ def _model(settings: Settings, models: Models | None, environment: Mapping[str, 
         yield str(fetch_model(models.storage, settings.model, environment, Path(folder)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Endpoints:
+    """The endpoints that Rasa gets, and remarks on those that it does not get.
+
+    ``is_given``: whether the action server is named by flag or input, not by the project.
+    """
+
+    kept: Mapping[str, Mapping[str, object]]
+    notes: tuple[str, ...]
+    is_given: bool
+
+
 def _stub_server(
-    endpoint: Mapping[str, object], project: Project, environment: Mapping[str, str], hosts: tuple[str, ...] | None
+    endpoints: _Endpoints,
+    project: Project,
+    environment: Mapping[str, str],
+    variables: FileVariables,
+    hosts: tuple[str, ...] | None,
 ) -> StubServer:
     """Return what is in front of this endpoint's action server; everything but the address stays Rasa's."""
     named = project.endpoints.get("action_endpoint")
-    place = named.location if named else None
-    own = {key: expand(str(endpoint[key]), environment, place) for key in ("url", "cafile") if endpoint.get(key)}
+    place = named.location if named and not endpoints.is_given else None
+    endpoint = endpoints.kept.get("action_endpoint", {})
+    own = {key: expand(str(endpoint[key]), variables, place) for key in ("url", "cafile") if endpoint.get(key)}
     if "url" not in own:
         return StubServer()
-    by_flag = named is None or endpoint is not named.parameters
-    address = checked_address(own["url"], None if by_flag else place)
+    address = checked_address(own["url"], place)
     server = ActionEndpoint(address, cafile=own.get("cafile") or Network.of(environment).ca_file)
     known = None if "domain" in project.unreadable else project.domain.responses
-    return StubServer(HttpActionServer(server, hosts=None if by_flag else hosts), known)
+    return StubServer(HttpActionServer(server, hosts=None if endpoints.is_given else hosts), known)
 
 
 def _accesses(settings: Settings, environment: Mapping[str, str]) -> list[Access]:
@@ -325,9 +343,8 @@ def _files(
 
 
 def _endpoints(
-    settings: Settings, project: Project, environment: Mapping[str, str], hosts: tuple[str, ...] | None
-) -> tuple[dict[str, Mapping[str, object]], tuple[str, ...]]:
-    """Return the endpoints that Rasa gets, and remarks on those that it does not get."""
+    settings: Settings, project: Project, variables: FileVariables, hosts: tuple[str, ...] | None
+) -> _Endpoints:
     kept: dict[str, Mapping[str, object]] = {}
     notes = []
     for name in _KEPT_ENDPOINTS:
@@ -335,20 +352,38 @@ def _endpoints(
         if endpoint is None:
             continue
         url = endpoint.parameters.get("url")
-        host = _host(expand(str(url), environment, endpoint.location), endpoint.location) if url else ""
-        if hosts is not None and host and not is_loopback(host) and host not in hosts:
+        address = checked_address(expand(str(url), variables, endpoint.location), endpoint.location) if url else ""
+        if address and not is_allowed(address, hosts):
+            host = origin_of(address).host
             notes.append(f"{name} of endpoints.yml was left out: its host '{host}' is not among the allowed hosts.")
+        elif variables.is_limited:
+            kept[name] = _handed_over(endpoint.parameters, variables, endpoint.location)
         else:
             kept[name] = endpoint.parameters
+    is_given = bool(settings.action_endpoint) or "action_endpoint" not in kept
     if settings.action_endpoint:
         kept["action_endpoint"] = {"url": settings.action_endpoint}
     elif settings.action_server:
         kept.setdefault("action_endpoint", {"url": DEFAULT_URL})
-    return kept, tuple(notes)
+    return _Endpoints(kept, tuple(notes), is_given)
 
 
-def _host(url: str, location: Location) -> str:
-    return urlsplit(checked_address(url, location)).hostname or ""
+def _handed_over(value: Any, variables: FileVariables, location: Location) -> Any:
+    """Expand what Rasa would expand itself, keys too, from an environment that has more than was handed over.
+
+    Raises:
+        UserError: a variable was not handed over, or Rasa would expand a value again.
+    """
+    if isinstance(value, str):
+        text = expand(value, variables, location)
+        if "${" in text:
+            raise UserError("Rasa would expand this value a second time: it contains `${`", location=location)
+        return text
+    if isinstance(value, Mapping):
+        return {
+            _handed_over(key, variables, location): _handed_over(one, variables, location) for key, one in value.items()
+        }
+    return [_handed_over(one, variables, location) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _extractors(project: Project) -> tuple[str, ...]:

@@ -12,7 +12,6 @@ import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 from turncheck.dialogue.event_reading import ShapeError
 from turncheck.engines.action_server.server import CallFailedError, Reply, read_reply
@@ -123,7 +122,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         try:
-            reply = self.stubs.answer(body, urlsplit(self.path).query, dict(self.headers))
+            reply = self.stubs.answer(body, self.path.partition("?")[2], dict(self.headers))
         except ValueError:
             reply = _failed(400, "the call is not JSON")
         self.send_response(reply.status)

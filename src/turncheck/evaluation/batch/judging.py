@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from turncheck.evaluation.batch.classes import classify, is_intent
-from turncheck.evaluation.batch.values import flatten, how_it_fits, is_of_unknown_type
+from turncheck.evaluation.batch.values import as_composite, flatten, how_value_fits, is_of_unknown_type
 from turncheck.project.batch.model import comparable
 from turncheck.report.batch import BATCH_KINDS, BatchCase, BatchEntity, BatchKindName, BatchOrder
 
@@ -82,10 +82,16 @@ def _value(expected: ExpectedEntity, answer: UtteranceAnswer) -> Any:
 
 def _guessed(expected: Sequence[ExpectedEntity], answer: UtteranceAnswer) -> str | None:
     """Say which values are objects of a type that the manual does not list."""
-    names = [one.name for one in expected if is_of_unknown_type(_value(one, answer))]
+    names = [one.name for one in expected if _is_guessed(one, _value(one, answer))]
     if not names:
         return None
     return f"the value of {', '.join(names)} is of an unknown type: its keys are joined in the order received"
+
+
+def _is_guessed(expected: ExpectedEntity, value: Any) -> bool:
+    """Whether the order of an object's keys decided, or would have: its names were not compared."""
+    is_named = as_composite(value) in {how_value_fits(one, value)[0] for one in expected.values}
+    return is_of_unknown_type(value) and not is_named
 
 
 def _means_traits(case: SuiteCase, names: KnownNames) -> bool:
@@ -110,8 +116,9 @@ def _reason(case: SuiteCase, matched: tuple[str, ...], result: BatchResult, name
 
 def _entity(expected: ExpectedEntity, answer: UtteranceAnswer, *, is_right: bool) -> BatchEntity:
     key = comparable(expected.name)
-    found = flatten(_value(expected, answer))
-    way = next((way for value in expected.values if (way := how_it_fits(value, found))), None)
+    value = _value(expected, answer)
+    compared = [how_value_fits(one, value) for one in expected.values]
+    found, way = next((one for one in compared if one[1]), compared[0] if compared else (flatten(value), None))
     fits = next((fits for name, fits in answer.fits.items() if comparable(name) == key), way is not None)
     return BatchEntity(
         name=expected.name,

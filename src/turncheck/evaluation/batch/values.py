@@ -62,6 +62,33 @@ def _flatten(value: Any, depth: int) -> str | None:
     return str(value).strip() or None
 
 
+def as_composite(value: Any) -> str | None:
+    """Return an object as a composite entity is written in a suite; ``None`` if the value is not one.
+
+    A list of objects is one composite if no component appears twice. An object of a type that the manual lists is a
+    plain value.
+
+    >>> as_composite([{"City": "Oslo", "Price": {"code": "USD", "amount": 10}}])
+    'City:Oslo|Price:10 USD'
+    """
+    return _with_names(value) if is_of_unknown_type(value) else None
+
+
+def _with_names(value: Any) -> str | None:
+    objects = value if isinstance(value, list | tuple) else [value]
+    if not all(isinstance(one, dict) for one in objects):
+        return None
+    named = [(name, inner) for one in objects for name, inner in one.items()]
+    if len({name for name, _ in named}) < len(named):
+        return None
+    return "|".join(f"{name}:{part}" for name, inner in named if (part := flatten(inner))) or None
+
+
+def shown_value(value: Any) -> str | None:
+    """Return an entity's value as one string for people: an object of an unknown type with the names in it."""
+    return as_composite(value) or flatten(value)
+
+
 def is_of_unknown_type(value: Any) -> bool:
     """Whether a value is an object whose keys match no type: the order in which they are joined is then a guess."""
     if isinstance(value, list | tuple):
@@ -90,6 +117,19 @@ def how_it_fits(expected: str, found: str | None) -> MatchWay | None:
     if components := components_of(expected):
         return "components in another order" if Counter(components_of(found)) == Counter(components) else None
     return "pattern" if _matches(expected, found) else None
+
+
+def how_value_fits(expected: str, value: Any) -> tuple[str | None, MatchWay | None]:
+    """Return an engine's value as the string that was compared with the expected one, and how it matches.
+
+    If a composite entity is expected, an object's keys are the names of its components.
+    """
+    flat = flatten(value)
+    way = how_it_fits(expected, flat)
+    composite = _with_names(value) if components_of(expected) else as_composite(value)
+    if way is not None or composite is None:
+        return flat, way
+    return composite, how_it_fits(expected, composite)
 
 
 def _matches(pattern: str, text: str) -> bool:

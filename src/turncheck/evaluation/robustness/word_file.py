@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
+from turncheck.process.regular_file import read_regular
+from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.yaml_tree.source import EscapeError, YamlSource
 from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence, parse_yaml
 
@@ -39,7 +41,7 @@ def read_word_file(path: Path) -> tuple[dict[str, dict[str, str]], dict[str, tup
 def _parsed(path: Path) -> YamlMapping:
     here = Location(FILE)
     try:
-        document = parse_yaml(YamlSource(FILE, path.read_bytes().decode("utf-8-sig")))
+        document = parse_yaml(YamlSource(FILE, read_regular(path, most=MAX_FILE_BYTES).decode("utf-8-sig")))
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror or error}", location=here) from None
     except UnicodeDecodeError:

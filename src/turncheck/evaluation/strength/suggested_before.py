@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
+from turncheck.process.regular_file import read_regular
+from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.project.formats.rasa_nlu_writer import annotated
 
 if TYPE_CHECKING:
@@ -97,7 +99,7 @@ def _conversation(kind: str, steps: Iterable[dict[Any, Any]], begin: dict[Any, A
 
 def _content(path: Path) -> dict[Any, Any]:
     try:
-        content = yaml.safe_load(path.read_text("utf-8"))
+        content = yaml.safe_load(read_regular(path, most=MAX_FILE_BYTES).decode("utf-8"))
     except (OSError, ValueError, RecursionError, yaml.YAMLError):
         return {}
     return content if isinstance(content, dict) else {}

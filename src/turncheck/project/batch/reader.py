@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
+from turncheck.process.existing import is_folder, is_there
 from turncheck.project.folder import ProjectFolder, absolute_name
 from turncheck.project.formats.format import SUITES, Opened
 from turncheck.project.formats.kore_suites import CSV, JSON
@@ -45,7 +46,7 @@ class HowToRead:
 def find_suites(root: Path) -> tuple[str, ...]:
     """Return the suites in the project's folders ``tests`` and ``batch``, recognised by their content; sorted."""
     folder = ProjectFolder(root)
-    paths = [path for name in FOLDERS if (path := root / name).is_dir()]
+    paths = [path for name in FOLDERS if is_folder(path := root / name)]
     return tuple(str(path) for path, _ in _below(folder, paths))
 
 
@@ -61,10 +62,10 @@ def read_suites(root: Path, paths: Iterable[Path | str], how: HowToRead | None =
     findings: list[Finding] = []
     files: list[str] = []
     for path in map(Path, paths):
-        if not path.exists():
+        if not is_there(path):
             findings.append(_missing(folder.name(path)))
             continue
-        for found, file_format in _below(folder, [path]) if path.is_dir() else [(path, _format_of(path))]:
+        for found, file_format in _below(folder, [path]) if is_folder(path) else [(path, _format_of(path))]:
             shown = folder.name(found)
             if shown in files:
                 continue

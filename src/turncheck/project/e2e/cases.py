@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
 from turncheck.messages.suggestions import suggestion
+from turncheck.process.existing import is_folder, is_there
 from turncheck.project.e2e.model import E2ECase, E2ECases, Stub
 from turncheck.project.e2e.shared import SHARED_FILE, SharedFixtures
 from turncheck.project.folder import ProjectFolder, absolute_name
@@ -46,7 +47,7 @@ def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
     files: list[str] = []
     for path in paths:
         file, name = _split_name(path)
-        if not file.exists():
+        if not is_there(file):
             findings.append(_missing(folder, file))
             continue
         for found, file_format in _files(folder, file):
@@ -57,7 +58,7 @@ def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
                 wanted.setdefault(shown, set()).add(name)
             if shown in files:
                 continue
-            read = _read_file(folder, found, file_format, shared, must_have_cases=not file.is_dir())
+            read = _read_file(folder, found, file_format, shared, must_have_cases=not is_folder(file))
             files.append(shown)
             cases += read.cases
             stubs += read.stubs

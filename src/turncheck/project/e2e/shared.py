@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from turncheck.process.existing import is_file
 from turncheck.project.e2e.reader import FileReader, Named
 from turncheck.yaml_tree.tree import parse_yaml
 
@@ -52,7 +53,7 @@ class SharedFixtures:
         return self._read[file]
 
     def _read_file(self, file: Path, fence: Path | None) -> Named:
-        source = self._folder.read(file, fence=fence) if file.is_file() else None
+        source = self._folder.read(file, fence=fence) if is_file(file) else None
         if source is None:
             return {}
         document = parse_yaml(source)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.location import Location
+from turncheck.process.existing import is_file, is_link, is_there
+from turncheck.process.regular_file import read_regular
 from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.project.formats.format import Format, Opened, Parts
 from turncheck.project.kore.faults import EXPORT_NAMES, not_an_export
@@ -28,15 +30,16 @@ def find_export(root: Path) -> Path | None:
 
     Next to the files of a Rasa project its content must look like an export: other platforms use these file names too.
     """
-    found = (path for name in EXPORT_NAMES if (path := root / name).is_file() or path.is_symlink())
-    is_of_rasa = any((root / name).exists() for name in ("domain.yml", "domain", "config.yml"))
+    found = (path for name in EXPORT_NAMES if is_file(path := root / name) or is_link(path))
+    is_of_rasa = any(is_there(root / name) for name in ("domain.yml", "domain", "config.yml"))
     return next((path for path in found if not is_of_rasa or _looks_like_one(path)), None)
 
 
 def _looks_like_one(path: Path) -> bool:
-    if not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:
+    try:
+        content = read_regular(path, most=MAX_FILE_BYTES, inside=path.parent)
+    except OSError:
         return False
-    content = path.read_bytes()
     return all(mark in content for mark in _MARKS)
 
 

@@ -167,9 +167,13 @@ def _keyed(head: str, value: Any) -> list[str]:
 
 
 def _named_blocks(data: NluData) -> dict[str, dict[str, list[str]]]:
-    """A synonym's name must be a string, or Rasa cannot read it again; an annotation's value may be a number."""
+    """A synonym's name must be a string, or Rasa cannot read it again; an annotation's value may be a number.
+
+    Of a text's contradicting synonyms only the last is written, which is the one that Rasa uses.
+    """
+    synonyms = {one.synonym: str(one.value) for one in data.synonyms}
     return {
-        "synonym": _grouped((str(one.value), one.synonym) for one in data.synonyms),
+        "synonym": _grouped((value, text) for text, value in synonyms.items()),
         "regex": _grouped((one.name, one.pattern) for one in data.regexes),
         "lookup": _grouped((table.name, element) for table in data.lookups for element in table.elements),
     }

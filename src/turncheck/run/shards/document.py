@@ -8,15 +8,18 @@ import json
 import zlib
 from collections import Counter
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import msgspec
 
 from turncheck.messages.errors import UserError
+from turncheck.process.own_files import ensure_replaceable
+from turncheck.process.regular_file import open_regular, read_regular
 from turncheck.process.temporary import whole_file
 from turncheck.report.codec import MAX_BYTES
 from turncheck.report.model import EngineInfo, Evaluation, Source, Tool  # noqa: TC001 - msgspec reads them
 from turncheck.report.part import Part
+from turncheck.settings.shard import MOST_SHARDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +33,7 @@ _LONGEST_LINE: Final = MAX_BYTES
 _MOST_VALUES: Final = 40_000_000
 """In one line, as in the reports of an artifact: a line is in memory as a whole."""
 _BEFORE_VALUES: Final = (b",", b"[", b"{")
+_PartNumber = Annotated[int, msgspec.Meta(ge=1, le=MOST_SHARDS)]
 
 
 class Refusal(Part, frozen=True, kw_only=True):
@@ -66,8 +70,8 @@ class ShardHead(Part, frozen=True, kw_only=True):
 
     schema: Literal["turncheck/shard/v1"] = SCHEMA
     tool: Tool
-    number: int
-    count: int
+    number: _PartNumber
+    count: _PartNumber
     project: str
     source: Source
     settings: dict[str, Any]
@@ -75,7 +79,7 @@ class ShardHead(Part, frozen=True, kw_only=True):
     engine: EngineHead
     custom_code: bool = False
     refused: dict[Evaluation, Refusal] = {}  # noqa: RUF012 - as above
-    units: dict[str, int] = {}  # noqa: RUF012 - as above
+    units: dict[str, Annotated[int, msgspec.Meta(ge=0)]] = {}  # noqa: RUF012 - as above
     answers: str
     stopped: str | None = None
     timings: dict[str, float] = {}  # noqa: RUF012 - as above
@@ -112,6 +116,7 @@ def write_shard(folder: Path, head: ShardHead, answers: PackedAnswers) -> list[P
     Raises:
         UserError: a file cannot be written.
     """
+    ensure_replaceable(folder, [HEAD_NAME])
     packed = answers.content()
     head = msgspec.structs.replace(head, answers=hashlib.sha256(packed).hexdigest())
     text = msgspec.json.format(msgspec.json.encode(head), indent=1) + b"\n"
@@ -158,7 +163,7 @@ def read_answers(folder: Path) -> Iterator[tuple[str, Any]]:
     """
     path, left = folder / ANSWERS_NAME, _MOST_UNPACKED
     try:
-        with gzip.open(path) as file:
+        with open_regular(path, most=MAX_BYTES) as packed, gzip.GzipFile(fileobj=packed) as file:
             while line := file.readline(min(left, _LONGEST_LINE) + 1):
                 left -= len(line)
                 if left < 0 or len(line) > _LONGEST_LINE or sum(map(line.count, _BEFORE_VALUES)) > _MOST_VALUES:
@@ -182,11 +187,7 @@ _AGAIN: Final = "Measure that shard again."
 
 def _bytes(path: Path) -> bytes:
     try:
-        if path.exists() and not path.is_file():  # a device may have no end
-            raise UserError(f"{path} is not a file", remedy=_AGAIN)
-        if path.stat().st_size > MAX_BYTES:
-            raise UserError(f"{path} is larger than {MAX_BYTES >> 20} MB")
-        return path.read_bytes()
+        return read_regular(path, most=MAX_BYTES)
     except OSError as error:
         raise UserError(
             f"cannot read {path}: {error.strerror or error}",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from turncheck import __version__
+from turncheck.ci.hosts import find_host
 from turncheck.engines.base import Engines
 from turncheck.engines.capabilities import Capabilities
 from turncheck.evaluation.written_answers import ANSWER_TYPES, AnswerReader, UnreadableError
@@ -18,7 +20,7 @@ from turncheck.messages.plurals import count
 from turncheck.process.cache import difference_of_software, software
 from turncheck.run.head_start import HeadStart
 from turncheck.run.shards.document import HEAD_NAME, ensure_undamaged, read_answers, read_head
-from turncheck.run.shards.identity import project_digest, setting_shown, settings_given
+from turncheck.run.shards.identity import faults_of_settings, project_digest, setting_shown, settings_given
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.shard import Shard, part_of
 
@@ -36,7 +38,9 @@ if TYPE_CHECKING:
     from turncheck.run.reading import Tests
     from turncheck.run.shards.document import EngineHead, ShardHead
 
-_AGAIN = "Measure all shards of one commit with the same settings and the same version of turncheck."
+_MOST_NAMED: Final = 5
+_UNKNOWN: Final = object()
+_AGAIN: Final = "Measure all shards of one commit with the same settings and the same version of turncheck."
 
 
 class MissingAnswerError(Exception):
@@ -192,7 +196,7 @@ def prepare_merge(
 
     Args:
         folders: the shards' folders, or the folder that they are in.
-        own: the settings of this job, which override those of the shards.
+        own: the settings of this job.
         environment: the variables of the process.
         in_action: as in :func:`turncheck.run.prepare.prepare`.
 
@@ -202,7 +206,9 @@ def prepare_merge(
     from turncheck.run.prepare import prepare  # inspects the environment, which reading shards does not need
 
     shards = read_shards(folders)
-    prepared = prepare(settings_given(shards.settings, own), environment, in_action=in_action)
+    takes_project = not in_action and not find_host(environment).name
+    given = settings_given(shards.settings, own, takes_project=takes_project)
+    prepared = prepare(given, environment, in_action=in_action)
     return prepared, shards.head_start(prepared.settings.engine)
 
 
@@ -243,7 +249,7 @@ def read_shards(folders: Sequence[Path]) -> Shards:
     heads, places = tuple(head for head, _ in pairs), tuple(folder for _, folder in pairs)
     if not heads:
         raise UserError("no shards are named", remedy="Name the folders that `run --shard` wrote (--out).")
-    faults = [*_incomplete(pairs), *_foreign(pairs)]
+    faults = [*_incomplete(pairs), *_foreign(pairs), *_invalid(pairs)]
     faults += [
         f"shard {head.number}/{head.count} ({folder}) failed: {head.stopped}"
         for head, folder in pairs
@@ -304,9 +310,37 @@ def _incomplete(pairs: Sequence[tuple[ShardHead, Path]]) -> list[str]:
     ]
     missing = [f"{number}/{of}" for number in range(1, of + 1) if number not in there]
     if missing:
+        more = f" and {count(len(missing) - _MOST_NAMED, 'other')}" if len(missing) > _MOST_NAMED else ""
         one = len(missing) == 1
-        faults.append(f"{'shard' if one else 'shards'} {', '.join(missing)} {'is' if one else 'are'} missing")
+        names = f"{'shard' if one else 'shards'} {', '.join(missing[:_MOST_NAMED])}{more}"
+        faults.append(f"{names} {'is' if one else 'are'} missing")
     return faults
+
+
+def _invalid(pairs: Sequence[tuple[ShardHead, Path]]) -> list[str]:
+    """Return what shards contain that this version of turncheck never wrote."""
+    faults = []
+    for head, folder in pairs:
+        name = f"shard {head.number}/{head.count} ({folder})"
+        faults += [f"{name} has an invalid setting: {fault}" for fault in faults_of_settings(head.settings)]
+        faults += [f"{name} has an invalid capability: `{fault}`" for fault in _odd_capabilities(head.engine)]
+    return faults
+
+
+def _odd_capabilities(head: EngineHead) -> list[str]:
+    usual = {field.name: getattr(Capabilities(), field.name) for field in dataclasses.fields(Capabilities)}
+    return sorted(name for name, value in head.capabilities.items() if not _is_like(value, usual.get(name, _UNKNOWN)))
+
+
+def _is_like(value: Any, usual: Any) -> bool:
+    """Whether a capability has the type of its usual value: a switch, names with reasons, or one reason."""
+    if usual is _UNKNOWN:
+        return False
+    if isinstance(usual, bool):
+        return isinstance(value, bool)
+    if isinstance(usual, dict):
+        return isinstance(value, dict) and all(isinstance(reason, str) for reason in value.values())
+    return value is None or isinstance(value, str)
 
 
 def _foreign(pairs: Sequence[tuple[ShardHead, Path]]) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from turncheck.engines.embedded.nlu.crf_file import with_weights_times
+from turncheck.engines.embedded.nlu.crf_file import ensure_sound, with_weights_times
 from turncheck.engines.embedded.nlu.tagging import OUTSIDE, TagColumn, name_of, repair_bilou
 from turncheck.messages.errors import UserError
 
@@ -32,11 +32,22 @@ class SequenceTagger:
 
     @classmethod
     def of(cls, content: bytes) -> SequenceTagger:
-        """Open a CRFsuite file."""
+        """Open a CRFsuite file.
+
+        Raises:
+            ValueError: it is not one, or is damaged.
+        """
         import pycrfsuite
 
+        ensure_sound(content)
         tagger = pycrfsuite.Tagger()
-        tagger.open_inmemory(content)
+        try:
+            tagger.open_inmemory(content)
+            tagger.set([[]])
+            for label in tagger.labels():
+                tagger.marginal(label, 0)  # it must be found by its name, too
+        except RuntimeError as error:
+            raise ValueError(f"CRFsuite cannot use its model: {error}") from None
         return cls(content, tagger)
 
     def __reduce__(self) -> tuple[Any, tuple[bytes]]:
@@ -127,9 +138,9 @@ def train_taggers(
 def _opened(content: bytes) -> SequenceTagger:
     try:
         return SequenceTagger.of(content)
-    except ValueError:  # CRFsuite does not report that it could not write
+    except ValueError as error:  # CRFsuite does not report that it could not write
         raise UserError(
-            "the CRF that was trained could not be stored completely",
+            f"the CRF that was trained could not be stored completely: {error}",
             remedy="Is there room in memory and in the temporary folder (TMPDIR), and may a file be as large?",
         ) from None
 

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from turncheck.engines.embedded.nlu.duckling_access import DucklingAccess
 from turncheck.engines.parse import PredictedEntity
 from turncheck.messages.errors import UserError
-from turncheck.web.addresses import is_http, is_loopback, origin_of
+from turncheck.web.addresses import is_allowed, is_http, origin_of, without_login
 from turncheck.web.exchange import AnswerTooLargeError, Call, exchange, read_body
 from turncheck.web.network import Network
 
@@ -117,15 +117,10 @@ def _why_not(url: object, access: DucklingAccess) -> str | None:
     if not url:
         return "the pipeline gives it no url"
     if not is_http(str(url)):
-        return f"{str(url)!r} is not the address of a server"
-    host = origin_of(str(url)).host
+        return f"{without_login(str(url))!r} is not the address of a server"
     named_by_project = access.url is None
-    if (
-        named_by_project
-        and access.allowed_hosts is not None
-        and not is_loopback(host)
-        and host not in access.allowed_hosts
-    ):
+    if named_by_project and not is_allowed(str(url), access.allowed_hosts):
+        host = origin_of(str(url)).host
         return f"config.yml names the host {host!r}, which is not among the allowed hosts"
     return None
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 import numpy as np
 
+from turncheck.process.regular_file import open_regular, read_regular
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
 WEIGHTS: Final = "model.safetensors"
 _PICKLED: Final = "pytorch_model.bin"
+MOST_DESCRIBED: Final = 256 << 20
+"""No description of a model, the tokenizer with its words included, is larger."""
+MOST_WEIGHTS: Final = 64 << 30
 _LFS: Final = b"version https://git-lfs"
 _SHOWN: Final = 40
 
@@ -29,7 +34,7 @@ def decoded(path: Path, of: type[_T]) -> _T:
         ValueError: it is not JSON of this form.
     """
     try:
-        return msgspec.json.decode(path.read_bytes(), type=of)
+        return msgspec.json.decode(read_regular(path, most=MOST_DESCRIBED), type=of)
     except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(f"{path.name}: {error}") from None
 
@@ -53,13 +58,15 @@ def _stored(path: Path) -> Mapping[str, NDArray[Any]]:
     from safetensors import SafetensorError, deserialize
     from safetensors.numpy import load_file
 
+    with open_regular(path, most=MOST_WEIGHTS) as file:
+        begin = file.read(len(_LFS))
     try:
         return load_file(path)
     except SafetensorError as error:
-        with path.open("rb") as file:
-            raise ValueError(pointer(file.read(len(_LFS))) or f"{path.name}: {error}") from None
+        raise ValueError(pointer(begin) or f"{path.name}: {error}") from None
     except TypeError:  # a number type that NumPy lacks
-        read: list[tuple[str, dict[str, Any]]] = deserialize(path.read_bytes())  # type: ignore[no-untyped-call]
+        content = read_regular(path, most=MOST_WEIGHTS)
+        read: list[tuple[str, dict[str, Any]]] = deserialize(content)  # type: ignore[no-untyped-call]
         if others := sorted({held["dtype"] for _, held in read} - {"BF16", "F32"}):
             raise ValueError(f"{path.name} holds numbers of the type {others[0]}") from None
         return {name: _numbers(held["data"], held["dtype"]).reshape(held["shape"]) for name, held in read}

@@ -9,9 +9,10 @@ import msgspec
 import numpy as np
 
 from turncheck.engines.embedded.nlu.architectures import ARCHITECTURES, WORDS, encoder_of, read_shape
-from turncheck.engines.embedded.nlu.model_files import WEIGHTS, decoded, pointer, quoted, read_tensors
+from turncheck.engines.embedded.nlu.model_files import MOST_DESCRIBED, WEIGHTS, decoded, pointer, quoted, read_tensors
 from turncheck.engines.embedded.nlu.sentence_modules import OTHER, SentenceModules
 from turncheck.messages.errors import UserError
+from turncheck.process.regular_file import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,7 +103,7 @@ def unreadable(folder: Path, error: Exception | str, remedy: str) -> UserError:
 def _tokenizer(folder: Path) -> Any:
     from tokenizers import Tokenizer
 
-    described = (folder / "tokenizer.json").read_bytes()
+    described = read_regular(folder / "tokenizer.json", most=MOST_DESCRIBED)
     try:
         return Tokenizer.from_str(described.decode("utf-8"))
     except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
@@ -137,7 +138,7 @@ def _shape(modules: SentenceModules) -> tuple[str, Shape]:
             f"the model at {modules.folder} has the architecture {quoted(kind)}, which is not known", remedy=OTHER
         )
     try:
-        shape = read_shape(kind, (modules.encoder / _CONFIG).read_bytes())
+        shape = read_shape(kind, read_regular(modules.encoder / _CONFIG, most=MOST_DESCRIBED))
     except msgspec.DecodeError as error:
         raise ValueError(f"{_CONFIG}: {error}") from None
     for name, value, known in (

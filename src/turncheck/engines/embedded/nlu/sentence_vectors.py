@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
+from turncheck.engines.embedded.nlu.model_files import MOST_WEIGHTS
 from turncheck.messages.errors import UserError
+from turncheck.process.regular_file import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +90,7 @@ class SentenceVectors:
         digest = hashlib.sha256()
         try:
             for path in SentenceModules.of(folder).weights:
-                with path.open("rb") as weights:
+                with open_regular(path, most=MOST_WEIGHTS) as weights:
                     hashlib.file_digest(weights, lambda: digest)
         except (OSError, ValueError) as error:
             raise unreadable(folder, error, _remedy(folder)) from None

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from turncheck.engines.embedded.nlu.spacy_model import SpacyModel, SpacyTokenizer
 from turncheck.engines.embedded.nlu.tokenizers import JiebaTokenizer, WhitespaceTokenizer
 from turncheck.messages.errors import UserError
+from turncheck.process.regular_file import read_regular
+from turncheck.project.folder import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,7 +74,8 @@ def _dictionaries(component: Component, path: object, root: Path) -> tuple[str, 
             location=component.location,
         )
     try:
-        return tuple(file.read_text(encoding="utf-8") for file in sorted(folder.iterdir()) if file.is_file())
+        files = [file for file in sorted(folder.iterdir()) if file.is_file()]
+        return tuple(read_regular(file, most=MAX_FILE_BYTES, inside=root).decode("utf-8") for file in files)
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(
             f"a dictionary of JiebaTokenizer below {str(path)!r} cannot be read: {error}", location=component.location

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from turncheck.dialogue.prediction import Prediction
     from turncheck.dialogue.tracker import Tracker
     from turncheck.engines.embedded.policies.base import Policy
+    from turncheck.project.model import Component
     from turncheck.report.model import Substitution
 
 ALTERNATIVES: Final = 3
@@ -30,11 +31,15 @@ FOLLOWUP: Final = "followup_action"
 
 @dataclass(frozen=True, slots=True)
 class Ensemble:
-    """The trained policies of an assistant, in the order of its configuration."""
+    """The trained policies of an assistant, in the order of its configuration.
+
+    ``components``: how each of them was configured, which a model stores beside what it learnt.
+    """
 
     domain: DialogueDomain
     policies: Sequence[Policy]
     substitutions: tuple[Substitution, ...] = ()
+    components: tuple[Component, ...] = ()
 
     @property
     def rule_only(self) -> RuleOnly:

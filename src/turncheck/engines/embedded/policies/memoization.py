@@ -6,17 +6,26 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.dialogue.defaults import ACTION_LISTEN
-from turncheck.dialogue.events import ActionExecuted, ActiveLoop, SlotSet, UserUttered
+from turncheck.dialogue.defaults import ACTION_LISTEN, ACTION_UNLIKELY_INTENT
+from turncheck.dialogue.events import ActionExecuted, ActiveLoop, FollowupAction, SlotSet, UserUttered
 from turncheck.dialogue.history import History
-from turncheck.dialogue.policy_states import RuleOnly, learner_states, learner_states_of, learnt
+from turncheck.dialogue.policy_states import (
+    RuleOnly,
+    before_action,
+    by_intent,
+    learner_history,
+    learner_states,
+    learner_states_of,
+    learnt,
+)
 from turncheck.dialogue.prediction import Prediction
 from turncheck.dialogue.rules import memorised
 from turncheck.project.config import max_history_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
+    from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.events import Event
     from turncheck.dialogue.states import State
     from turncheck.dialogue.tracker import Tracker
@@ -24,6 +33,7 @@ if TYPE_CHECKING:
 
 PRIORITY: Final = 3
 _REMEMBERED: Final = 20_000
+_DIGEST_SIZE: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +62,15 @@ class MemoizationPolicy:
 
     settings: MemoizationSettings
     lookup: Mapping[str, str] = field(repr=False)
+    longest: int = 0
+    """The number of states of the longest history that was memorised; 0 if it is not known."""
 
     @classmethod
     def fit(cls, trackers: Iterable[StoryTracker], settings: MemoizationSettings) -> MemoizationPolicy:
         """Memorise the stories, without rules and augmented stories."""
         stories = [tracker for tracker in trackers if not tracker.is_rule and not tracker.is_augmented]
-        return cls(settings, memorised(_examples(stories, settings.max_history)))
+        longest = max((len(tracker.states()) for tracker in stories), default=1)
+        return cls(settings, memorised(_examples(stories, settings.max_history)), longest)
 
     @property
     def name(self) -> str:
@@ -75,11 +88,12 @@ class MemoizationPolicy:
 
     def recall(self, tracker: Tracker, rule_only: RuleOnly) -> str | None:
         """Return what came next in the stories."""
-        return self.look_up(self.recent(tracker, rule_only))
+        return self._known(tracker, rule_only)
 
-    def recent(self, tracker: Tracker, rule_only: RuleOnly) -> list[State]:
-        """Return the states that count, without what only rules know."""
-        return learner_states(tracker, rule_only)[-self.settings.max_history :]
+    def _known(self, tracker: Tracker, rule_only: RuleOnly) -> str | None:
+        if self.settings.max_history or tracker.domain.is_older:
+            return self.look_up(learner_states(tracker, rule_only, max_history=self.settings.max_history))
+        return self.lookup.get(_whole_key(tracker, rule_only))
 
     def look_up(self, states: Sequence[State]) -> str | None:
         """Return what came next after exactly these states."""
@@ -87,7 +101,7 @@ class MemoizationPolicy:
 
     def to_json(self) -> dict[str, Any]:
         """Return what was learnt."""
-        return {"lookup": dict(self.lookup)}
+        return {"lookup": dict(self.lookup), "longest": self.longest}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,35 +116,34 @@ class AugmentedMemoizationPolicy(MemoizationPolicy):
 
     def recall(self, tracker: Tracker, rule_only: RuleOnly) -> str | None:
         """Return what came next in the stories after as much of the history as they know."""
-        states = self.recent(tracker, rule_only)
-        found = self.look_up(states)
+        found = self._known(tracker, rule_only)
         if found is not None:
             return found
+        domain, max_history = tracker.domain, self.settings.max_history
         # Rasa 1 forgets from the very beginning, later versions only what ``max_history`` reaches.
-        past = _trimmed(tracker, 0 if tracker.domain.is_older else self.settings.max_history)
-        happened = _seen_in(past)
-        if happened is None:
-            return self._recall_less(tracker, past, states, rule_only)
-        key = happened, rule_only
-        if key not in self._forgotten:
-            found = self._recall_less(tracker, past, states, rule_only)
-            if len(self._forgotten) >= _REMEMBERED:
-                return found
-            self._forgotten[key] = found
-        return self._forgotten[key]
+        past = _trimmed(tracker, 0 if domain.is_older else max_history)
+        if self.longest and not max_history:
+            past = _not_longer(past, self.longest, domain.domain.forms)
+        return self._recall_less(domain, past, rule_only)
 
-    def _recall_less(
-        self, tracker: Tracker, past: Sequence[Event], states: list[State], rule_only: RuleOnly
-    ) -> str | None:
+    def _recall_less(self, domain: DialogueDomain, past: Sequence[Event], rule_only: RuleOnly) -> str | None:
+        tried: list[tuple[str, RuleOnly]] = []
         found = None
         shorter = _from_action(past, skip=0)
         while found is None and shorter:
-            applied = History(tracker.domain).applied_events(shorter)
-            seen = learner_states_of(tracker.domain, applied, rule_only)
-            before, states = states, seen[-self.settings.max_history :]
-            if states != before:
-                found = self.look_up(states)
-            shorter = _from_action(applied, skip=1)
+            happened = _seen_in(shorter)
+            if happened is not None:
+                key = happened, rule_only
+                if key in self._forgotten:
+                    found = self._forgotten[key]
+                    break
+                tried.append(key)
+            history = History(domain)
+            seen = learner_states_of(history, shorter, rule_only)
+            found = self.look_up(seen[-self.settings.max_history :])
+            shorter = _from_action(history.applied_events(shorter), skip=1)
+        if len(self._forgotten) < _REMEMBERED:
+            self._forgotten.update(dict.fromkeys(tried, found))
         return found
 
 
@@ -155,21 +168,63 @@ def _seen_in(events: Iterable[Event]) -> str | None:
 
 def key_of(states: Sequence[State]) -> str:
     """Return the key under which these states are memorised."""
-    return digest_of(f"[{', '.join(state.text for state in states)}]".replace('"', ""))
+    return digest_of(f"[{', '.join(map(_unquoted, states))}]")
 
 
 def digest_of(text: str) -> str:
     """Return a digest of Rasa's key, the states' JSON without its quotes: memorised states may be long."""
-    return blake2b(text.encode(), digest_size=16).hexdigest()
+    return blake2b(text.encode(), digest_size=_DIGEST_SIZE).hexdigest()
+
+
+def _unquoted(state: State) -> str:
+    return state.text.replace('"', "")
+
+
+class _GrowingKey:
+    """The key of all states of a dialogue that grows: each state is only hashed once."""
+
+    __slots__ = ("_hash", "_read")
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self._hash = blake2b(b"[", digest_size=_DIGEST_SIZE)
+        self._read = 0
+
+    def of(self, states: Sequence[State], number: int, last: State) -> str:
+        """Return what :func:`key_of` returns for the first ``number`` states, by intent, and the last one."""
+        if number < self._read:
+            self._begin()
+        for state in states[self._read : number]:
+            self._hash.update(f"{_unquoted(state.by_intent)}, ".encode())
+        self._read = number
+        key = self._hash.copy()
+        key.update(f"{_unquoted(last)}]".encode())
+        return key.hexdigest()
+
+
+def _whole_key(tracker: Tracker, rule_only: RuleOnly) -> str:
+    """Return the key of everything that a learner sees."""
+    past, now = learner_history(tracker, rule_only)
+    (last,) = by_intent(now or past[-1:])
+    number = len(past) if now else len(past) - 1
+    return tracker.growing(("key", rule_only), _GrowingKey).of(past, number, last)
 
 
 def _examples(trackers: Iterable[StoryTracker], max_history: int) -> Iterator[tuple[str, str]]:
     for tracker in trackers:
         states = learnt(tracker.states())
         actions = (event for event in tracker.applied_events() if isinstance(event, ActionExecuted))
+        whole = _GrowingKey()
         for number, event in enumerate(actions, 1):
-            if not event.is_unpredictable:
-                yield key_of(states[:number][-max_history:]), event.label
+            if event.is_unpredictable:
+                continue
+            if max_history:
+                yield key_of(before_action(states, number, max_history)), event.label
+            else:
+                last = min(number, len(states)) - 1
+                yield whole.of(states, last, states[last]), event.label
 
 
 def _trimmed(tracker: Tracker, max_history: int) -> Sequence[Event]:
@@ -182,6 +237,24 @@ def _trimmed(tracker: Tracker, max_history: int) -> Sequence[Event]:
             actions += 1
             if actions > max_history and event.name == ACTION_LISTEN:
                 return History(tracker.domain).applied_events(applied[index:])
+    return applied
+
+
+def _not_longer(applied: Sequence[Event], longest: int, loops: Container[str]) -> Sequence[Event]:
+    """Leave out the beginning as long as more than ``longest`` states would surely be seen of the rest."""
+    seen = 0
+    is_seen = True
+    for index in range(len(applied) - 1, -1, -1):
+        match applied[index]:
+            case FollowupAction():
+                is_seen = False  # whether the state before that action is hidden depends on earlier ones
+            case ActionExecuted(name=name) as before:
+                seen += is_seen and name not in loops and name != ACTION_UNLIKELY_INTENT
+                if seen > longest:
+                    return applied[index + 1 :]
+                is_seen = not before.hide_rule_turn
+            case _:
+                pass
     return applied
 
 

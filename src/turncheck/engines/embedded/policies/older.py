@@ -13,7 +13,7 @@ from turncheck.dialogue.defaults import (
     ACTION_REVERT_FALLBACK_EVENTS,
 )
 from turncheck.dialogue.events import ActionExecuted
-from turncheck.dialogue.policy_states import RuleOnly, learner_states, learnt
+from turncheck.dialogue.policy_states import RuleOnly, before_action, learner_states, learnt
 from turncheck.dialogue.prediction import Prediction
 from turncheck.engines.embedded.actions.fallback_events import actions_but_listening
 from turncheck.engines.embedded.policies.memoization import digest_of
@@ -42,6 +42,11 @@ class MappingPolicy:
     """Predicts the action that a message's intent triggers, then listening, if it predicted that action itself."""
 
     priority: int = _PRIORITY[MAPPING]
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any]) -> MappingPolicy:
+        """Read the parameters as they are in ``config.yml``."""
+        return cls(int(parameters.get("priority", _PRIORITY[MAPPING])))
 
     @property
     def name(self) -> str:
@@ -88,7 +93,7 @@ class FormPolicy:
             states = learnt(tracker.states())
             actions = [event for event in tracker.applied_events() if isinstance(event, ActionExecuted)]
             for number, action in enumerate(actions, 1):
-                before = states[:number]
+                before = before_action(states, number, 2)
                 form = s.active_loop(before[-1])
                 if form is not None and s.follows_listen(before[-1]) and not action.is_unpredictable:
                     unhappy[_turn(before)] = form
@@ -102,7 +107,7 @@ class FormPolicy:
     def knows_detour(self, tracker: Tracker) -> bool:
         """Whether a story leaves the active form at a message such as this one."""
         form = tracker.active_loop_name
-        return form is not None and self.unhappy.get(_turn(learner_states(tracker, RuleOnly()))) == form
+        return form is not None and self.unhappy.get(_turn(learner_states(tracker, RuleOnly(), max_history=2))) == form
 
     def predict(self, tracker: Tracker, rule_only: RuleOnly) -> Prediction:  # noqa: ARG002 - there are no rules
         """Predict that the form goes on."""
@@ -118,6 +123,11 @@ class FormPolicy:
     def to_json(self) -> dict[str, Any]:
         """Return what was learnt."""
         return {"unhappy": dict(self.unhappy)}
+
+    @classmethod
+    def from_json(cls, shape: Mapping[str, Any], parameters: Mapping[str, Any]) -> FormPolicy:
+        """Read what :meth:`to_json` wrote."""
+        return cls(shape["unhappy"], int(parameters.get("priority", _PRIORITY[FORM])))
 
 
 def _turn(states: Sequence[State]) -> str:

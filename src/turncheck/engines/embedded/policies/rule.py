@@ -52,6 +52,5 @@ class RulePolicy:
                 RuleTable(shape["rules"]),
                 RuleTable(shape["detours"]),
                 RuleOnly(frozenset(shape["rule_only_slots"]), frozenset(shape["rule_only_loops"])),
-                frozenset(shape["not_in_stories"]),
-            )
+            ).learnt(frozenset(shape["not_in_stories"]))
         )

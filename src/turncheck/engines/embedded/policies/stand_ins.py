@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.dialogue import states as s
 from turncheck.dialogue.defaults import ACTION_LISTEN, ACTION_UNLIKELY_INTENT
 from turncheck.dialogue.events import ActionExecuted, UserUttered
-from turncheck.dialogue.policy_states import RuleOnly, learner_states, learnt
+from turncheck.dialogue.policy_states import RuleOnly, before_action, learner_states, learnt
 from turncheck.dialogue.prediction import Prediction
 from turncheck.dialogue.states import State
 from turncheck.engines.embedded.policies.history_model import DEFAULT_HISTORY, HistoryModel, features_of
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 TED: Final = "TEDPolicy"
 UNEXPECTED: Final = "UnexpecTEDIntentPolicy"
-_PRIORITY: Final = {TED: 1, UNEXPECTED: 2}
+_PRIORITY: Final = {UNEXPECTED: 2}
+"""Where it is not 1."""
 _RANKING_LENGTH: Final = 10
 _MARGIN: Final = 1.0
 """How much less likely than in any story (in natural logarithms) an intent must be to count as unlikely."""
@@ -31,8 +32,9 @@ _MARGIN: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class StandInSettings:
-    """The parameters that a stand-in uses."""
+    """The parameters that a stand-in uses, and the name of the policy that it stands in for."""
 
+    name: str = TED
     max_history: int = DEFAULT_HISTORY
     priority: int = 1
     tolerance: float = 0.0
@@ -42,8 +44,9 @@ class StandInSettings:
     def of(cls, name: str, parameters: Mapping[str, Any]) -> StandInSettings:
         """Read the parameters as they are in ``config.yml``."""
         return cls(
+            name=name,
             max_history=max_history_of(parameters) or DEFAULT_HISTORY,
-            priority=int(parameters.get("priority", _PRIORITY[name])),
+            priority=int(parameters.get("priority", _PRIORITY.get(name, 1))),
             tolerance=float(parameters.get("tolerance") or 0.0),
             ignored_intents=frozenset(parameters.get("ignore_intents_list") or ()),
         )
@@ -66,7 +69,7 @@ class TedStandIn:
             if tracker.is_rule:
                 continue
             reads_texts = reads_texts or any(isinstance(e, UserUttered) and e.use_text for e in tracker.events)
-            for states, action in _actions(tracker):
+            for states, action in _actions(tracker, settings.max_history):
                 if action != ACTION_UNLIKELY_INTENT:
                     examples.append((features_of(states, settings.max_history), action))
         return cls(settings, HistoryModel.fit(examples), reads_texts)
@@ -74,18 +77,21 @@ class TedStandIn:
     @property
     def name(self) -> str:
         """The name of its Rasa class."""
-        return TED
+        return self.settings.name
 
     def predict(self, tracker: Tracker, rule_only: RuleOnly) -> Prediction:
         """Score the actions; by the message's text if stories have texts and that is more confident than the intent."""
-        by_intent = self._scores(learner_states(tracker, rule_only))
+        by_intent = self._scores(self._seen(tracker, rule_only))
         uses_text = False
         scores = by_intent
         if self.reads_texts and tracker.latest_action_name == ACTION_LISTEN and tracker.latest_message.text:
-            by_text = self._scores(learner_states(tracker, rule_only, text=True))
+            by_text = self._scores(self._seen(tracker, rule_only, text=True))
             if max(by_text.values(), default=0.0) > max(by_intent.values(), default=0.0):
                 uses_text, scores = True, by_text
-        return Prediction(TED, scores, priority=self.settings.priority, uses_text=uses_text)
+        return Prediction(self.name, scores, priority=self.settings.priority, uses_text=uses_text)
+
+    def _seen(self, tracker: Tracker, rule_only: RuleOnly, *, text: bool = False) -> Sequence[State]:
+        return learner_states(tracker, rule_only, max_history=self.settings.max_history, text=text)
 
     def _scores(self, states: Sequence[State]) -> dict[str, float]:
         if self.model is None:
@@ -123,7 +129,7 @@ class UnexpectedIntentStandIn:
             (features_of(states, settings.max_history), intent)
             for tracker in trackers
             if not tracker.is_rule and not _has_texts(tracker)
-            for states, intent in _intents(tracker)
+            for states, intent in _intents(tracker, settings.max_history)
         ]
         model = HistoryModel.fit(examples)
         if model is None:
@@ -147,7 +153,7 @@ class UnexpectedIntentStandIn:
         intent = _intent_just_heard(tracker)
         if intent is None or self.model is None or intent not in tracker.domain.used_entities:
             return Prediction(UNEXPECTED, priority=self.settings.priority)
-        states = _before_message(learner_states(tracker, rule_only))
+        states = _before_message(learner_states(tracker, rule_only, max_history=self.settings.max_history))
         scores = self.model.log_probabilities(features_of(states, self.settings.max_history))
         judged = self._judged(intent, scores)
         is_unlikely = (judged["severity"] or 0.0) > 0.0 and intent not in self.settings.ignored_intents
@@ -179,20 +185,20 @@ def _model(shape: Mapping[str, Any]) -> HistoryModel | None:
     return None if shape["model"] is None else HistoryModel.from_json(shape["model"])
 
 
-def _actions(tracker: StoryTracker) -> Iterator[tuple[Sequence[State], str]]:
+def _actions(tracker: StoryTracker, max_history: int) -> Iterator[tuple[Sequence[State], str]]:
     states = learnt(tracker.states())
     actions = (event for event in tracker.applied_events() if isinstance(event, ActionExecuted))
     for number, event in enumerate(actions, 1):
         if not event.is_unpredictable:
-            yield states[:number], event.label
+            yield before_action(states, number, max_history), event.label
 
 
-def _intents(tracker: StoryTracker) -> Iterator[tuple[Sequence[State], str]]:
+def _intents(tracker: StoryTracker, max_history: int) -> Iterator[tuple[Sequence[State], str]]:
     states = learnt(tracker.states())
     for number, state in enumerate(states, 1):
         intent = state.get(s.USER, s.NO_PART).get(s.INTENT)
         if intent and s.follows_listen(state):
-            yield _before_message(states[:number]), intent
+            yield _before_message(before_action(states, number, max_history)), intent
 
 
 def _before_message(states: Sequence[State]) -> list[State]:

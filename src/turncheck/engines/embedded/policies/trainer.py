@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.dialogue.rule_learning import learn_rules
-from turncheck.dialogue.rules import RuleSettings
 from turncheck.dialogue.slots import BUILT_IN_TYPES
 from turncheck.dialogue.training import Trackers, training_trackers
 from turncheck.engines.embedded.policies import older
 from turncheck.engines.embedded.policies.ensemble import Ensemble
-from turncheck.engines.embedded.policies.memoization import (
-    AugmentedMemoizationPolicy,
-    MemoizationPolicy,
-    MemoizationSettings,
-)
-from turncheck.engines.embedded.policies.rule import RulePolicy
+from turncheck.engines.embedded.policies.kinds import LEARNERS, OF_OLDER, class_name, kind_of
 from turncheck.messages.errors import TrainingRefusedError
 from turncheck.messages.location import NOWHERE
 from turncheck.project.model import Component
 from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from turncheck.engines.embedded.policies.base import Policy
     from turncheck.project.model import Config, Project
@@ -38,18 +31,6 @@ DEFAULT_POLICIES: Final = (
     Component("TEDPolicy", {"max_history": 5, "epochs": 100, "constrain_similarities": True}, NOWHERE),
 )
 """What Rasa's default recipe uses if ``config.yml`` names no policies."""
-
-_LEARNERS: Final = ("TEDPolicy", "UnexpecTEDIntentPolicy", "KerasPolicy", "EmbeddingPolicy", "SklearnPolicy")
-_OF_OLDER: Final = frozenset(
-    {*_LEARNERS, "MemoizationPolicy", "AugmentedMemoizationPolicy", "RulePolicy", "EnsemblePolicy"}
-    | {older.MAPPING, older.FORM, older.FALLBACK, older.TWO_STAGE}
-)
-"""The policies that Rasa 1 and 2 have."""
-
-
-def class_name(component: Component) -> str:
-    """Return the class's name: ``rasa.core.policies.ted_policy.TEDPolicy`` is ``TEDPolicy``."""
-    return component.name.rpartition(".")[2]
 
 
 def configured_policies(config: Config) -> Sequence[Component]:
@@ -73,18 +54,20 @@ def train_ensemble(
     components = configured_policies(project.config)
     if trackers is None:
         # Only policies that are really trained use augmented stories.
-        needs_glue = any(class_name(component) in _LEARNERS for component in components)
+        needs_glue = any(class_name(component) in LEARNERS for component in components)
         trackers = training_trackers(project, domain, augmentation=augmentation if needs_glue else 0)
     if domain.domain.rasa < NEWEST:
         _refuse_as_older(components, domain, project)
     else:
         _refuse_forms_without_rules(components, domain)
     policies: list[Policy] = []
+    trained: list[Component] = []
     substitutions = _custom_slots(domain)
     for component in components:
         policy, substitution = _trained(component, trackers, domain)
         if policy is not None:
             policies.append(policy)
+            trained.append(component)
         if substitution is not None:
             substitutions.append(substitution)
     if not policies:
@@ -93,7 +76,7 @@ def train_ensemble(
             location=project.config.location,
             remedy="Add MemoizationPolicy and RulePolicy to 'policies'.",
         )
-    return Ensemble(domain, tuple(policies), tuple(substitutions))
+    return Ensemble(domain, tuple(policies), tuple(substitutions), tuple(trained))
 
 
 def _custom_slots(domain: DialogueDomain) -> list[Substitution]:
@@ -149,7 +132,7 @@ def _refuse_as_older(components: Sequence[Component], domain: DialogueDomain, pr
                 location=two_stage.location,
                 remedy="Add it to the intents, or name another with 'deny_suggestion_intent_name'.",
             )
-    unknown = next((one for name, one in names.items() if name not in _OF_OLDER and "." not in one.name), None)
+    unknown = next((one for name, one in names.items() if name not in OF_OLDER and "." not in one.name), None)
     if unknown is not None:
         raise TrainingRefusedError(
             f"The policy '{unknown.name}' is not known to Rasa {domain.domain.rasa}",
@@ -161,46 +144,18 @@ def _refuse_as_older(components: Sequence[Component], domain: DialogueDomain, pr
 def _trained(
     component: Component, trackers: Trackers, domain: DialogueDomain
 ) -> tuple[Policy | None, Substitution | None]:
+    kind = kind_of(component, domain)
+    if kind is None:
+        return None, _substitution(component.name, None, "this policy is not known here")
+    policy = kind.fit(component.parameters, trackers, domain)
+    if not kind.stands_in:
+        return policy, None
+    from turncheck.engines.embedded.policies.stand_ins import StandInSettings  # imports NumPy
+
     name = class_name(component)
-    parameters = component.parameters
-    history = older.HISTORY if domain.domain.rasa < NEWEST else 0
-    match name:
-        case "RulePolicy":
-            return RulePolicy(learn_rules(trackers.all, domain, RuleSettings.of(parameters))), None
-        case "MemoizationPolicy":
-            return MemoizationPolicy.fit(
-                trackers.all, MemoizationSettings.of(name, parameters, max_history=history)
-            ), None
-        case "AugmentedMemoizationPolicy":
-            return AugmentedMemoizationPolicy.fit(
-                trackers.all, MemoizationSettings.of(name, parameters, max_history=history)
-            ), None
-        case "TEDPolicy" | "UnexpecTEDIntentPolicy":
-            return _stand_in(name, parameters, trackers)
-        case older.MAPPING if domain.domain.rasa < NEWEST:
-            return older.MappingPolicy(int(parameters.get("priority", 2))), None
-        case older.FORM if domain.domain.rasa < NEWEST:
-            return older.FormPolicy.fit(trackers.all, parameters), None
-        case older.FALLBACK if domain.domain.rasa < NEWEST:
-            return older.FallbackPolicy.of(name, parameters), None
-        case older.TWO_STAGE if domain.domain.rasa < NEWEST:
-            return older.TwoStageFallbackPolicy.of(name, parameters), None
-        case "KerasPolicy" | "EmbeddingPolicy" | "SklearnPolicy" if domain.domain.rasa < NEWEST:
-            return _stand_in("TEDPolicy", parameters, trackers, called=name)
-        case _:
-            return None, _substitution(component.name, None, "this policy is not known here")
-
-
-def _stand_in(
-    name: str, parameters: Mapping[str, Any], trackers: Trackers, *, called: str = ""
-) -> tuple[Policy, Substitution]:
-    # NumPy is only imported if one of these is configured.
-    from turncheck.engines.embedded.policies.stand_ins import TED, StandInSettings, TedStandIn, UnexpectedIntentStandIn
-
-    settings = StandInSettings.of(name, parameters)
-    kind = TedStandIn if name == TED else UnexpectedIntentStandIn
-    used = f"a logistic regression over the last {settings.max_history} states"
-    return kind.fit(trackers.all, settings), _substitution(called or name, used, "neural networks are not trained here")
+    states = StandInSettings.of(name, component.parameters).max_history
+    used = f"a logistic regression over the last {states} states"
+    return policy, _substitution(name, used, "neural networks are not trained here")
 
 
 def _substitution(component: str, used: str | None, reason: str) -> Substitution:

@@ -1,0 +1,247 @@
+"""The commit that a run is compared with: one named by the user, else the one that the CI host names, else git's.
+
+It is a full object id. A branch is what the host says, or ``refs/remotes/REMOTE/NAME`` if that remote is the repository
+that the change is to be merged into: whoever proposes a change also chooses the names of its branches and tags.
+
+Where a pull request is checked out as a test merge, the base is the merge's first parent, so that what others merged
+meanwhile is not charged to this change; else it is where the change left its base branch.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from turncheck.ci.host import Base, HostError, exact_commit
+from turncheck.comparison.baseline import Missing, Unreachable
+from turncheck.messages.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from turncheck.ci.git import Checkout
+    from turncheck.ci.host import Host
+    from turncheck.settings.options import Settings
+
+_HEAD: Final = "HEAD"
+_WHERE: Final = "where this change left its base branch"
+_OF_TAGS: Final = ("refs/tags/", "tags/")
+_ADDRESS: Final = re.compile(r"(?:[a-z+]+://(?:[^@/]*@)?[^/]+/|(?:[^@/:]+@)?[^/:]+:(?!//))(?P<path>.+)", re.IGNORECASE)
+"""An address of git as a URL or as ``user@host:path``; a path of this machine is neither."""
+
+
+@dataclass(frozen=True, slots=True)
+class BaseSearch:
+    """Looks for the base of one run.
+
+    Args:
+        settings: of this run.
+        checkout: the working tree the project is in, if it is in one.
+        host: the CI host that this runs on, or its absence.
+        warn: called with what the host could not say, and why.
+    """
+
+    settings: Settings
+    checkout: Checkout | None
+    host: Host
+    warn: Callable[[str, HostError], None]
+
+    def find(self) -> Base | Missing:
+        """Return the base that the host names, else git's: with its commit, or the reason why there is none."""
+        base = self.host.base(self.warn)
+        if base is None:
+            base = self._on_default_branch()
+        return base if isinstance(base, Missing) else self._with_commit(base)
+
+    def find_named(self, name: str) -> Base | Missing:
+        """Return where this change left a branch, a tag or a commit that somebody named."""
+        own = self.host.base(self.warn)
+        if isinstance(own, Base) and name in {own.branch, f"{self._remote()}/{own.branch}"}:
+            return self.find()
+        head = _HEAD if self.checkout else self.host.run.commit
+        return self._with_commit(Base(name, head=head or _HEAD, tip=self._named(name)), merged=False)
+
+    def ensure_known(self, name: str) -> None:
+        """Make sure that a name is known here or at the host.
+
+        Raises:
+            UserError: it is unknown.
+        """
+        if self._named(name) is not None or self._asked(name, self.host.run.commit or "") is not None:
+            return
+        brought = self._brought_by(name)
+        raise UserError(
+            f"base: '{name}' is not known in this checkout",
+            remedy=f"If it is spelled right, {brought} first." if brought else "Name a branch, a tag or a commit.",
+        )
+
+    def missing(self, base: Base) -> str:
+        """Say that the commit of a base is not in this checkout, and how to fetch it."""
+        brought = self._brought_by(base.branch, base.commit)
+        return "its commit is not in this checkout" + (f" ({brought})" if brought else "")
+
+    # --- how it is found ---------------------------------------------------------------------------------------------
+
+    def _on_default_branch(self) -> Base | Missing:
+        """The base of a host that names none: git's default branch."""
+        if self.checkout is None or self.checkout.head() is None:
+            reason = "the project is not in a git checkout"
+            return Unreachable(f"{reason}: use {self.host.deeper_checkout}") if self.host.name else Missing(reason)
+        branch = self.checkout.default_branch(local=not self.host.name)
+        if branch is None and self.host.name:
+            branch = self.checkout.default_branch_there()
+        if branch is not None:
+            return Base(branch, head=_HEAD)
+        if self._is_changed():
+            return Base(_HEAD, self.checkout.head())
+        unknown = "the default branch is not known here"
+        command = self.checkout.fetch_command("*")
+        if command:
+            command = f"`{command} && git remote set-head {self.checkout.remote()} --auto`"
+            return Unreachable(f"{unknown}: run {command}, or name the base with `--base`")
+        if self.host.name or self.checkout.is_shallow():
+            return Unreachable(f"{unknown}, in a clone without history")
+        return Missing(f"{unknown} (name the base with `--base`)")
+
+    def _with_commit(self, base: Base, *, merged: bool = True) -> Base | Missing:
+        """Return the base with its commit; ``merged``: a test merge that is checked out is one into its branch."""
+        commit = base.commit
+        if commit is None and base.head is not None:
+            commit = (self._first_parent_of_test_merge() if merged else None) or self._parted(base, base.head)
+            if commit is None:
+                return self._unreachable(f"{_WHERE} '{base.branch}' is not known here", base.branch)
+        if commit is None and base.child is not None:
+            return self._before(base.branch, base.child)
+        base = replace(base, commit=commit)
+        here = self._here()
+        if commit is None or commit != here or self._is_changed():
+            return base
+        if base.of_a_change or self.host.run.of_a_change:
+            return Unreachable(f"the commit of this change is itself said to be its base on '{base.branch}'")
+        if self.host.name and base.branch == self.host.run.ref:
+            return self._before(base.branch, here)
+        return Missing("this is the base itself")
+
+    def _before(self, branch: str, child: str) -> Base | Missing:
+        """Return the commit before one on the same branch."""
+        if self.checkout is None or not self.checkout.has(child):
+            return self._unreachable(f"what came before commit {child[:8]} is not known here", branch)
+        parents = self.checkout.parents(child)
+        return Base(branch, parents[0]) if parents else Missing("this is the first commit")
+
+    def _unreachable(self, words: str, branch: str) -> Unreachable:
+        brought = self._brought_by(branch)
+        return Unreachable(f"{words} ({brought})" if brought else words)
+
+    def _here(self) -> str | None:
+        """The commit that is checked out."""
+        checked_out = self.checkout.head() if self.checkout else None
+        return checked_out or self.host.run.checked_out
+
+    def _is_changed(self) -> bool:
+        """Whether somebody works here: the project differs from its last commit, which is then its base."""
+        if self.host.name or self.checkout is None:
+            return False
+        return self.checkout.is_changed(Path(self.settings.project), without=Path(self.settings.out))
+
+    def _first_parent_of_test_merge(self) -> str | None:
+        """The base branch as the host merged the change into it; a merge by somebody else may have any first parent."""
+        run = self.host.run
+        if self.checkout is None or run.merges is None or (head := self.checkout.head()) is None:
+            return None
+        parents = self.checkout.parents(head)
+        if len(parents) != 2 or parents[1] != run.merges:
+            return None
+        return parents[0] if head == run.checked_out or self._is_on_the_target(parents[0]) else None
+
+    def _is_on_the_target(self, commit: str) -> bool:
+        """Whether a commit is part of the history of the branch that the change is to be merged into."""
+        base = self.host.base(self.warn)
+        if not isinstance(base, Base) or self.checkout is None:
+            return False
+        tips = (base.tip, self._branch_of_target(base.branch))
+        return any(tip is not None and commit in {tip, self.checkout.merge_base(commit, tip)} for tip in tips)
+
+    def _parted(self, base: Base, head: str) -> str | None:
+        """Where ``head`` left a branch: by git if it is certain, else by the host."""
+        known = None
+        if self.checkout is not None:
+            known = self.checkout.head() if head == _HEAD else head
+            tip = (self.checkout.lengthened(base.tip) if base.tip else None) or self._branch_of_target(base.branch)
+            if tip and known and (seen := self.checkout.merge_base(tip, known)):
+                return seen
+        return self._asked(base.branch, known or head)
+
+    def _branch_of_target(self, name: str) -> str | None:
+        """The commit of a branch of the repository that the change is to be merged into, as it was fetched."""
+        if self.checkout is None:
+            return None
+        if not self.host.name:
+            return self.checkout.remote_branch(name) or self.checkout.local_branch(name)
+        return self.checkout.remote_branch(name) if self._is_cloned_from_target() else None
+
+    def _is_cloned_from_target(self) -> bool:
+        """Whether the remote is the repository that the change is to be merged into, and not a fork of it.
+
+        The host's own word decides. An address that says nothing of a repository, such as a folder, is that of the
+        target unless the change comes from a fork.
+        """
+        target, url = self.host.clone_address(), self.checkout.address() if self.checkout else None
+        path, wanted = _repository_in(url), _repository_in(target.url if target else None)
+        if not path or not wanted:
+            return not self.host.run.of_a_fork
+        return path == wanted or path.endswith(f"/{wanted}")
+
+    def _named(self, name: str) -> str | None:
+        """The commit that somebody's own word for it stands for, in this checkout.
+
+        On a CI host a name that may be a branch of the remote never stands for a tag.
+        """
+        checkout = self.checkout
+        if checkout is None:
+            return exact_commit(name)
+        if exact_commit(name):
+            return name if checkout.has(name) else None
+        if found := self._branch_of_target(name):
+            return found
+        tag = checkout.tag(name)
+        if tag and (not self.host.name or name.startswith(_OF_TAGS) or checkout.is_a_branch_there(name) is False):
+            return tag
+        return checkout.expression(name, self._named) or checkout.lengthened(name)
+
+    def _asked(self, branch: str, head: str) -> str | None:
+        try:
+            return exact_commit(self.host.merge_base(branch, head))
+        except HostError as error:
+            self.warn(_WHERE, error)
+            return None
+
+    # --- what would help ---------------------------------------------------------------------------------------------
+
+    def _remote(self) -> str:
+        return self.checkout.remote() if self.checkout is not None else "origin"
+
+    def _brought_by(self, name: str, commit: str | None = None) -> str:
+        """Say how to get a branch and its history into this checkout; "" if no way is known."""
+        ways = []
+        if self.checkout is not None and (command := self.checkout.fetch_command(name, commit)):
+            ways.append(f"run `{command}`")
+        if self.host.name or not ways:
+            ways.append(f"use {self.host.deeper_checkout}")
+        return " or ".join(ways)
+
+
+def _repository_in(url: str | None) -> str:
+    """Return the path of a repository in its address, in lower case; "" for a path of this machine.
+
+    >>> _repository_in("git@github.com:Acme/bots.git"), _repository_in("https://x:y@gitlab.example/acme/bots/")
+    ('acme/bots', 'acme/bots')
+    >>> _repository_in("/srv/git/bots"), _repository_in("file:///srv/git/bots")
+    ('', '')
+    """
+    found = _ADDRESS.fullmatch(url or "")
+    if found is None or (url or "").lower().startswith("file:"):
+        return ""
+    return found["path"].strip("/").removesuffix(".git").lower()

@@ -1,0 +1,92 @@
+"""Opening files that somebody else may have put there: only regular ones, of a bounded size, without waiting.
+
+In the place of a file there may be a pipe that nobody writes to, a link to a device without an end, a sparse file of
+many gigabytes. Every file that is read is opened here.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from io import BufferedReader
+
+_PART: Final = 16 * 1024 * 1024
+_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | os.O_NOFOLLOW
+_MIB: Final = 1 << 20
+
+
+class NotRegularError(OSError):
+    """A pipe, a device or a socket, or a link that may not be followed."""
+
+
+class TooLargeError(OSError):
+    """A file that is larger than what is read of its kind."""
+
+
+def open_regular(path: Path, *, most: int, follow: bool = True, inside: Path | None = None) -> BufferedReader:
+    """Open a regular file for reading.
+
+    Args:
+        path: the file.
+        most: the largest size in bytes.
+        follow: whether it may be a symbolic link.
+        inside: the folder that links may not lead out of.
+
+    Raises:
+        OSError: it cannot be opened; :class:`NotRegularError` or :class:`TooLargeError` as they say. ``strerror``
+            completes a sentence such as "cannot be read: …".
+    """
+    name = os.fspath(path)
+    if inside is not None:
+        name = _within(path, inside)
+    _ensure_regular(Path(name).stat(follow_symlinks=follow), name)  # opening a pipe or a device may have effects
+    file = Path(name).open("rb") if follow and inside is None else os.fdopen(os.open(name, _FLAGS), "rb")  # noqa: SIM115 - returned
+    try:
+        status = os.fstat(file.fileno())
+        _ensure_regular(status, name)
+        _ensure_small(status.st_size, most, name)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def read_regular(path: Path, *, most: int, follow: bool = True, inside: Path | None = None) -> bytes:
+    """Return the content of a regular file, opened as by :func:`open_regular`.
+
+    Raises:
+        OSError: as there.
+    """
+    with open_regular(path, most=most, follow=follow, inside=inside) as file:
+        content = bytearray()  # in parts: it may have grown, and files of the system (/proc) have the size 0
+        while len(content) <= most and (part := file.read(_PART)):
+            content += part
+    _ensure_small(len(content), most, os.fspath(path))
+    return bytes(content)
+
+
+def _within(path: Path, folder: Path) -> str:
+    """Return where a path leads, links followed."""
+    real = os.path.realpath(path)
+    if not Path(real).is_relative_to(os.path.realpath(folder)):
+        raise NotRegularError(errno.ELOOP, f"it is a symbolic link out of {folder}", os.fspath(path))
+    return real
+
+
+def _ensure_regular(status: os.stat_result, name: str) -> None:
+    if stat.S_ISREG(status.st_mode):
+        return
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder", name)
+    what = "it is a symbolic link" if stat.S_ISLNK(status.st_mode) else "it is not a file, but a pipe or a device"
+    raise NotRegularError(errno.EINVAL, what, name)
+
+
+def _ensure_small(size: int, most: int, name: str) -> None:
+    if size > most:
+        raise TooLargeError(errno.EOVERFLOW, f"it is larger than {most / _MIB:,.4g} MiB", name)

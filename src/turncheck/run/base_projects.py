@@ -1,0 +1,178 @@
+"""The assistants that the base measures, by its own files: what has to be there again after a change.
+
+A change may move an assistant, and its settings with it. It must not choose another one to be measured: whatever the
+base measured is found again at the same path, or is compared with the new assistant that has the most files in common.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import shown_path
+from turncheck.project.assistants_below import may_be_assistant
+from turncheck.settings.file import read_settings_file
+from turncheck.settings.sources import FILE_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from turncheck.settings.options import Settings
+
+_LARGEST: Final = 1024 * 1024
+_MOST_FILES: Final = 2_000
+"""Files that are looked at to recognise an assistant that was moved."""
+
+
+@dataclass(frozen=True, slots=True)
+class BaseProject:
+    """An assistant that the base measures.
+
+    ``path`` is its path in the repository as it is named there, ``folder`` where it is in the base's files,
+    ``settings`` the folder there whose ``turncheck.yml`` counts.
+    """
+
+    path: str
+    folder: Path
+    settings: Path
+
+
+@dataclass(frozen=True, slots=True)
+class BaseTree:
+    """The base's files: ``tree`` has those of the repository, whose files of this run are in ``top``."""
+
+    tree: Path
+    top: Path
+
+    def folder_of(self, word: str) -> Path | None:
+        """Return where a path of this run is in the base's files; ``None`` if it is not one of the repository."""
+        named = path_in_repository(Path(word), self.top)
+        return None if named is None else self.tree / named
+
+    def moved(self, value: Any) -> Any:
+        """Return a path or paths of this run in the base's files; one outside the repository is the same for both."""
+        if value is None:
+            return value
+        if not isinstance(value, str):
+            return tuple(self.moved(path) for path in value)
+        path, separator, case = value.partition("::")
+        folder = self.folder_of(path)
+        return value if folder is None else f"{folder}{separator}{case}"
+
+    def paths_of(self, settings: Settings) -> list[str]:
+        """Return the paths in the repository of all that these settings, of the base, name."""
+        named = [settings.project, settings.config, settings.domain, settings.nlu]
+        named += [*settings.data, *settings.stories, *settings.e2e, *settings.batch]
+        places = [Path(os.path.normpath(path.partition("::")[0])) for path in named if path]
+        return [self.path_of(place) for place in places if place.is_relative_to(self.tree)]
+
+    def needed_for(self, word: str) -> list[str]:
+        """Return the paths in the repository that must be there to know what a word chooses."""
+        parts = Path(word).parts
+        fixed = Path(*parts[: next((index for index, part in enumerate(parts) if glob.has_magic(part)), len(parts))])
+        folder = self.folder_of(str(fixed))
+        if folder is None:
+            return []
+        return [self.path_of(folder / FILE_NAME) if len(fixed.parts) == len(parts) else self.path_of(folder)]
+
+    def path_of(self, folder: Path) -> str:
+        """Return the path in the repository of a folder in the base's files."""
+        path = shown_path(os.path.relpath(os.path.normpath(folder), self.tree))
+        return "" if path == "." else path
+
+    def projects(self, words: Sequence[str], *, given: bool) -> list[BaseProject]:
+        """Return the assistants that these words choose there, together with the base's own ``turncheck.yml``.
+
+        Args:
+            words: folders and patterns, from flags or inputs or by default.
+            given: whether a flag or an input gave them, so that the file does not choose another folder.
+        """
+        only = self.folder_of(words[0]) if len(words) == 1 and not glob.has_magic(words[0]) else None
+        if only is None:
+            return self._each(match for word in words for match in self._matches(word))
+        if only.is_file():
+            only = only.parent
+        if not only.is_dir():
+            return []
+        values = _settings_of(only)
+        if "projects" in values:
+            return self._each(match for pattern in values["projects"] for match in _expanded(pattern))
+        folder = only / values["project"] if "project" in values and not given else only
+        return [self._of(folder, only)] if may_be_assistant(folder) else []
+
+    def _each(self, found: Iterable[Path]) -> list[BaseProject]:
+        """Return each of several assistants once: a symbolic link to one of them is not another one."""
+        folders: dict[Path, Path] = {}
+        for folder in sorted(dict.fromkeys(found), key=os.path.islink):
+            if may_be_assistant(folder):
+                folders.setdefault(folder.resolve(), folder)
+        return [self._of(folder, folder) for folder in folders.values()]
+
+    def _matches(self, word: str) -> list[Path]:
+        folder = self.folder_of(word)
+        return [] if folder is None else _expanded(str(folder))
+
+    def _of(self, folder: Path, settings: Path) -> BaseProject:
+        return BaseProject(self.path_of(folder), folder, settings)
+
+
+def path_in_repository(folder: Path, top: Path) -> str | None:
+    """Return the path of a folder below ``top`` as it is named: links below the top are not followed.
+
+    ``None`` if it is not named as something below it.
+    """
+    named = Path(os.path.abspath(folder))  # noqa: PTH100 - links are not followed
+    for above in (named, *named.parents):
+        if above.resolve() == top.resolve():
+            path = shown_path(named.relative_to(above))
+            return "" if path == "." else path
+    return None
+
+
+def paired(now: Mapping[str, Path], then: Iterable[BaseProject], *, all_of_them: bool) -> dict[str, BaseProject]:
+    """Return the assistant of the base that each of this run is compared with, by its path.
+
+    Those at the same path are the same. Others were moved, if files say so; ``all_of_them``: even if none does.
+    """
+    left = {one.path: one for one in then}
+    pairs = {path: left.pop(path) for path in now if path in left}
+    contents = {path: _contents(folder) for path, folder in now.items() if path not in pairs}
+    shared = sorted(
+        (-len(contents[path] & _contents(one.folder)), path, one.path) for path in contents for one in left.values()
+    )
+    for number, path, other in shared:
+        if path not in pairs and other in left and (number or all_of_them):
+            pairs[path] = left.pop(other)
+    return pairs
+
+
+def _expanded(pattern: str) -> list[Path]:
+    found = glob.glob(pattern, recursive=True) if glob.has_magic(pattern) else [pattern]  # noqa: PTH207 - as for this run
+    return [Path(one) for one in sorted(found) if Path(one).exists()]
+
+
+def _settings_of(folder: Path) -> Mapping[str, Any]:
+    try:
+        return read_settings_file(folder).values
+    except UserError:  # a mistake that this change fixes, say
+        return {}
+
+
+def _contents(folder: Path) -> set[bytes]:
+    """Return what is in the files below a folder."""
+    found: set[bytes] = set()
+    for current, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            path = Path(current, name)
+            if len(found) >= _MOST_FILES:
+                return found
+            if path.is_file() and not path.is_symlink() and 0 < path.stat().st_size <= _LARGEST:
+                found.add(hashlib.sha256(path.read_bytes()).digest())
+    return found

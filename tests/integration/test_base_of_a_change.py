@@ -1,0 +1,457 @@
+"""The base of a change cannot be chosen by the change: hosts × checkouts × tricks, with real git repositories.
+
+Each row is a job of a host with a checkout such as it makes, in which a trick was tried. Its base is the commit that an
+honest job finds, or it is out of reach, which fails the gates: never another commit, and never "there is none".
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from turncheck.ci.base import BaseSearch
+from turncheck.ci.git import find_checkout
+from turncheck.ci.host import Base
+from turncheck.ci.hosts import find_host
+from turncheck.comparison.baseline import Missing, Unreachable
+from turncheck.settings.options import Settings
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
+    done = subprocess.run(
+        ["git", *identity, "-c", "protocol.file.allow=always", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+@dataclass(frozen=True)
+class Server:
+    """A repository: ``feature`` left ``main`` at ``parted``, ``tip`` is where ``main`` is now."""
+
+    folder: Path
+    parted: str
+    tip: str
+    head: str
+    merge: str
+
+    @property
+    def url(self) -> str:
+        return f"file://{self.folder}"
+
+
+@pytest.fixture(scope="module")
+def built() -> Iterator[Server]:
+    folder = Path(tempfile.mkdtemp()) / "acme" / "bots"
+    folder.mkdir(parents=True)
+    git(folder, "init", "-q")
+    git(folder, "config", "uploadpack.allowFilter", "true")
+    for number in range(3):
+        (folder / "file").write_text(f"{number}")
+        git(folder, "add", "-A")
+        git(folder, "commit", "-q", "-m", f"before {number}")
+    parted = git(folder, "rev-parse", "HEAD")
+    git(folder, "checkout", "-q", "-b", "feature")
+    for number in range(2):
+        git(folder, "commit", "-q", "--allow-empty", "-m", f"change {number}")
+    head = git(folder, "rev-parse", "HEAD")
+    git(folder, "checkout", "-q", "main")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "meanwhile")
+    tip = git(folder, "rev-parse", "HEAD")
+    git(folder, "checkout", "-q", "--detach")
+    git(folder, "merge", "-q", "--no-ff", "-m", "test merge", "feature")
+    merge = git(folder, "rev-parse", "HEAD")
+    git(folder, "update-ref", "refs/pull/7/merge", merge)
+    git(folder, "checkout", "-q", "main")
+    yield Server(folder, parted, tip, head, merge)
+    shutil.rmtree(folder.parent.parent)
+
+
+# --- hosts: the variables of a job that judges ``feature``; the base is ``parted``, of a test merge ``tip`` -----------
+
+Variables = Callable[[Server, Path], dict[str, str]]
+
+
+def github(server: Server, job: Path) -> dict[str, str]:
+    event = job.parent / "event.json"
+    sides = {
+        "head": {"sha": server.head, "ref": "feature", "repo": {"full_name": "acme/bots"}},
+        "base": {"ref": "main", "sha": server.tip},
+    }
+    event.write_text(json.dumps({"pull_request": {"number": 7, **sides}, "repository": {"default_branch": "main"}}))
+    return {
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_REPOSITORY": "acme/bots",
+        "GITHUB_EVENT_NAME": "pull_request",
+        "GITHUB_EVENT_PATH": str(event),
+        "GITHUB_SHA": server.merge,
+        "GITHUB_REF": "refs/pull/7/merge",
+    }
+
+
+def github_fork(server: Server, job: Path) -> dict[str, str]:
+    variables = github(server, job)
+    event = json.loads(Path(variables["GITHUB_EVENT_PATH"]).read_text())
+    event["pull_request"]["head"] = {"sha": server.head, "ref": "main", "repo": {"full_name": "mallory/bots"}}
+    Path(variables["GITHUB_EVENT_PATH"]).write_text(json.dumps(event))
+    return variables
+
+
+def gitlab(server: Server, job: Path) -> dict[str, str]:
+    return {
+        "GITLAB_CI": "true",
+        "CI_COMMIT_SHA": server.head,
+        "CI_MERGE_REQUEST_IID": "7",
+        "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
+        "CI_MERGE_REQUEST_DIFF_BASE_SHA": server.parted,
+        "CI_DEFAULT_BRANCH": "main",
+        "CI_PROJECT_PATH": "acme/bots",
+    }
+
+
+def gitlab_without_commit(server: Server, job: Path) -> dict[str, str]:
+    return {**gitlab(server, job), "CI_MERGE_REQUEST_DIFF_BASE_SHA": ""}
+
+
+def gitlab_branch(server: Server, job: Path) -> dict[str, str]:
+    return {
+        "GITLAB_CI": "true",
+        "CI_COMMIT_SHA": server.head,
+        "CI_COMMIT_BRANCH": "feature",
+        "CI_DEFAULT_BRANCH": "main",
+        "CI_PROJECT_PATH": "acme/bots",
+    }
+
+
+def gitlab_fork(server: Server, job: Path) -> dict[str, str]:
+    return {
+        **gitlab_branch(server, job),
+        "CI_COMMIT_BRANCH": "main",
+        "CI_COMMIT_BEFORE_SHA": git(server.folder, "rev-parse", f"{server.head}~1"),
+        "CI_PROJECT_PATH": "mallory/bots",
+        "CI_OPEN_MERGE_REQUESTS": "acme/bots!7",
+    }
+
+
+def azure(server: Server, job: Path) -> dict[str, str]:
+    return {
+        "TF_BUILD": "True",
+        "BUILD_SOURCEVERSION": server.merge,
+        "BUILD_SOURCEBRANCH": "refs/pull/7/merge",
+        "SYSTEM_PULLREQUEST_TARGETBRANCH": "refs/heads/main",
+        "SYSTEM_PULLREQUEST_SOURCECOMMITID": server.head,
+    }
+
+
+def azure_branch(server: Server, job: Path) -> dict[str, str]:
+    return {"TF_BUILD": "True", "BUILD_SOURCEVERSION": server.head, "BUILD_SOURCEBRANCH": "refs/heads/feature"}
+
+
+def bitbucket(server: Server, job: Path) -> dict[str, str]:
+    return {
+        "BITBUCKET_BUILD_NUMBER": "12",
+        "BITBUCKET_COMMIT": server.head,
+        "BITBUCKET_PR_ID": "7",
+        "BITBUCKET_PR_DESTINATION_BRANCH": "main",
+        "BITBUCKET_PR_DESTINATION_COMMIT": server.tip[:12],
+    }
+
+
+def jenkins(server: Server, job: Path) -> dict[str, str]:
+    return {"JENKINS_URL": "https://ci.example/", "CHANGE_ID": "7", "CHANGE_TARGET": "main", "BRANCH_NAME": "PR-7"}
+
+
+def buildkite(server: Server, job: Path) -> dict[str, str]:
+    return {
+        "BUILDKITE": "true",
+        "BUILDKITE_PULL_REQUEST": "7",
+        "BUILDKITE_PULL_REQUEST_BASE_BRANCH": "main",
+        "BUILDKITE_PIPELINE_DEFAULT_BRANCH": "main",
+    }
+
+
+def circleci(server: Server, job: Path) -> dict[str, str]:
+    return {"CIRCLECI": "true", "CIRCLE_BRANCH": "feature", "CIRCLE_SHA1": server.head, "CIRCLE_PR_NUMBER": "7"}
+
+
+HOSTS: Final[Mapping[str, Variables]] = {
+    one.__name__: one
+    for one in (
+        *(github, github_fork, gitlab, gitlab_without_commit, gitlab_branch, gitlab_fork, azure, azure_branch),
+        *(bitbucket, jenkins, buildkite, circleci),
+    )
+}
+
+# --- checkouts -------------------------------------------------------------------------------------------------------
+
+
+def full(server: Server, job: Path) -> None:
+    git(job.parent, "clone", "-q", server.url, job.name)
+    git(job, "checkout", "-q", "-f", "--detach", server.head)
+
+
+def merged(server: Server, job: Path) -> None:
+    git(job.parent, "clone", "-q", server.url, job.name)
+    git(job, "fetch", "-q", "origin", "refs/pull/7/merge")
+    git(job, "checkout", "-q", "-f", "--detach", server.merge)
+
+
+def depth_1(server: Server, job: Path) -> None:
+    job.mkdir()
+    git(job, "init", "-q", "-b", "unused")
+    git(job, "remote", "add", "origin", server.url)
+    git(job, "fetch", "-q", "--depth=1", "--tags", "origin", server.head)
+    git(job, "checkout", "-q", "-f", "--detach", server.head)
+
+
+def merged_depth_1(server: Server, job: Path) -> None:
+    job.mkdir()
+    git(job, "init", "-q", "-b", "unused")
+    git(job, "remote", "add", "origin", server.url)
+    git(job, "fetch", "-q", "--depth=1", "--tags", "origin", server.merge)
+    git(job, "checkout", "-q", "-f", "--detach", server.merge)
+
+
+def single_branch(server: Server, job: Path) -> None:
+    git(job.parent, "clone", "-q", "--single-branch", "--branch", "feature", server.url, job.name)
+    git(job, "fetch", "-q", "--tags", "origin")
+
+
+def depth_20(server: Server, job: Path) -> None:
+    git(job.parent, "clone", "-q", "--depth", "20", "--branch", "feature", server.url, job.name)
+    git(job, "fetch", "-q", "--depth", "20", "--tags", "origin")
+
+
+def blobless(server: Server, job: Path) -> None:
+    git(job.parent, "clone", "-q", "--filter=blob:none", "--branch", "feature", server.url, job.name)
+
+
+def treeless(server: Server, job: Path) -> None:
+    git(job.parent, "clone", "-q", "--filter=tree:0", "--branch", "feature", server.url, job.name)
+
+
+def worktree(server: Server, job: Path) -> None:
+    git(job.parent, "clone", "-q", server.url, "elsewhere")
+    git(job.parent / "elsewhere", "worktree", "add", "-q", "--detach", str(job), server.head)
+
+
+CHECKOUTS = {
+    one.__name__: one
+    for one in (full, merged, depth_1, merged_depth_1, single_branch, depth_20, blobless, treeless, worktree)
+}
+
+# --- tricks: what whoever proposes the change can do to the repository, before it is checked out ----------------------
+
+
+def nothing(server: Server) -> None:
+    """An honest change."""
+
+
+def tag_like_the_branch(server: Server) -> None:
+    git(server.folder, "tag", "main", server.head)
+
+
+def tag_like_the_remote_branch(server: Server) -> None:
+    git(server.folder, "tag", "origin/main", server.head)
+    git(server.folder, "update-ref", "refs/tags/refs/remotes/origin/main", server.head)
+
+
+def branch_like_the_remote_branch(server: Server) -> None:
+    for name in ("origin/main", "origin/HEAD", "refs/remotes/origin/main", "refs/heads/main"):
+        git(server.folder, "update-ref", f"refs/heads/{name}", server.head)
+
+
+def names_like_the_commits(server: Server) -> None:
+    for commit in (server.tip, server.parted):
+        for digits in (7, 8, 12):
+            git(server.folder, "update-ref", f"refs/tags/{commit[:digits]}", server.head)
+            git(server.folder, "update-ref", f"refs/heads/{commit[:digits]}", server.head)
+
+
+def branch_called_head(server: Server) -> None:
+    git(server.folder, "update-ref", "refs/heads/HEAD", server.head)
+
+
+def replaced_objects(server: Server) -> None:
+    for commit in (server.tip, server.parted):
+        git(server.folder, "update-ref", f"refs/replace/{commit}", server.head)
+
+
+TRICKS = {
+    one.__name__: one
+    for one in (
+        *(nothing, tag_like_the_branch, tag_like_the_remote_branch, branch_like_the_remote_branch),
+        *(names_like_the_commits, branch_called_head, replaced_objects),
+    )
+}
+
+ROWS = [
+    *((host, checkout, "nothing") for host in HOSTS for checkout in CHECKOUTS),
+    *((host, "single_branch", trick) for host in HOSTS for trick in TRICKS if trick != "nothing"),
+    *((host, "full", trick) for host in HOSTS for trick in TRICKS if trick != "nothing"),
+    *((host, "depth_20", "tag_like_the_branch") for host in HOSTS),
+    *((host, "depth_1", "tag_like_the_branch") for host in HOSTS),
+    *((host, "merged_depth_1", "tag_like_the_branch") for host in HOSTS),
+]
+
+
+@pytest.fixture
+def server(built: Server, tmp_path: Path) -> Server:
+    """A copy whose path is that of the repository on its host."""
+    folder = tmp_path / "acme" / "bots"
+    shutil.copytree(built.folder, folder)
+    return replace(built, folder=folder)
+
+
+def found(host: str, job: Path, variables: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> Base | Missing:
+    monkeypatch.chdir(job)
+    search = BaseSearch(Settings(), find_checkout(job), find_host(variables, None), lambda _what, _error: None)
+    return search.find()
+
+
+@pytest.mark.parametrize("row", ROWS, ids="-".join)
+def test_the_base_is_the_one_that_the_host_names(
+    row: tuple[str, str, str], server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host, checkout, trick = row
+    job = tmp_path / "job"
+    TRICKS[trick](server)
+    CHECKOUTS[checkout](server, job)
+    if trick == "replaced_objects":
+        git(job, "fetch", "-q", "origin", "+refs/replace/*:refs/replace/*")
+
+    base = found(host, job, HOSTS[host](server, job), monkeypatch)
+
+    if isinstance(base, Missing):
+        assert isinstance(base, Unreachable), base.reason
+        has_history = checkout in {"full", "blobless", "treeless", "worktree"} or (checkout, host) in {
+            ("merged", "azure"),
+            ("merged", "github"),
+        }
+        assert not (trick == "nothing" and has_history and host != "gitlab_fork"), base.reason
+    else:
+        assert base.commit in {server.parted, server.tip}
+        by_merge = checkout.startswith("merged")
+        assert by_merge or base.commit == server.parted
+
+
+def test_there_are_enough_rows() -> None:
+    assert len(set(ROWS)) == len(ROWS) >= 120
+
+
+NAMED = [
+    (named, trick, checkout)
+    for named in ("main", "origin/main")
+    for trick in TRICKS
+    for checkout in ("full", "single_branch", "depth_1")
+]
+
+
+@pytest.mark.parametrize("row", NAMED, ids="-".join)
+def test_a_base_that_the_workflow_names_is_that_branch(
+    row: tuple[str, str, str], server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named, trick, checkout = row
+    job = tmp_path / "job"
+    TRICKS[trick](server)
+    CHECKOUTS[checkout](server, job)
+    monkeypatch.chdir(job)
+    host = find_host(circleci(server, job), None)
+
+    base = BaseSearch(Settings(), find_checkout(job), host, lambda _what, _error: None).find_named(named)
+
+    if checkout == "full":
+        assert isinstance(base, Base)
+        assert base.commit == server.parted
+    else:
+        assert isinstance(base, Unreachable)
+
+
+# --- a fork's own branch of the same name, a merge that nobody but its author made, direct pushes --------------------
+
+
+def test_a_forks_branch_of_the_same_name_is_not_the_target(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The head's repository is checked out, whose ``main`` is the change."""
+    fork = tmp_path / "mallory" / "bots"
+    fork.parent.mkdir()
+    git(tmp_path, "clone", "-q", "--bare", server.url, str(fork))
+    git(fork, "update-ref", "refs/heads/main", server.head)
+    job = tmp_path / "job"
+    git(tmp_path, "clone", "-q", f"file://{fork}", "job")
+    git(job, "fetch", "-q", server.url, "main")
+
+    base = found("github_fork", job, github_fork(server, job), monkeypatch)
+
+    assert isinstance(base, Base)
+    assert base.commit == server.parted
+    git(job, "remote", "set-url", "origin", "https://github.com/mallory/bots")
+    variables = github_fork(server, job)
+    event = json.loads(Path(variables["GITHUB_EVENT_PATH"]).read_text())
+    event["pull_request"]["base"]["sha"] = "1" * 40
+    Path(variables["GITHUB_EVENT_PATH"]).write_text(json.dumps(event))
+    assert isinstance(found("github_fork", job, variables, monkeypatch), Unreachable)
+
+
+def test_a_merge_that_looks_like_the_hosts_has_no_say(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pushed after the event: its second parent is the head that is judged, its first whatever suits."""
+    job = tmp_path / "job"
+    full(server, job)
+    tree = git(job, "rev-parse", f"{server.head}^{{tree}}")
+    decoy = git(job, "commit-tree", tree, "-m", "decoy")
+    merge = git(job, "commit-tree", tree, "-p", decoy, "-p", server.head, "-m", "merge")
+    git(job, "checkout", "-q", "--detach", merge)
+
+    for host in ("github", "azure"):
+        base = found(host, job, HOSTS[host](server, job), monkeypatch)
+        assert isinstance(base, Unreachable) or (isinstance(base, Base) and base.commit in {server.parted, server.tip})
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"TF_BUILD": "True", "BUILD_SOURCEBRANCH": "refs/heads/main"},
+        {"BITBUCKET_BUILD_NUMBER": "12", "BITBUCKET_BRANCH": "main"},
+        {
+            "GITLAB_CI": "true",
+            "CI_COMMIT_BRANCH": "main",
+            "CI_DEFAULT_BRANCH": "main",
+            "CI_COMMIT_BEFORE_SHA": "0" * 40,
+        },
+        {"JENKINS_URL": "https://ci.example/", "BRANCH_NAME": "main"},
+        {"CIRCLECI": "true", "CIRCLE_BRANCH": "main"},
+        {"BUILDKITE": "true", "BUILDKITE_BRANCH": "main", "BUILDKITE_PIPELINE_DEFAULT_BRANCH": "main"},
+    ],
+    ids=lambda variables: next(iter(variables)),
+)
+def test_a_push_to_the_default_branch_is_compared_with_what_came_before(
+    variables: dict[str, str], server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = tmp_path / "job"
+    git(tmp_path, "clone", "-q", server.url, "job")
+
+    base = found("", job, {**variables, "CI_COMMIT_SHA": server.tip}, monkeypatch)
+
+    assert isinstance(base, Base)
+    assert base.commit == server.parted
+    git(job, "checkout", "-q", "--orphan", "new")
+    git(job, "commit", "-q", "--allow-empty", "-m", "first")
+    first = git(job, "rev-parse", "HEAD")
+    git(job, "update-ref", "refs/remotes/origin/main", first)
+    base = found("", job, {**variables, "CI_COMMIT_SHA": first}, monkeypatch)
+    assert base == Missing("this is the first commit")

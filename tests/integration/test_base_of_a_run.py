@@ -1,0 +1,420 @@
+"""A change cannot choose what it is compared with: whole runs, in a repository whose tests the change deletes.
+
+A row is an attempt and its outcome: a bad change fails, with the cause in words; a good one passes, compared with its
+past.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from turncheck.cli import run_command_line
+
+DOMAIN = """version: "3.1"
+intents:
+- greet
+- thank
+responses:
+  utter_greet:
+  - text: Hello
+  utter_welcome:
+  - text: Welcome
+"""
+CONFIG = 'version: "3.1"\nlanguage: en\npipeline:\n- name: KeywordIntentClassifier\npolicies:\n- name: RulePolicy\n'
+RULES = """version: "3.1"
+rules:
+- rule: greet
+  steps:
+  - intent: greet
+  - action: utter_greet
+- rule: thank
+  steps:
+  - intent: thank
+  - action: utter_welcome
+"""
+NLU = """version: "3.1"
+nlu:
+- intent: greet
+  examples: |
+    - hello
+    - hi
+- intent: thank
+  examples: |
+    - thanks
+    - thank you
+"""
+STORY = "- story: {name}\n  steps:\n  - intent: {intent}\n  - action: {action}\n"
+GREET = STORY.format(name="greets", intent="greet", action="utter_greet")
+THANK = STORY.format(name="thanks", intent="thank", action="utter_welcome")
+OF_HOSTS = re.compile(
+    r"(GITHUB|GITLAB|CI|TF|SYSTEM|BUILD|AGENT|BITBUCKET|BUILDKITE|CIRCLE|TEAMCITY|JENKINS|CHANGE|BRANCH)(_|$)"
+)
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
+    done = subprocess.run(
+        ["git", *identity, "-c", "protocol.file.allow=always", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def assistant(folder: Path, *stories: str) -> None:
+    """Write an assistant whose tests are these stories."""
+    for name, text in (
+        ("domain.yml", DOMAIN),
+        ("config.yml", CONFIG),
+        ("data/rules.yml", RULES),
+        ("data/nlu.yml", NLU),
+        ("tests/test_stories.yml", 'version: "3.1"\nstories:\n' + "".join(stories)),
+    ):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def settings(folder: Path, text: str) -> None:
+    (folder / "turncheck.yml").write_text(text)
+
+
+class Repository:
+    """A repository at work, and its clone with the change, in a job of a multibranch pipeline."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.server, self.job, self._patch = folder / "server", folder / "job", monkeypatch
+        self.server.mkdir()
+        git(self.server, "init", "-q")
+        git(self.server, "config", "uploadpack.allowFilter", "true")
+        for name in [name for name in os.environ if OF_HOSTS.match(name)]:
+            monkeypatch.delenv(name)
+
+    def commit(self, words: str) -> str:
+        git(self.server, "add", "-A")
+        git(self.server, "commit", "-q", "-m", words)
+        return git(self.server, "rev-parse", "HEAD")
+
+    def judged(self, *flags: str, clone: tuple[str, ...] = (), **variables: str) -> tuple[int, dict[str, Any]]:
+        """Clone the branch ``feature``, run in it, and return the exit code and the comparison."""
+        git(self.server.parent, "clone", "-q", *clone, "--branch", "feature", f"file://{self.server}", "job")
+        self._patch.chdir(self.job)
+        jenkins = {"JENKINS_URL": "https://ci.example/", "CHANGE_ID": "7", "CHANGE_TARGET": "main"}
+        for name, value in (variables or jenkins).items():
+            self._patch.setenv(name, value)
+        code = run_command_line(["run", "--evaluations", "validate", "core", "--no-cache", *flags])
+        found = Path("results/comparison.json")
+        return code, json.loads(found.read_text()) if found.exists() else {}
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    return Repository(tmp_path, monkeypatch)
+
+
+def change(repository: Repository, base: Callable[[Path], None], then: Callable[[Path], None]) -> None:
+    base(repository.server)
+    repository.commit("base")
+    git(repository.server, "checkout", "-q", "-b", "feature")
+    then(repository.server)
+    repository.commit("change")
+    git(repository.server, "checkout", "-q", "main")
+
+
+# --- the change chooses what is measured -----------------------------------------------------------------------------
+
+
+def at_the_top(folder: Path) -> None:
+    assistant(folder, GREET, THANK)
+
+
+def in_bot(folder: Path) -> None:
+    assistant(folder / "bot", GREET, THANK)
+    settings(folder, "project: bot\n")
+
+
+def several(folder: Path) -> None:
+    for name in ("bank", "shop"):
+        assistant(folder / "bots" / name, GREET, THANK)
+    settings(folder, "projects: [bots/*]\n")
+
+
+def decoy_by_project(folder: Path) -> None:
+    assistant(folder / "decoy", GREET)
+    settings(folder, "project: decoy\n")
+
+
+def decoy_by_projects(folder: Path) -> None:
+    assistant(folder / "decoy", GREET)
+    settings(folder, "projects: [decoy]\n")
+
+
+def decoy_by_pattern(folder: Path) -> None:
+    assistant(folder / "decoys" / "easy", GREET)
+    settings(folder, "projects: ['decoys/*']\n")
+
+
+def key_removed(folder: Path) -> None:
+    (folder / "turncheck.yml").unlink()
+    assistant(folder, GREET)
+
+
+def one_of_several(folder: Path) -> None:
+    settings(folder, "project: bots/shop\n")
+
+
+def link_to_a_decoy(folder: Path) -> None:
+    (folder / "bot").rename(folder / "bot_real")
+    assistant(folder / "decoy", GREET)
+    (folder / "bot").symlink_to("decoy")
+
+
+def one_test_deleted(folder: Path) -> None:
+    place = next(one for one in (folder, folder / "bot") if (one / "domain.yml").exists())
+    assistant(place, GREET)
+
+
+def domain_that_is_rubbish_there(folder: Path) -> None:
+    one_test_deleted(folder)
+    shutil.copy(folder / "domain.yml", folder / "credentials.yml")
+    settings(folder, "domain: credentials.yml\n")
+
+
+def data_that_are_rubbish_there(folder: Path) -> None:
+    one_test_deleted(folder)
+    (folder / "more").mkdir(exist_ok=True)
+    shutil.copy(folder / "data" / "rules.yml", folder / "more" / "rules.yml")
+    settings(folder, "data: [more, data]\n")
+
+
+def with_credentials(folder: Path) -> None:
+    at_the_top(folder)
+    (folder / "credentials.yml").write_text("rest:\n")
+    (folder / "more").mkdir()
+    (folder / "more" / "rules.yml").write_text('version: "3.1"\nrules: nonsense\n')
+
+
+BAD = [
+    (at_the_top, one_test_deleted, ()),
+    (at_the_top, decoy_by_project, ()),
+    (at_the_top, decoy_by_projects, ()),
+    (at_the_top, decoy_by_pattern, ()),
+    (in_bot, decoy_by_project, ()),
+    (in_bot, decoy_by_projects, ()),
+    (in_bot, key_removed, ()),
+    (several, decoy_by_project, ()),
+    (several, decoy_by_projects, ()),
+    (several, one_of_several, ()),
+    (in_bot, link_to_a_decoy, ()),
+    (in_bot, link_to_a_decoy, ("--project", "bot")),
+    (with_credentials, domain_that_is_rubbish_there, ()),
+    (with_credentials, data_that_are_rubbish_there, ()),
+]
+
+
+@pytest.mark.parametrize(
+    ("base", "then", "flags"), BAD, ids=[f"{base.__name__}-{then.__name__}-{len(flags)}" for base, then, flags in BAD]
+)
+def test_a_change_that_loses_tests_fails(
+    repository: Repository,
+    capsys: pytest.CaptureFixture[str],
+    base: Callable[[Path], None],
+    then: Callable[[Path], None],
+    flags: tuple[str, ...],
+) -> None:
+    change(repository, base, then)
+
+    code, _ = repository.judged(*flags)
+
+    said = capsys.readouterr()
+    assert code in {1, 2}
+    assert re.search(r"gone-tests|no longer measure|deletes it", said.out + said.err)
+
+
+# --- good changes ----------------------------------------------------------------------------------------------------
+
+
+def a_response_changed(folder: Path) -> None:
+    place = next(one for one in (folder, folder / "bot") if (one / "domain.yml").exists())
+    (place / "domain.yml").write_text(DOMAIN.replace("text: Hello", "text: Good morning"))
+
+
+def moved_into_a_folder(folder: Path) -> None:
+    (folder / "assistants").mkdir()
+    for name in ("domain.yml", "config.yml", "data", "tests"):
+        (folder / name).rename(folder / "assistants" / name)
+    settings(folder, "project: assistants\n")
+
+
+def renamed(folder: Path) -> None:
+    (folder / "bot").rename(folder / "pizza")
+    settings(folder, "project: pizza\n")
+
+
+def one_becomes_several(folder: Path) -> None:
+    moved_into_a_folder(folder)
+    (folder / "bots").mkdir()
+    (folder / "assistants").rename(folder / "bots" / "first")
+    assistant(folder / "bots" / "second", GREET.replace("greets", "another"))
+    settings(folder, "projects: [bots/*]\n")
+
+
+def linked(folder: Path) -> None:
+    assistant(folder / "versions" / "one", GREET, THANK)
+    (folder / "bot").symlink_to("versions/one")
+    settings(folder, "project: bot\n")
+
+
+def one_more_story(folder: Path) -> None:
+    assistant(folder / "versions" / "one", GREET, THANK, GREET.replace("greets", "greets again"))
+
+
+GOOD = [
+    (at_the_top, a_response_changed),
+    (in_bot, a_response_changed),
+    (at_the_top, moved_into_a_folder),
+    (in_bot, renamed),
+    (linked, one_more_story),
+]
+
+
+@pytest.mark.parametrize(("base", "then"), GOOD, ids=[f"{base.__name__}-{then.__name__}" for base, then in GOOD])
+def test_an_honest_change_is_compared_with_its_past(
+    repository: Repository, base: Callable[[Path], None], then: Callable[[Path], None]
+) -> None:
+    change(repository, base, then)
+
+    code, comparison = repository.judged()
+
+    assert code == 0
+    assert comparison["baseline"]["status"] == "present"
+    assert comparison["baseline"]["commit"] == git(repository.server, "rev-parse", "main")
+
+
+def test_one_assistant_that_becomes_one_of_several_is_compared_with_its_past(repository: Repository) -> None:
+    change(repository, at_the_top, one_becomes_several)
+
+    code, _ = repository.judged()
+
+    assert code == 0
+    first = json.loads(Path("results/bots/first/comparison.json").read_text())
+    second = json.loads(Path("results/bots/second/comparison.json").read_text())
+    assert first["baseline"]["status"] == "present"
+    assert (second["baseline"]["status"], "does not exist there yet" in second["baseline"]["reason"]) == (
+        "missing",
+        True,
+    )
+
+
+# --- a folder that leads out, clones that lack files, other repositories in it ---------------------------------------
+
+
+@pytest.mark.parametrize("by_file", [True, False])
+def test_a_project_that_leads_out_of_the_repository_is_refused(
+    repository: Repository, tmp_path: Path, capsys: pytest.CaptureFixture[str], by_file: bool
+) -> None:
+    outside = tmp_path / "outside"
+    assistant(outside, GREET)
+
+    def link_out(folder: Path) -> None:
+        (folder / "out").symlink_to(outside)
+        settings(folder, "project: out\n" if by_file else "strict: true\n")
+
+    change(repository, at_the_top, link_out)
+
+    code, _ = repository.judged(*(() if by_file else ("--project", "out")))
+
+    assert code == 2
+    assert "leads out of the repository" in capsys.readouterr().err
+    assert not Path("results/report.json").exists()
+
+
+@pytest.mark.parametrize("kind", ["--filter=blob:none", "--filter=tree:0", "--filter=blob:none --sparse"])
+@pytest.mark.parametrize(("then", "expected"), [(a_response_changed, 0), (one_test_deleted, 1)])
+def test_a_clone_that_lacks_files_has_its_base(
+    repository: Repository, kind: str, then: Callable[[Path], None], expected: int
+) -> None:
+    change(repository, at_the_top, then)
+    (repository.server / "data" / "rules.yml").write_text(RULES + "# meanwhile\n")
+    repository.commit("meanwhile")
+    if "--sparse" in kind:
+        git(repository.server, "config", "uploadpack.allowAnySHA1InWant", "true")
+
+    code, comparison = repository.judged(clone=tuple(kind.replace(" --sparse", "").split()))
+
+    assert (code, comparison["baseline"]["status"]) == (expected, "present")
+
+
+@pytest.mark.parametrize("are_there", [True, False])
+def test_tests_in_a_submodule_are_those_of_the_base(repository: Repository, tmp_path: Path, are_there: bool) -> None:
+    others = tmp_path / "others"
+    assistant(others / "unused", GREET)
+    (others / "test_stories.yml").write_text('version: "3.1"\nstories:\n' + GREET + THANK)
+    git(others, "init", "-q")
+    git(others, "add", "-A")
+    git(others, "commit", "-q", "-m", "tests")
+
+    def with_submodule(folder: Path) -> None:
+        assistant(folder, GREET)
+        shutil.rmtree(folder / "tests")
+        git(folder, "submodule", "add", "-q", f"file://{others}", "tests")
+
+    def other_commit(folder: Path) -> None:
+        (others / "test_stories.yml").write_text('version: "3.1"\nstories:\n' + GREET)
+        git(others, "commit", "-q", "-a", "-m", "fewer")
+        git(folder / "tests", "pull", "-q")
+
+    change(repository, with_submodule, other_commit)
+    clone = ("--recurse-submodules",) if are_there else ()
+
+    code, _ = repository.judged(clone=clone)
+
+    assert code == 1
+    gates = json.loads(Path("results/verdict.json").read_text())["gates"]
+    reason = next(one["reason"] for one in gates if one["name"] == "gone-tests")
+    assert ("1 story of the base is gone" in reason) == are_there, "a job without submodules has none on either side"
+
+
+def test_a_first_commit_and_a_repository_without_an_assistant_have_no_base(repository: Repository) -> None:
+    def readme(folder: Path) -> None:
+        (folder / "README").write_text("soon")
+
+    change(repository, readme, at_the_top)
+
+    code, comparison = repository.judged()
+
+    assert (code, comparison["baseline"]["status"]) == (0, "missing")
+    assert "does not exist there yet" in comparison["baseline"]["reason"]
+
+
+def test_a_base_that_is_faulty_itself_can_be_repaired_but_its_tests_are_not_known_to_be_there(
+    repository: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(folder: Path) -> None:
+        at_the_top(folder)
+        (folder / "data" / "rules.yml").write_text('version: "3.1"\nrules:\n- rule: [\n')
+
+    def repaired(folder: Path) -> None:
+        (folder / "data" / "rules.yml").write_text(RULES)
+
+    change(repository, broken, repaired)
+
+    code, comparison = repository.judged()
+
+    assert code == 0
+    assert [one["evaluation"] for one in comparison["base_faults"]]
+    verdict = json.loads(Path("results/verdict.json").read_text())
+    gate = next(one for one in verdict["gates"] if one["name"] == "gone-tests")
+    assert gate["outcome"] == "not judged"
+    assert "could not run" in gate["reason"]
+    assert verdict["reservation"]

@@ -1,0 +1,187 @@
+"""Entries of the cache that somebody else, a fault of the disk, or another key has put there."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from turncheck.engines.embedded.cached_members import keep, read_kept
+from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+from turncheck.process.cache import Cache
+from turncheck.process.secret import Secret
+
+KEY = "ab12"
+
+
+def entry(folder: Path) -> Path:
+    path = folder / KEY[:2] / f"{KEY}.entry"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def sparse(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(8 << 30)
+
+
+def folder_with_files(path: Path) -> None:
+    (path / "deep").mkdir(parents=True)
+    (path / "deep" / "file").write_text("x")
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        os.mkfifo,
+        lambda path: path.symlink_to("/dev/zero"),
+        lambda path: path.symlink_to("/etc/passwd"),
+        lambda path: path.symlink_to("nowhere"),
+        lambda path: path.symlink_to("/etc"),
+        sparse,
+        folder_with_files,
+    ],
+)
+def test_what_is_no_file_is_ignored_and_cleared(tmp_path: Path, place: Callable[[Path], object]) -> None:
+    place(entry(tmp_path))
+    cache = Cache(tmp_path)
+
+    assert cache.get(KEY, "fold") is None
+    assert cache.damaged == [entry(tmp_path)]
+    assert not os.path.lexists(entry(tmp_path))
+    assert Path("/etc/passwd").is_file()
+    place(entry(tmp_path))
+    cache.put(KEY, "fold", b"content")
+    assert cache.get(KEY, "fold") == b"content"
+    assert cache.trouble is None
+
+
+def test_one_entry_that_cannot_be_kept_does_not_keep_the_others_from_it(tmp_path: Path) -> None:
+    (tmp_path / KEY[:2]).write_text("a file in the place of a folder")
+    cache = Cache(tmp_path)
+
+    for key in (KEY, "cd34", "ef56"):
+        cache.put(key, "fold", b"content")
+
+    assert [cache.get(key, "fold") for key in (KEY, "cd34", "ef56")] == [None, b"content", b"content"]
+    assert [note.partition(":")[0] for note in cache.notes()][:1] == ["The cache could not keep everything"]
+    cache.trim(0)
+
+
+def test_a_folder_that_cannot_be_read_means_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = Cache(tmp_path / "cache")
+    cache.put(KEY, "fold", b"content")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    for name in ("open", "scandir", "stat", "lstat", "listdir"):
+        monkeypatch.setattr(os, name, refuse)
+    assert cache.get(KEY, "fold") is None
+    cache.trim(0)
+    assert cache.damaged == []
+
+
+def packed(members: dict[str, bytes]) -> bytes:
+    writer = io.BytesIO()
+    with tarfile.open(fileobj=writer, mode="w:gz") as archive:
+        for name, content in members.items():
+            head = tarfile.TarInfo(name)
+            head.size = len(content)
+            archive.addfile(head, io.BytesIO(content))
+    return writer.getvalue()
+
+
+def sparse_member() -> bytes:
+    head = tarfile.TarInfo("a.json")
+    head.pax_headers = {"GNU.sparse.major": "0", "GNU.sparse.minor": "1", "GNU.sparse.size": str(8 << 40)}
+    head.pax_headers["GNU.sparse.map"] = f"0,0,{8 << 40},0"
+    return gzip.compress(head.tobuf(tarfile.PAX_FORMAT) + bytes(1024))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        packed({"a.json": b"[" * 100_000}),
+        packed({"a.json": b"[]"}),
+        packed({"a.json": b'{"max_history": 3}'}),
+        packed({}),
+        packed({"a.json": b"\xff"}),
+        sparse_member(),
+        gzip.compress(b"no archive"),
+        gzip.compress(bytes(100_000)),
+        b"",
+    ],
+    ids=range(9),
+)
+def test_content_with_a_right_digest_may_still_be_anything(tmp_path: Path, content: bytes) -> None:
+    cache = Cache(tmp_path)
+    cache.put(KEY, "fold", content)
+
+    def read(reader: MemberReader) -> str:
+        value = reader.json("a")
+        return str(value["name"].rpartition(".")[2])
+
+    assert read_kept(cache, KEY, "fold", read) is None
+    assert cache.damaged == [entry(tmp_path)]
+    assert not entry(tmp_path).exists()
+
+
+def test_more_than_the_bound_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turncheck.engines.embedded.cached_members.MOST_BYTES", 1 << 20)
+    cache = Cache(tmp_path)
+    cache.put(KEY, "fold", packed({"a.json": b'{"name": "x"}' + b" " * (2 << 20)}))
+
+    assert read_kept(cache, KEY, "fold", lambda reader: reader.json("a")) is None
+    assert len(cache.damaged) == 1
+
+
+def test_a_signed_entry_is_believed_only_with_its_key(tmp_path: Path) -> None:
+    ours = Cache(tmp_path, secret=Secret("the right one"))
+    ours.put(KEY, "fold", b"content")
+
+    assert Cache(tmp_path, secret=Secret("the right one")).get(KEY, "fold") == b"content"
+    for other in (Cache(tmp_path, secret=Secret("another one")), Cache(tmp_path)):
+        assert other.get(KEY, "fold") is None
+        assert other.notes() == [f"1 cache entry in {tmp_path} is not signed with this run's cache key: ignored."]
+    entry(tmp_path).rename(entry(tmp_path).with_name("ab34.entry"))
+    assert ours.get("ab34", "fold") is None
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "turncheck cache v1 {key} {digest}",
+        "turncheck cache v1 signed {key} {digest}",
+        "turncheck cache v1 signed {key} ",
+        "turncheck cache v1 signed {key} é",
+        "",
+    ],
+)
+def test_an_entry_that_is_not_signed_is_ignored_and_replaced(tmp_path: Path, head: str) -> None:
+    forged = b"forged"
+    line = head.format(key=KEY, digest=hashlib.sha256(forged).hexdigest())
+    entry(tmp_path).write_bytes(f"{line}\n".encode() + forged)
+    cache = Cache(tmp_path, secret=Secret("the right one"))
+
+    assert cache.get(KEY, "fold") is None
+    cache.put(KEY, "fold", b"content")
+    assert cache.get(KEY, "fold") == b"content"
+
+
+def test_what_is_kept_can_be_read(tmp_path: Path) -> None:
+    cache = Cache(tmp_path, secret=Secret("the right one"))
+
+    def write(writer: MemberWriter) -> None:
+        writer.json("a", {"name": "x.y"})
+
+    assert keep(cache, KEY, "fold", write) is not None
+    assert json.dumps(read_kept(cache, KEY, "fold", lambda reader: reader.json("a"))) == '{"name": "x.y"}'
+    assert cache.damaged == cache.unsigned == []
