@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from msgspec.structs import replace
 from report_builder import BASE_COMMIT, example, report, story
 
@@ -15,10 +16,14 @@ from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
 from turncheck.report.model import (
     CoverageItem,
+    ExpectedParse,
     GateSettings,
     KindCoverage,
+    Misunderstanding,
     Nlu,
     Report,
+    StoryParse,
+    StoryStep,
     TrainingSentence,
     Understood,
     UnjudgedIntent,
@@ -168,3 +173,37 @@ def test_a_raised_threshold_names_what_is_no_longer_understood() -> None:
 
     assert verdict.summary.startswith("4 sentences no longer understood (threshold from 0.3 to 0.95)")
     assert "`a`: 4 sentences not understood now: `s 0`, `s 1`, `s 2` and 1 more" in visible(text)
+
+
+# --- what is wrong on the base too ------------------------------------------------------------------------------------
+
+
+def misheard(text: str, expected: str, predicted: str, line: int) -> tuple[StoryStep, Misunderstanding]:
+    place = Location("tests/test_stories.yml", line, 5)
+    step = StoryStep(kind="intent", expected=expected, predicted=predicted, passed=False, text=text, location=place)
+    return step, Misunderstanding(
+        text=text, location=place, expected=ExpectedParse(intent=expected), predicted=StoryParse(intent=predicted)
+    )
+
+
+@pytest.mark.parametrize("as_written", [True, False])
+def test_a_story_names_what_is_newly_wrong_before_what_the_base_misunderstands_too(*, as_written: bool) -> None:
+    old, new = misheard("hello", "greet", "bye", 2), misheard("stop", "cancel", "deny", 5)
+    whole = story("s", "utter_bye")
+    fine = replace(new[0], predicted="cancel", passed=True)
+    base = replace(whole, steps=(old[0], *whole.steps, fine), misunderstood=(old[1],), passed=True, as_written=True)
+    head = replace(
+        whole,
+        steps=(old[0], *whole.steps, new[0]),
+        misunderstood=(old[1], new[1]),
+        passed=False,
+        as_written=as_written,
+    )
+
+    comparison, _, text = judged(report(stories=[head]), report(stories=[base], commit=BASE_COMMIT))
+
+    (changed,) = comparison.stories.newly_misunderstood if as_written else comparison.stories.worse
+    assert (changed.expected, changed.actual, changed.location) == ("cancel", "deny", new[0].location)
+    assert [one.text for one in changed.sentences] == ["stop", "hello"]
+    assert "expected `cancel`, got `deny`" in text
+    assert "greet" not in text or text.index("`cancel`") < text.index("`greet`")

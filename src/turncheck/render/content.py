@@ -85,12 +85,18 @@ def all_sections(
     return tuple(section for section in sections if section.total)
 
 
-def without_old(sections: Iterable[NeutralSection], report: Report) -> tuple[tuple[NeutralSection, ...], Line]:
-    """Separate what the base has too, as one line of numbers. Old failures that fail the run stay a list."""
+def without_old(
+    sections: Iterable[NeutralSection], report: Report, compared: Comparison
+) -> tuple[tuple[NeutralSection, ...], Line]:
+    """Separate what the base has too, as one line of numbers.
+
+    Old failures that fail the run stay a list, and so do sentences that the base judged in another mode.
+    """
     kept, counts = [], []
+    listed = {"still_failing"} if "test-failures" in report.settings.fail_on else set()
+    listed |= {"still_wrong"} if compared.other_mode else set()
     for section in sections:
-        fails = section.name == "still_failing" and "test-failures" in report.settings.fail_on
-        if section.name in _OLD and not fails:
+        if section.name in _OLD and section.name not in listed:
             counts.append(count(section.total, *_OLD[section.name]))
         else:
             kept.append(section)

@@ -95,8 +95,10 @@ def draw(
     writer = MarkdownWriter(report.project.root, links, rooted, compared.baseline.commit or "" if compared else "")
     template = environment().get_template(size.template)
 
-    short = size.short if compared else None
-    sections, known = (document.sections, ()) if short is None else without_old(document.sections, report)
+    sections, known, short = document.sections, (), None
+    if compared is not None and size.short is not None:
+        short = size.short
+        sections, known = without_old(document.sections, report, compared)
     view = _view(document, writer, known)
 
     def drawn(sections: Mapping[str, Section[Markdown]]) -> str:
