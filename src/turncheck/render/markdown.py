@@ -95,10 +95,10 @@ def draw(
     writer = MarkdownWriter(report.project.root, links, rooted, compared.baseline.commit or "" if compared else "")
     template = environment().get_template(size.template)
 
-    sections, known, short = document.sections, (), None
-    if compared is not None and size.short is not None:
-        short = size.short
-        sections, known = without_old(document.sections, report, compared)
+    sections, short = document.sections, size.short if compared else None
+    known: Line = ()
+    if compared is not None and short is not None:
+        sections, known = without_old(sections, report, compared)
     view = _view(document, writer, known)
 
     def drawn(sections: Mapping[str, Section[Markdown]]) -> str:
