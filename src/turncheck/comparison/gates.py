@@ -21,7 +21,7 @@ from turncheck.comparison.gates_on_tests import (
     judge_required,
     judge_something_was_tested,
 )
-from turncheck.comparison.gone_tests import GONE_TESTS, judge_gone_tests
+from turncheck.comparison.gone_tests import GONE_TESTS, judge_gone_tests, tests_switched_off
 from turncheck.comparison.metric_gates import judge_regression, judge_threshold
 from turncheck.comparison.new_errors import NEW_ERRORS, failed_by_finding, judge_new_errors, old_in_words
 from turncheck.comparison.renames import message_of
@@ -93,7 +93,7 @@ def _gates(report: Report, comparison: Comparison | None, rules: GateRules, plac
     if "new-failures" in rules.fail_on:
         yield judge_new_failures(report, comparison)
     yield from _gone_tests(report, comparison, rules)
-    yield judge_something_was_tested(report)
+    yield judge_something_was_tested(report, switched_off=tests_switched_off(comparison, rules.accept_gone))
     for evaluation in rules.require:
         yield judge_required(report, evaluation)
     for threshold in rules.thresholds:

@@ -14,7 +14,7 @@ from turncheck.comparison.clauses import (
     newly_failing,
     short_reason,
 )
-from turncheck.comparison.gates_on_tests import STAND_IN, newly_misunderstood, tests_of
+from turncheck.comparison.gates_on_tests import STAND_IN, judged_without_tests, newly_misunderstood, tests_of
 from turncheck.comparison.gone_tests import GONE_TESTS
 from turncheck.comparison.new_errors import NEW_ERRORS
 from turncheck.comparison.noise import is_likely_noise, sentences_of
@@ -66,8 +66,10 @@ def _tested(report: Report) -> str:
     passed_line = f"{' and '.join(tested)} passed" if tested else ""
     if intents := _right_intents(report):
         return f"{passed_line}, {intents}" if passed_line else intents
-    if not passed_line and report.validation and report.settings.evaluations == ("validate",):
-        return f"{count(len(report.validation.findings), 'finding')} in the data, nothing else was asked for"
+    if not passed_line and (judged := judged_without_tests(report)):
+        findings = [f"{count(len(report.validation.findings), 'finding')} in the data"] if report.validation else []
+        others = [f"{what} measured" for what in judged[len(findings) :]]
+        return f"{', '.join([*findings, *others])}, nothing else was asked for"
     return passed_line or "nothing was tested"
 
 
