@@ -73,6 +73,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/training_growth.py
 	$(BIN)/python benchmarks/cross_validation.py
 	$(BIN)/python benchmarks/dialogue.py
+	$(BIN)/python benchmarks/base.py
 	$(BIN)/python benchmarks/kore.py
 	$(BIN)/python benchmarks/strength.py
 	$(BIN)/python benchmarks/page.py

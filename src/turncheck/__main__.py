@@ -1,34 +1,61 @@
 """``python -m turncheck`` and the console script."""
 
-import gc
-import io
 import sys
-
-from turncheck.messages.errors import EXIT_INTERRUPTED
-from turncheck.process import interrupts
 
 _OBJECTS_BEFORE_COLLECTING = 100_000
 """Start-up creates many objects and frees few: looking for cycles among them takes a tenth of a short command's
 time."""
+_NOT_DONE = 2
+_INTERRUPTED = 130
 
 
 def main() -> int:
-    """Run the command line; the exit code is returned."""
+    """Run the command line; the exit code is returned.
+
+    It is 1 only if a command says so: whatever goes wrong here means that nothing was done.
+    """
+    try:
+        return _run()
+    except KeyboardInterrupt:  # before the command began
+        _say("interrupted")
+        return _INTERRUPTED
+    except BaseException as error:  # noqa: BLE001 - no memory to load what would report it
+        _say(f"error: it cannot be started: {type(error).__name__}: {error}"[:500])
+        return _NOT_DONE
+
+
+def _run() -> int:
+    from turncheck.process import interrupts
+
     interrupts.listen()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # what it cannot show (LC_ALL) is no error
-            stream.reconfigure(errors="backslashreplace")
+    import gc
+
+    from turncheck.process import little_memory
+    from turncheck.process.streams import make_lasting
+
+    make_lasting()
+    ends_itself = little_memory.is_limited() and little_memory.end_by_libraries_is_not_done()
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTING, *gc.get_threshold()[1:])
+    code = _NOT_DONE
     try:
         from turncheck.cli import run_command_line  # keeps `turncheck --version` quick
 
-        return run_command_line(sys.argv[1:])
-    except KeyboardInterrupt:  # before the command began
-        sys.stderr.write("turncheck: interrupted\n")
-        return EXIT_INTERRUPTED
+        code = run_command_line(sys.argv[1:])
     finally:
         interrupts.ignore()
         gc.freeze()  # nor is there need to look for them once more before the end
+        if ends_itself:
+            little_memory.end(code)
+    return code
+
+
+def _say(words: str) -> None:
+    if sys.stderr is not None:
+        try:
+            sys.stderr.write(f"turncheck: {words}\n")
+            sys.stderr.flush()
+        except OSError:
+            return  # nobody listens; the exit code is the same
 
 
 if __name__ == "__main__":

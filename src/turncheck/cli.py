@@ -7,17 +7,24 @@ import os
 import sys
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from turncheck import __version__
 from turncheck.commands.flags.parser import Parser
 from turncheck.messages.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, UserError, trouble_of_system
 from turncheck.process import interrupts
 from turncheck.process.environment import ensure_numbers
+from turncheck.process.streams import lost_output
 from turncheck.process.temporary import clear_leftovers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+_WRITES_FILES: Final = frozenset({"run", "action", "report"})
+"""Commands whose results are in files; the verdict counts, whoever listens."""
+_NO_MEMORY: Final = ("failed to map segment", "annot allocate memory")
+"""What the system says when it cannot load a library."""
 
 
 def build_parser(command: str | None = None) -> Parser:
@@ -48,9 +55,9 @@ def run_command_line(arguments: Sequence[str]) -> int:
             code = EXIT_OK
         else:
             code = _dispatch(build_parser(arguments[0] if arguments else None), arguments, namespace)
-        sys.stdout.flush()  # write errors show up here, while they can still be reported
+        code = _with_output(code, arguments[0] if arguments else None)
     except SystemExit as done:  # argparse ends this way, with the help or an error already printed
-        return done.code if isinstance(done.code, int) else EXIT_NOT_DONE
+        return _with_output(done.code if isinstance(done.code, int) else EXIT_NOT_DONE)
     except UserError as error:
         _say(f"error: {error.seen_from_above(_project(namespace))}")
         return EXIT_NOT_DONE
@@ -61,10 +68,30 @@ def run_command_line(arguments: Sequence[str]) -> int:
             return _end_with(error)
         sys.stderr.close()
         return EXIT_NOT_DONE
+    except MemoryError:
+        return _out_of_memory()
     except Exception as error:  # noqa: BLE001 - the last handler
         # Libraries turn an interrupt into errors of their own, especially during import.
         return _interrupted() if interrupts.happened() else _end_with(error)
     return code
+
+
+def _with_output(code: int, command: str | None = None) -> int:
+    """Return the exit code of a command that has ended, which is not done if its output was all that there is."""
+    sys.stdout.flush()  # write errors show up here, while they can still be reported
+    lost = lost_output()
+    if lost is None:
+        return code
+    if not isinstance(lost, BrokenPipeError):
+        trouble = trouble_of_system(lost)
+        _say(f"error: standard output cannot be written: {trouble.what if trouble else lost.strerror or lost}")
+    writes_files = command in _WRITES_FILES
+    return code if writes_files or code != EXIT_OK else EXIT_NOT_DONE
+
+
+def _out_of_memory() -> int:
+    _say("error: there is not enough memory\nGive this process more (ulimit -v), or measure in shards.")
+    return EXIT_NOT_DONE
 
 
 def _nobody_reads() -> bool:
@@ -86,9 +113,14 @@ def _end_with(error: Exception) -> int:
     if (trouble := trouble_of_system(error)) is not None:
         _say(f"error: {trouble}")
         return EXIT_NOT_DONE
-    from turncheck.process.fault import fault_report
+    if isinstance(error, ImportError) and any(sign in str(error) for sign in _NO_MEMORY):
+        return _out_of_memory()
+    try:
+        from turncheck.process.fault import fault_report
 
-    sys.stderr.write(fault_report(error))
+        sys.stderr.write(fault_report(error))
+    except MemoryError:
+        return _out_of_memory()
     return EXIT_NOT_DONE
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -57,6 +58,20 @@ class Place:
         if trusted:
             return self.fake.add_build(commit, f"refs/heads/{branch}", turncheck=content)
         return self.fake.add_build(commit, "refs/pull/9/merge", "pullRequest", turncheck=content)
+
+    def has_files(self, commit: str) -> None:
+        """The base's own files say which assistant was measured there."""
+        files = {"config.yml": b"pipeline: []\n", "domain.yml": b'version: "3.1"\n'}
+        if isinstance(self.fake, FakeAzure):
+            self.fake.files[commit] = {f"/{name}": content for name, content in files.items()}
+            return
+        kept = io.BytesIO()
+        with tarfile.open(fileobj=kept, mode="w:gz") as archive:
+            for name, content in files.items():
+                entry = tarfile.TarInfo(f"bots-{commit}/{name}")
+                entry.size = len(content)
+                archive.addfile(entry, io.BytesIO(content))
+        self.fake.archives[commit] = kept.getvalue()
 
     @property
     def downloads(self) -> int:
@@ -250,6 +265,7 @@ def test_a_run_compares_with_what_a_run_of_the_base_left(place: Place, job: Call
     if isinstance(place.fake, FakeAzure):
         place.fake.merge_bases["main", "HEAD"] = BASE
         place.fake.merge_bases["main", "b" * 40] = BASE
+    place.has_files(BASE)
     number = place.leaves(BASE, left(BASE))
 
     baseline = job()

@@ -186,11 +186,27 @@ def circleci(server: Server, job: Path) -> dict[str, str]:
     return {"CIRCLECI": "true", "CIRCLE_BRANCH": "feature", "CIRCLE_SHA1": server.head, "CIRCLE_PR_NUMBER": "7"}
 
 
+def teamcity(server: Server, job: Path) -> dict[str, str]:
+    """A build's variables are in files, of which one names the other."""
+    own, all_of_them = job.parent / "build.properties", job.parent / "all.properties"
+    all_of_them.write_text(
+        "teamcity.pullRequest.number=7\n"
+        "teamcity.pullRequest.source.branch=feature\n"
+        "teamcity.pullRequest.target.branch=refs/heads/main\n"
+    )
+    own.write_text(f"teamcity.configuration.properties.file={all_of_them}\n")
+    return {
+        "TEAMCITY_VERSION": "2026.1",
+        "TEAMCITY_BUILD_PROPERTIES_FILE": str(own),
+        "BUILD_VCS_NUMBER": server.head,
+    }
+
+
 HOSTS: Final[Mapping[str, Variables]] = {
     one.__name__: one
     for one in (
         *(github, github_fork, gitlab, gitlab_without_commit, gitlab_branch, gitlab_fork, azure, azure_branch),
-        *(bitbucket, jenkins, buildkite, circleci),
+        *(bitbucket, jenkins, buildkite, circleci, teamcity),
     )
 }
 
@@ -247,10 +263,48 @@ def worktree(server: Server, job: Path) -> None:
     git(job.parent / "elsewhere", "worktree", "add", "-q", "--detach", str(job), server.head)
 
 
+def beside_another_remote(server: Server, job: Path) -> None:
+    """The fork is a remote, too, whose ``main`` is the change."""
+    full(server, job)
+    git(job, "remote", "add", "mallory", "https://example.org/mallory/bots")
+    git(job, "update-ref", "refs/remotes/mallory/main", server.head)
+    git(job, "symbolic-ref", "refs/remotes/mallory/HEAD", "refs/remotes/mallory/main")
+
+
+def of_the_fork(server: Server, job: Path) -> None:
+    """A full clone of the fork, whose ``main`` is the change."""
+    fork = job.parent / "mallory" / "bots"
+    git(job.parent, "clone", "-q", "--bare", server.url, str(fork))
+    git(fork, "update-ref", "refs/heads/main", server.head)
+    git(job.parent, "clone", "-q", f"file://{fork}", job.name)
+    git(job, "checkout", "-q", "-f", "--detach", server.head)
+    git(job, "remote", "set-url", "origin", "https://example.org/mallory/bots")
+
+
+def submodule(server: Server, job: Path) -> None:
+    """The job's repository has another one inside it, which has a ``main`` of its own."""
+    full(server, job)
+    inner = job.parent / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q")
+    git(inner, "commit", "-q", "--allow-empty", "-m", "of another repository")
+    git(job, "submodule", "-q", "add", f"file://{inner}", "inner")
+
+
+def no_git(server: Server, job: Path) -> None:
+    """The files alone, as a tool that needs no git unpacks them."""
+    job.mkdir()
+    (job / "file").write_text("2")
+
+
 CHECKOUTS = {
     one.__name__: one
-    for one in (full, merged, depth_1, merged_depth_1, single_branch, depth_20, blobless, treeless, worktree)
+    for one in (
+        *(full, merged, depth_1, merged_depth_1, single_branch, depth_20, blobless, treeless, worktree),
+        *(beside_another_remote, submodule, of_the_fork, no_git),
+    )
 }
+_WITH_HISTORY = {"full", "blobless", "treeless", "worktree", "beside_another_remote", "submodule"}
 
 # --- tricks: what whoever proposes the change can do to the repository, before it is checked out ----------------------
 
@@ -289,16 +343,34 @@ def replaced_objects(server: Server) -> None:
         git(server.folder, "update-ref", f"refs/replace/{commit}", server.head)
 
 
+def moved_target(server: Server) -> None:
+    """After the job was made, somebody pushed to the target."""
+    git(server.folder, "checkout", "-q", "main")
+    for number in range(30):
+        git(server.folder, "commit", "-q", "--allow-empty", "-m", f"later {number}")
+
+
+def force_pushed_target(server: Server) -> None:
+    """The target does not have the commit any more that the change left it at."""
+    git(server.folder, "checkout", "-q", "-B", "main", f"{server.parted}~1")
+    git(server.folder, "commit", "-q", "--allow-empty", "-m", "another history")
+
+
 TRICKS = {
     one.__name__: one
     for one in (
         *(nothing, tag_like_the_branch, tag_like_the_remote_branch, branch_like_the_remote_branch),
-        *(names_like_the_commits, branch_called_head, replaced_objects),
+        *(names_like_the_commits, branch_called_head, replaced_objects, moved_target, force_pushed_target),
     )
 }
 
 ROWS = [
-    *((host, checkout, "nothing") for host in HOSTS for checkout in CHECKOUTS),
+    *(
+        (host, checkout, "nothing")
+        for host in HOSTS
+        for checkout in CHECKOUTS
+        if not (host.endswith("_branch") and checkout == "of_the_fork")  # it would be no change
+    ),
     *((host, "single_branch", trick) for host in HOSTS for trick in TRICKS if trick != "nothing"),
     *((host, "full", trick) for host in HOSTS for trick in TRICKS if trick != "nothing"),
     *((host, "depth_20", "tag_like_the_branch") for host in HOSTS),
@@ -336,11 +408,10 @@ def test_the_base_is_the_one_that_the_host_names(
 
     if isinstance(base, Missing):
         assert isinstance(base, Unreachable), base.reason
-        has_history = checkout in {"full", "blobless", "treeless", "worktree"} or (checkout, host) in {
-            ("merged", "azure"),
-            ("merged", "github"),
-        }
+        has_history = checkout in _WITH_HISTORY or (checkout, host) in {("merged", "azure"), ("merged", "github")}
         assert not (trick == "nothing" and has_history and host != "gitlab_fork"), base.reason
+    elif trick == "force_pushed_target":
+        assert base.commit in {server.parted, git(server.folder, "rev-parse", f"{server.parted}~1")}
     else:
         assert base.commit in {server.parted, server.tip}
         by_merge = checkout.startswith("merged")
@@ -374,7 +445,7 @@ def test_a_base_that_the_workflow_names_is_that_branch(
 
     if checkout == "full":
         assert isinstance(base, Base)
-        assert base.commit == server.parted
+        assert base.commit == git(server.folder, "--no-replace-objects", "merge-base", "refs/heads/main", server.head)
     else:
         assert isinstance(base, Unreachable)
 
@@ -420,6 +491,22 @@ def test_a_merge_that_looks_like_the_hosts_has_no_say(
     for host in ("github", "azure"):
         base = found(host, job, HOSTS[host](server, job), monkeypatch)
         assert isinstance(base, Unreachable) or (isinstance(base, Base) and base.commit in {server.parted, server.tip})
+
+
+def test_a_branch_without_a_change_of_its_own_is_compared_with_what_came_before(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only on a laptop is there nothing to compare the newest commit of the default branch with."""
+    job = tmp_path / "job"
+    git(tmp_path, "clone", "-q", server.url, "job")
+    git(job, "checkout", "-q", "-b", "new")
+    variables = gitlab_branch(server, job) | {"CI_COMMIT_BRANCH": "new", "CI_COMMIT_SHA": server.tip}
+
+    base = found("", job, variables, monkeypatch)
+
+    assert isinstance(base, Base)
+    assert base.commit == server.parted
+    assert found("", job, {}, monkeypatch) == Missing("this is the base itself")
 
 
 @pytest.mark.parametrize(

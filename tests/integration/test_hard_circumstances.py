@@ -39,7 +39,8 @@ def turncheck(
         cwd=folder,
         stdout=subprocess.PIPE if stdout is None else stdout,
         stderr=subprocess.PIPE,
-        env={**os.environ, **(variables or {})},
+        # Python would leave half a module in `__pycache__`, for every later run.
+        env={**os.environ, **({} if most_bytes is None else {"PYTHONDONTWRITEBYTECODE": "1"}), **(variables or {})},
         preexec_fn=limit,
         check=False,
     )
@@ -71,7 +72,7 @@ def test_no_room_for_results(bot: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-@pytest.mark.parametrize("words", [["--version"], ["data", "validate"]])
+@pytest.mark.parametrize("words", [["--version"], ["--help"], ["run", "--help"], ["data", "validate"]])
 def test_no_room_for_what_is_printed(bot: Path, words: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
         done = turncheck(*words, folder=bot, stdout=full.fileno())

@@ -224,3 +224,18 @@ def test_a_linked_worktree_has_its_base_too(repository: Path, tmp_path_factory: 
 def test_a_commit_that_is_not_here_is_an_error(repository: Path) -> None:
     with pytest.raises(GitError), Checkout(repository).files_of("0" * 40):
         pass
+
+
+def test_a_git_that_is_missing_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from turncheck.cli import run_command_line
+
+    pizzeria = Path(__file__).parents[2] / "examples" / "pizzeria"
+    words = ["run", str(pizzeria), "--evaluations", "validate,core", "--out", str(tmp_path / "out")]
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert run_command_line([*words, "--base", "HEAD~1"]) == 2
+    assert "git is not installed here, or not on the PATH" in capsys.readouterr().err
+    assert run_command_line(words) == 0
+    assert "git is not installed here, or not on the PATH" in capsys.readouterr().out

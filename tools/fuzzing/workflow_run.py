@@ -112,7 +112,7 @@ def _as_measured(*, with_git: bool) -> Iterator[None]:
         stack.enter_context(patch("turncheck.action.write_results", lambda *_: []))
         stack.enter_context(patch("turncheck.action.terminal_summary", lambda *_: ""))
         if not with_git:
-            stack.enter_context(patch("turncheck.run.prepare.find_checkout", lambda _: None))
+            stack.enter_context(patch("turncheck.run.prepare.find_checkout", lambda *_, **__: None))
         yield
 
 

@@ -71,6 +71,8 @@ class BaseSearch:
         """
         if self._named(name) is not None or self._asked(name, self.host.run.commit or "") is not None:
             return
+        if self.checkout is not None and (why := self.checkout.why_not_asked()):
+            raise UserError(f"base: '{name}' cannot be looked up: {why}", remedy="Install git.")
         brought = self._brought_by(name)
         raise UserError(
             f"base: '{name}' is not known in this checkout",
@@ -87,6 +89,8 @@ class BaseSearch:
     def _on_default_branch(self) -> Base | Missing:
         """The base of a host that names none: git's default branch."""
         if self.checkout is None or self.checkout.head() is None:
+            if self.checkout is not None and (why := self.checkout.why_not_asked()):
+                return Unreachable(f"{why}: install it") if self.host.name else Missing(why)
             reason = "the project is not in a git checkout"
             return Unreachable(f"{reason}: use {self.host.deeper_checkout}") if self.host.name else Missing(reason)
         branch = self.checkout.default_branch(local=not self.host.name)
@@ -120,7 +124,7 @@ class BaseSearch:
             return base
         if base.of_a_change or self.host.run.of_a_change:
             return Unreachable(f"the commit of this change is itself said to be its base on '{base.branch}'")
-        if self.host.name and base.branch == self.host.run.ref:
+        if self.host.name:  # a push to the default branch, or a branch without a commit of its own
             return self._before(base.branch, here)
         return Missing("this is the base itself")
 

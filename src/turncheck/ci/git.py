@@ -18,13 +18,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from turncheck.process.existing import is_there
+from turncheck.process.existing import is_file, is_there
+from turncheck.process.regular_file import read_regular
 from turncheck.process.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _TIMEOUT: Final = 120
+_MOST_BYTES: Final = 32_000_000
+"""As of a project's files; lines of larger ones are not counted."""
 _OPTIONS: Final = (
     *("-c", "safe.directory=*"),
     *("-c", "core.hooksPath=/dev/null"),
@@ -86,6 +89,16 @@ class Checkout:
     top: Path
 
     # --- which commit a name stands for -------------------------------------------------------------------------------
+
+    def why_not_asked(self) -> str:
+        """Return why git cannot be asked anything; empty if it can."""
+        try:
+            self._run("--version")
+        except GitMissingError as error:
+            return str(error)
+        except GitError:  # each question fails by itself, for its own reason
+            return ""
+        return ""
 
     def head(self) -> str | None:
         """Return the commit that is checked out."""
@@ -247,7 +260,7 @@ class Checkout:
         new = self._ask("ls-files", "-z", "--others", "--exclude-standard", "--", place) or ""
         for name in filter(None, new.split("\0")):
             with suppress(OSError):
-                number = (self.top / name).read_bytes().count(b"\n")
+                number = read_regular(self.top / name, most=_MOST_BYTES, follow=False).count(b"\n")
                 changed[name] = LinesOfChange(frozenset(range(1, number + 2)))
         return {self.top / name: lines for name, lines in changed.items()}
 
@@ -440,7 +453,7 @@ def _checkout_above(folder: Path, *, outer: bool) -> Checkout | None:
 def _is_of_a_submodule(mark: Path) -> bool:
     """Whether a ``.git`` is that of a submodule, whose repository is kept in the one around it."""
     try:
-        return mark.is_file() and "/modules/" in mark.read_text("utf-8", errors="replace")
+        return is_file(mark) and b"/modules/" in read_regular(mark, most=_MOST_BYTES)
     except OSError:
         return False
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
+from threading import Timer
 from typing import TYPE_CHECKING, Final, NoReturn
 
 if TYPE_CHECKING:
     from types import FrameType
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_SOON: Final = 0.02
+"""Seconds."""
 _heard: list[int] = []
 
 
@@ -17,6 +22,16 @@ def listen() -> None:
     for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN or number == signal.SIGTERM:
             signal.signal(number, _raise)
+    sys.unraisablehook = _again
+
+
+def _again(lost: sys.UnraisableHookArgs) -> None:
+    """Interrupt once more if it came where Python drops exceptions, in a callback or at an object's end."""
+    if isinstance(lost.exc_value, KeyboardInterrupt):
+        # Not from here, where it would be dropped as well.
+        Timer(_SOON, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def ignore() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
@@ -53,18 +53,16 @@ class Screen:
         begin = self.clock()
         moving = not self.quiet and self._is_mine
         if moving:
-            self.stream.write(f"{doing} …")
-            self.stream.flush()
+            self._show(f"{doing} …")
         try:
             yield
         finally:
             seconds = self.clock() - begin
             self.timings[name] = round(self.timings.get(name, 0.0) + seconds, 3)
             if moving:
-                self.stream.write(_CLEAR_LINE)
+                self._show(_CLEAR_LINE)
             if self.verbose or (not self.quiet and not moving):
                 self._write(f"{doing} ({seconds:.1f} s)")
-            self.stream.flush()
 
     def timer(self, name: str) -> Callable[[int, float], None]:
         """Return a function that keeps the seconds of one part of a step, by its index: ``core[3]``."""
@@ -82,8 +80,7 @@ class Screen:
     def progress(self, text: str) -> None:
         """Print how far something is: on a terminal in place of the previous line, elsewhere as a new line."""
         if not self.quiet and self._is_mine:
-            self.stream.write(redact(f"{_CLEAR_LINE}{text} …"))
-            self.stream.flush()
+            self._show(f"{_CLEAR_LINE}{text} …")
         else:
             self.note(text)
 
@@ -101,7 +98,12 @@ class Screen:
         """Whether a line can overwrite the one before."""
         return not self.about and self.stream.isatty()
 
+    def _show(self, text: str) -> None:
+        """Write at once. What cannot be shown (the terminal has gone) does not end the work."""
+        with suppress(OSError, ValueError):
+            self.stream.write(redact(text))
+            self.stream.flush()
+
     def _write(self, text: str) -> None:
         lines = [f"{self.about}: {line}" for line in text.split("\n")] if self.about else [text]
-        self.stream.write(redact("".join(f"{line}\n" for line in lines)))  # one call: no other line comes in
-        self.stream.flush()
+        self._show("".join(f"{line}\n" for line in lines))  # one call: no other line comes in

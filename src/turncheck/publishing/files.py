@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, overload
@@ -147,14 +148,15 @@ def draw_plots(outcome: Outcome, folder: Path, screen: Screen) -> list[Path]:
     from turncheck.render.story_plots import story_plots
 
     with screen.step("plots", "Drawing the plots"):
-        below = folder / (RASA_FOLDER if outcome.report.project.has_rasas_files else "plots")
+        below = RASA_FOLDER if outcome.report.project.has_rasas_files else "plots"
         major = major_of_files(outcome.report.project)
         pictures = nlu_plots(outcome.report)
         if major < NAMED_AS_TODAY:
             from turncheck.render.older_files import nlu_plots_of_rasa_0_and_1  # most projects are newer
 
             pictures = nlu_plots_of_rasa_0_and_1(pictures, responses=True)
-        return write_own(below, chain(pictures, story_plots(outcome.report, major)))
+        drawn = chain(pictures, story_plots(outcome.report, major))
+        return write_own(folder, (replace(one, name=f"{below}/{one.name}") for one in drawn))
 
 
 def terminal_summary(outcome: Outcome, links: Links) -> str:

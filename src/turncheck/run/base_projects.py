@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import shown_path
+from turncheck.process.regular_file import read_regular
 from turncheck.project.assistants_below import may_be_assistant
 from turncheck.settings.file import read_settings_file
 from turncheck.settings.sources import FILE_NAME
@@ -174,5 +175,5 @@ def _contents(folder: Path) -> set[bytes]:
             if len(found) >= _MOST_FILES:
                 return found
             if path.is_file() and not path.is_symlink() and 0 < path.stat().st_size <= _LARGEST:
-                found.add(hashlib.sha256(path.read_bytes()).digest())
+                found.add(hashlib.sha256(read_regular(path, most=_LARGEST)).digest())
     return found

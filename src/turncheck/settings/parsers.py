@@ -10,7 +10,6 @@ from typing import Any, Final
 from turncheck.messages.suggestions import not_one_of
 from turncheck.process.secret import Secret, read_secret, remember_guessed
 from turncheck.settings.engines import ENGINES
-from turncheck.web.addresses import named_host
 
 FAIL_ON: Final = ("errors", "new-errors", "test-failures", "new-failures", "gone-tests", "none")
 MAX_NOTES: Final = 1024
@@ -185,6 +184,8 @@ def read_pairs(value: Any) -> tuple[tuple[str, str], ...]:
 
 def read_hosts(value: Any) -> tuple[str, ...]:
     """Take names and numbers of hosts."""
+    from turncheck.web.addresses import named_host  # every command imports this module, and few read hosts
+
     words: tuple[str, ...] = words_of()(value)
     for word in words:
         if named_host(word) is None:
