@@ -25,10 +25,16 @@ RUN /opt/turncheck/bin/pip install --no-cache-dir --no-deps --no-build-isolation
     && /opt/turncheck/bin/pip uninstall --yes hatchling trove-classifiers pathspec pluggy setuptools pip
 
 FROM ${BASE_IMAGE}
+# What git needs to fetch by HTTPS.
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends libcurl3-gnutls \
+    && rm -rf /var/lib/apt/lists/*
 COPY --from=build /opt/turncheck /opt/turncheck
-# git reads the base branch of a checkout, for the comparison, which this one file does; it fetches nothing.
+# git reads the base of a change from a checkout, or fetches its commit: these two files do both.
 COPY --from=build /usr/bin/git /usr/bin/git
-RUN git --version && /opt/turncheck/bin/turncheck --version
+COPY --from=build /usr/lib/git-core/git-remote-http /usr/lib/git-core/git-remote-http
+RUN ln -s git-remote-http /usr/lib/git-core/git-remote-https && git --version && /opt/turncheck/bin/turncheck --version
 # Last: python and pip stay those of the base image, for what a job itself installs (an action server, say).
 ENV PATH=${PATH}:/opt/turncheck/bin
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _HEAD: Final = "HEAD"
 _WHERE: Final = "where this change left its base branch"
 _OF_TAGS: Final = ("refs/tags/", "tags/")
+_WAYS_TO_REPOSITORIES: Final = re.compile(r"\A(?:scm|v3)/(?=[^/]+/)")
+"""What Bitbucket Data Center (by HTTP) and Azure DevOps (by SSH) put in front of a repository's path."""
 _ADDRESS: Final = re.compile(r"(?:[a-z+]+://(?:[^@/]*@)?[^/]+/|(?:[^@/:]+@)?[^/:]+:(?!//))(?P<path>.+)", re.IGNORECASE)
 """An address of git as a URL or as ``user@host:path``; a path of this machine is neither."""
 
@@ -93,9 +95,10 @@ class BaseSearch:
                 return Unreachable(f"{why}: install it") if self.host.name else Missing(why)
             reason = "the project is not in a git checkout"
             return Unreachable(f"{reason}: use {self.host.deeper_checkout}") if self.host.name else Missing(reason)
-        branch = self.checkout.default_branch(local=not self.host.name)
-        if branch is None and self.host.name:
-            branch = self.checkout.default_branch_there()
+        if self.host.name:  # by its name alone it might be anybody's
+            branch = self.checkout.named_default_branch() or self.checkout.default_branch_there()
+        else:
+            branch = self.checkout.default_branch(local=True)
         if branch is not None:
             return Base(branch, head=_HEAD)
         if self._is_changed():
@@ -112,6 +115,8 @@ class BaseSearch:
     def _with_commit(self, base: Base, *, merged: bool = True) -> Base | Missing:
         """Return the base with its commit; ``merged``: a test merge that is checked out is one into its branch."""
         commit = base.commit
+        if commit is None and base.head is None and base.child is None and self._is_elsewhere():
+            base = replace(base, head=_HEAD, of_a_change=True)
         if commit is None and base.head is not None:
             commit = (self._first_parent_of_test_merge() if merged else None) or self._parted(base, base.head)
             if commit is None:
@@ -127,6 +132,11 @@ class BaseSearch:
         if self.host.name:  # a push to the default branch, or a branch without a commit of its own
             return self._before(base.branch, here)
         return Missing("this is the base itself")
+
+    def _is_elsewhere(self) -> bool:
+        """Whether another commit is checked out than the one that the run is about, as by a comment on a change."""
+        about = self.host.run.checked_out
+        return self.checkout is not None and about is not None and self.checkout.head() != about
 
     def _before(self, branch: str, child: str) -> Base | Missing:
         """Return the commit before one on the same branch."""
@@ -194,14 +204,14 @@ class BaseSearch:
         """
         target, url = self.host.clone_address(), self.checkout.address() if self.checkout else None
         path, wanted = _repository_in(url), _repository_in(target.url if target else None)
-        if not path or not wanted:
-            return not self.host.run.of_a_fork
-        return path == wanted or path.endswith(f"/{wanted}")
+        if self.host.run.of_a_fork:
+            return path == wanted != ""
+        return not path or not wanted or path == wanted or path.endswith(f"/{wanted}")
 
     def _named(self, name: str) -> str | None:
         """The commit that somebody's own word for it stands for, in this checkout.
 
-        On a CI host a name that may be a branch of the remote never stands for a tag.
+        On a CI host a name that may be a branch of the remote never stands for a tag, nor does a tag of a fork count.
         """
         checkout = self.checkout
         if checkout is None:
@@ -210,10 +220,16 @@ class BaseSearch:
             return name if checkout.has(name) else None
         if found := self._branch_of_target(name):
             return found
-        tag = checkout.tag(name)
-        if tag and (not self.host.name or name.startswith(_OF_TAGS) or checkout.is_a_branch_there(name) is False):
+        if (tag := checkout.tag(name)) and self._may_be_tag(name):
             return tag
         return checkout.expression(name, self._named) or checkout.lengthened(name)
+
+    def _may_be_tag(self, name: str) -> bool:
+        if not self.host.name:
+            return True
+        if self.checkout is None or not self._is_cloned_from_target():
+            return False
+        return name.startswith(_OF_TAGS) or self.checkout.is_a_branch_there(name) is False
 
     def _asked(self, branch: str, head: str) -> str | None:
         try:
@@ -248,4 +264,5 @@ def _repository_in(url: str | None) -> str:
     found = _ADDRESS.fullmatch(url or "")
     if found is None or (url or "").lower().startswith("file:"):
         return ""
-    return found["path"].strip("/").removesuffix(".git").lower()
+    path = found["path"].strip("/").removesuffix(".git").lower().replace("/_git/", "/")
+    return re.sub(_WAYS_TO_REPOSITORIES, "", path)

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from turncheck.ci.git import Checkout, GitError
 from turncheck.ci.host import CommitFiles
+from turncheck.ci.large_files import with_large_files
+from turncheck.ci.submodules import that_matter, written_submodules
 from turncheck.process.temporary import temporary_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from turncheck.ci.host import CloneAddress, Host
@@ -30,12 +32,18 @@ class _Place:
     """Where git may fetch from: an address, and the settings of git that let it in."""
 
     url: str
-    connection: Mapping[str, Sequence[str]]
+    connection: Mapping[str, list[str]]
 
 
 @contextmanager
-def files_of_commit(commit: str, checkout: Checkout | None, host: Host) -> Iterator[CommitFiles]:
+def files_of_commit(commit: str, checkout: Checkout | None, host: Host, top: Path | None) -> Iterator[CommitFiles]:
     """Write all files of a commit into a temporary folder, which is removed afterwards.
+
+    Args:
+        commit: its full object id.
+        checkout: the working tree that this job has, if it has one.
+        host: where this runs.
+        top: the folder that this job's files of the repository are in.
 
     Raises:
         NoFilesError: it is neither here nor at the remote, and the host cannot be asked.
@@ -46,7 +54,7 @@ def files_of_commit(commit: str, checkout: Checkout | None, host: Host) -> Itera
         files = None
         if checkout is not None and checkout.has(commit):
             try:
-                files = stack.enter_context(_from_checkout(checkout, commit))
+                files = stack.enter_context(_from_checkout(checkout, commit, host))
             except GitError as error:  # files that a partial clone lacks, say
                 troubles.append(f"git: {error}")
         if files is None:
@@ -60,13 +68,16 @@ def files_of_commit(commit: str, checkout: Checkout | None, host: Host) -> Itera
             files = stack.enter_context(asked)
         if files is None:
             raise NoFilesError("; ".join(dict.fromkeys(troubles)))
-        yield files
+        large = with_large_files(files.folder, commit, checkout, top)
+        yield replace(files, left_out=that_matter(files.left_out, files.folder, top) | large)
 
 
 @contextmanager
-def _from_checkout(checkout: Checkout, commit: str) -> Iterator[CommitFiles]:
+def _from_checkout(checkout: Checkout, commit: str, host: Host) -> Iterator[CommitFiles]:
     with checkout.files_of(commit) as folder:
-        yield CommitFiles(folder, "git", _without_submodules(checkout, checkout, commit, folder))
+        source = (checkout.address() or "", _connection(checkout, host))
+        left_out = written_submodules(checkout.submodules(commit), folder, checkout, source)
+        yield CommitFiles(folder, "git", left_out)
 
 
 @contextmanager
@@ -77,7 +88,9 @@ def _fetched(place: _Place, commit: str, checkout: Checkout | None) -> Iterator[
         folder.mkdir()
         repository.fetch(place.url, commit, place.connection)
         repository.write(commit, folder, holder / "index")
-        yield CommitFiles(folder, "git", _without_submodules(repository, checkout, commit, folder))
+        source = (place.url, place.connection)
+        left_out = written_submodules(repository.submodules(commit), folder, checkout, source)
+        yield CommitFiles(folder, "git", left_out)
 
 
 def _places(checkout: Checkout | None, host: Host) -> Iterator[_Place]:
@@ -86,54 +99,21 @@ def _places(checkout: Checkout | None, host: Host) -> Iterator[_Place]:
     An object id names the same files wherever they come from.
     """
     if checkout is not None and (url := checkout.address()):
-        # A folder that somebody else owns may hold programs in its configuration; a host's own checkout does not.
-        trusted = bool(host.name) or checkout.top.stat().st_uid == os.getuid()
-        yield _Place(url, checkout.connection() if trusted else {})
+        yield _Place(url, _connection(checkout, host))
     address = host.clone_address()
     if address is not None:
         yield _Place(address.url, _authorized(address))
+
+
+def _connection(checkout: Checkout, host: Host) -> dict[str, list[str]]:
+    """What a checkout says about connections.
+
+    A folder that somebody else owns may hold programs in its configuration; a host's own checkout does not.
+    """
+    return checkout.connection() if host.name or checkout.top.stat().st_uid == os.getuid() else {}
 
 
 def _authorized(address: CloneAddress) -> dict[str, list[str]]:
     if address.authorization is None:
         return {}
     return {f"http.{address.url}.extraheader": [f"Authorization: {address.authorization.reveal()}"]}
-
-
-def _without_submodules(repository: Checkout, checkout: Checkout | None, commit: str, folder: Path) -> frozenset[str]:
-    """Write the files of other repositories that a commit includes; return those that cannot be had.
-
-    A job that does not check them out has none on either side: they do not count.
-    """
-    included = repository.submodules(commit)
-    if not included or checkout is None:
-        return frozenset(included)
-    now = checkout.submodules()
-    left_out = set()
-    for path, other in included.items():
-        place = checkout.top / path
-        if (place / ".git").exists():
-            if not _wrote_submodule(Checkout(place.resolve()), other, folder / path):
-                left_out.add(path)
-        elif path not in now or (place.is_dir() and any(place.iterdir())):
-            left_out.add(path)
-    return frozenset(left_out)
-
-
-def _wrote_submodule(here: Checkout, commit: str, folder: Path) -> bool:
-    """Write the files of a submodule's commit into a folder: from its own checkout, else from its remote."""
-    with temporary_folder("base") as holder:
-        try:
-            if not here.has(commit):
-                url = here.address()
-                if url is None:
-                    return False
-                fetched = Checkout(holder / "repository")
-                fetched.top.mkdir()
-                fetched.fetch(url, commit, here.connection())
-                here = fetched
-            folder.mkdir(parents=True, exist_ok=True)
-            here.write(commit, folder, holder / "index")
-        except (GitError, OSError):
-            return False
-    return True

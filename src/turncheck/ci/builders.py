@@ -26,10 +26,16 @@ if TYPE_CHECKING:
     from turncheck.render.links import Pages
 
 _REMOTE: Final = re.compile(
-    r"(?:https?://(?:[^@/]*@)?|ssh://(?:[^@/]*@)?|(?:[^@/]+@))(?P<host>[\w.-]+)(?::\d+(?=/))?[:/](?P<path>[^:]+?)(?:\.git)?/?"
+    r"(?:(?:https?|git)://(?:[^@/]*@)?|ssh://(?:[^@/]*@)?|(?:[^@/]+@))(?P<host>[\w.-]+)(?::\d+(?=/))?[:/](?P<path>[^:]+?)(?:\.git)?/?"
 )
 """What git fetches from, in its three ways of writing."""
 _WAYS_TO_CHANGES: Final = (("gitlab", "-/merge_requests"), ("bitbucket", "pull-requests"), ("", "pull"))
+_PAGES_OF_CHANGES: Final = (
+    re.compile(r"(https?://[^/]+/.+)/-/merge_requests/\d+/?"),
+    re.compile(r"(https?://[^/]+/[^/]+/[^/]+)/(?:pull|pulls|pull-requests)/\d+/?"),
+    re.compile(r"(https?://[^/]+)/projects/([^/]+)/repos/([^/]+)/pull-requests/\d+(?:/.*)?"),
+)
+"""Pages of changes on hosts of any address; of Bitbucket Data Center, the parts of a repository's own address."""
 _MOST_PROPERTIES: Final = 4 * 1024 * 1024
 
 
@@ -56,7 +62,13 @@ class Builder(JobHost):
         return self.code[0].merge_base(branch, head) if self.code else None
 
     def clone_address(self) -> CloneAddress | None:
-        return self.code[0].clone_address() if self.code else None
+        if self.code is not None:
+            return self.code[0].clone_address()
+        found = next((match for way in _PAGES_OF_CHANGES if (match := way.fullmatch(self.change_url))), None)
+        if found is None:
+            return None
+        server, *names = found.groups()
+        return CloneAddress("/".join((server, "scm", *names)) if names else server)
 
     def files_of(self, commit: str) -> AbstractContextManager[CommitFiles] | None:
         return self.code[0].files_of(commit) if self.code else None
@@ -121,6 +133,8 @@ class Jenkins(Builder):
             workspace=given.folder("WORKSPACE"),
             stamp=given.stamp("BUILD_NUMBER"),
             of_a_change=bool(given.text("CHANGE_ID", "ghprbPullId", "gitlabMergeRequestIid")),
+            of_a_fork=bool(given.text("CHANGE_FORK"))
+            or given.text("gitlabSourceNamespace") != given.text("gitlabTargetNamespace"),
         )
 
     @property
@@ -157,7 +171,14 @@ class Buildkite(Builder):
             workspace=given.folder("BUILDKITE_BUILD_CHECKOUT_PATH"),
             stamp=given.stamp("BUILDKITE_BUILD_NUMBER", "BUILDKITE_RETRY_COUNT"),
             of_a_change=given.text("BUILDKITE_PULL_REQUEST") not in {"", "false"},
+            of_a_fork=self._is_of_a_fork(),
         )
+
+    def _is_of_a_fork(self) -> bool:
+        """Whether the repository of the pull request is another one than that of the pipeline."""
+        found = (_REMOTE.fullmatch(self.variables.text(f"BUILDKITE_{one}")) for one in ("PULL_REQUEST_REPO", "REPO"))
+        head, own = (one["path"].lower() if one else "" for one in found)
+        return head not in {"", own}
 
     @property
     def change_url(self) -> str:
@@ -190,6 +211,7 @@ class CircleCI(Builder):
             workspace=None,
             stamp=given.stamp("CIRCLE_BUILD_NUM"),
             of_a_change=bool(given.text("CIRCLE_PULL_REQUEST", "CIRCLE_PR_NUMBER")),
+            of_a_fork=bool(given.text("CIRCLE_PR_REPONAME", "CIRCLE_PR_USERNAME")),
         )
 
     @property

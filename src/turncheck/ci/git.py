@@ -53,7 +53,10 @@ _NAME_OF_A_BRANCH: Final = re.compile(r"(?!HEAD$)[^-\x00-\x20~^:?*\[\\\x7f][^\x0
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _PREFIX_OF_A_COMMIT: Final = re.compile(r"[0-9a-f]{7,63}")
 _EXPRESSION: Final = re.compile(r"(?P<name>[^~^@:]+)(?P<steps>(?:[~^][0-9]*)+)")
+_FORMATS: Final = {40: "sha1", 64: "sha256"}
 _SUBMODULE: Final = "160000"
+_OF_A_SUBMODULE: Final = re.compile(rb"/modules/(?!.*/worktrees/)")
+"""In the path of a repository that is kept inside another one; not so of a further working tree."""
 _EMPTY_TREES: Final = frozenset(
     {
         "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -159,12 +162,19 @@ class Checkout:
         named = (line.partition("\t")[0].removeprefix("ref: refs/heads/") for line in listed.splitlines())
         return next((name for name in named if _NAME_OF_A_BRANCH.fullmatch(name) and not _COMMIT.fullmatch(name)), None)
 
-    def default_branch(self, *, local: bool = False) -> str | None:
-        """Return the name of the remote's default branch, without the remote's; ``local``: also of a branch here."""
+    def named_default_branch(self) -> str | None:
+        """Return the name of the remote's default branch if the remote has said which it is."""
         prefix = f"refs/remotes/{self.remote()}/"
         named = self._ask("symbolic-ref", "--quiet", f"{prefix}HEAD") or ""
         name = named.removeprefix(prefix)
-        if name != named and self.remote_branch(name):
+        return name if name != named and self.remote_branch(name) else None
+
+    def default_branch(self, *, local: bool = False) -> str | None:
+        """Return what is likely to be the default branch of the remote, by its usual names if need be.
+
+        ``local``: also a branch of this repository.
+        """
+        if name := self.named_default_branch():
             return name
         places = (self.remote_branch, self.local_branch) if local else (self.remote_branch,)
         return next((name for known in places for name in _DEFAULT_BRANCHES if known(name)), None)
@@ -309,6 +319,13 @@ class Checkout:
             index=index,
         )
 
+    def unfiltered(self, commit: str, path: str) -> bytes | None:
+        """Return the content of a file as a checkout would write it, also if a filter fetches it from elsewhere."""
+        try:
+            return self._output("cat-file", "--filters", f"{commit}:{path}", offline=False, with_large_files=True)
+        except GitError:
+            return None
+
     def submodules(self, commit: str = "HEAD") -> dict[str, str]:
         """Return the commits of other repositories that a commit includes, by their paths."""
         listed = (self._ask("ls-tree", "-r", "-z", "--full-tree", commit) or "").split("\0")
@@ -338,7 +355,7 @@ class Checkout:
         Raises:
             GitError: it cannot be had there.
         """
-        self._run("init", "--quiet", "--bare", ".")
+        self._run("init", "--quiet", "--bare", f"--object-format={_FORMATS[len(commit)]}", ".")
         settings = [("remote.base.url", url), *((name, one) for name, values in connection.items() for one in values)]
         self._run(
             *("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "base", commit),
@@ -375,12 +392,25 @@ class Checkout:
         settings: Sequence[tuple[str, str]] = (),
         offline: bool = True,
     ) -> str:
+        said = self._output(*arguments, index=index, settings=settings, offline=offline)
+        return said.decode("utf-8", "replace").strip()
+
+    def _output(
+        self,
+        *arguments: str,
+        index: Path | None = None,
+        settings: Sequence[tuple[str, str]] = (),
+        offline: bool = True,
+        with_large_files: bool = False,
+    ) -> bytes:
         options = (*_OPTIONS, *(_OFFLINE if offline else _ONLINE))
         environment = _environment() | ({} if index is None else {"GIT_INDEX_FILE": str(index)})
         if not offline:
             environment |= {name: os.environ[name] for name in _TO_CONNECT if name in os.environ}
         for number, (name, value) in enumerate(settings):  # not as arguments, which every process can see
             environment |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+        if with_large_files:
+            environment.pop("GIT_LFS_SKIP_SMUDGE")
         environment["GIT_CONFIG_COUNT"] = str(len(settings))
         try:
             done = subprocess.run(  # noqa: S603 - our own words and commit names, no shell
@@ -388,8 +418,6 @@ class Checkout:
                 cwd=self.top,
                 capture_output=True,
                 stdin=subprocess.DEVNULL,
-                text=True,
-                errors="replace",
                 timeout=_TIMEOUT,
                 check=False,
                 env=environment,
@@ -400,10 +428,10 @@ class Checkout:
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:  # a name from elsewhere with a null byte, say
             raise GitError(f"git cannot be run: {error}") from None
         if done.returncode:
-            lines = done.stderr.strip().splitlines() or [f"git ended with {done.returncode}"]
+            lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"git ended with {done.returncode}"]
             # What git advises after its own fault says less than the fault.
             raise GitError(next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[-1]))
-        return done.stdout.strip()
+        return done.stdout
 
 
 def _lines_of_diff(diff: str) -> dict[str, LinesOfChange]:
@@ -453,7 +481,7 @@ def _checkout_above(folder: Path, *, outer: bool) -> Checkout | None:
 def _is_of_a_submodule(mark: Path) -> bool:
     """Whether a ``.git`` is that of a submodule, whose repository is kept in the one around it."""
     try:
-        return is_file(mark) and b"/modules/" in read_regular(mark, most=_MOST_BYTES)
+        return is_file(mark) and _OF_A_SUBMODULE.search(read_regular(mark, most=_MOST_BYTES)) is not None
     except OSError:
         return False
 

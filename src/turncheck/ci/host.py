@@ -164,12 +164,16 @@ class CommitFiles:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The pull request to comment on. ``reads_only`` says why its runs cannot write, if so."""
+    """The pull request to comment on. ``reads_only`` says why its runs cannot write, if so.
+
+    ``other_base_refs``: what other pull requests of the same branch are to be merged into.
+    """
 
     number: int
     head_sha: str
     base_ref: str
     reads_only: str = ""
+    other_base_refs: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.errors import UserError
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     from turncheck.settings.options import Settings
 
+_FILES: Final = ("config", "domain", "data", "nlu", "stories", "e2e", "batch")
+"""Settings that name files of an assistant."""
 _LARGEST: Final = 1024 * 1024
 _MOST_FILES: Final = 2_000
 """Files that are looked at to recognise an assistant that was moved."""
@@ -73,10 +76,19 @@ class BaseTree:
         places = [Path(os.path.normpath(path.partition("::")[0])) for path in named if path]
         return [self.path_of(place) for place in places if place.is_relative_to(self.tree)]
 
+    def is_pattern(self, word: str) -> bool:
+        """Whether a word is a pattern, not the name of a folder that has such characters, there or here."""
+        return glob.has_magic(word) and not (os.path.lexists(word) or self._is_there(word))
+
+    def _is_there(self, word: str) -> bool:
+        folder = self.folder_of(word)
+        return folder is not None and os.path.lexists(folder)
+
     def needed_for(self, word: str) -> list[str]:
         """Return the paths in the repository that must be there to know what a word chooses."""
         parts = Path(word).parts
-        fixed = Path(*parts[: next((index for index, part in enumerate(parts) if glob.has_magic(part)), len(parts))])
+        patterns = (index for index, part in enumerate(parts) if glob.has_magic(part) and self.is_pattern(word))
+        fixed = Path(*parts[: next(patterns, len(parts))])
         folder = self.folder_of(str(fixed))
         if folder is None:
             return []
@@ -87,14 +99,17 @@ class BaseTree:
         path = shown_path(os.path.relpath(os.path.normpath(folder), self.tree))
         return "" if path == "." else path
 
-    def projects(self, words: Sequence[str], *, given: bool) -> list[BaseProject]:
+    def projects(
+        self, words: Sequence[str], *, given: bool, flags: Mapping[str, Any] = MappingProxyType({})
+    ) -> list[BaseProject]:
         """Return the assistants that these words choose there, together with the base's own ``turncheck.yml``.
 
         Args:
             words: folders and patterns, from flags or inputs or by default.
             given: whether a flag or an input gave them, so that the file does not choose another folder.
+            flags: all that flags and inputs give: files of an assistant may have names of their own.
         """
-        only = self.folder_of(words[0]) if len(words) == 1 and not glob.has_magic(words[0]) else None
+        only = self.folder_of(words[0]) if len(words) == 1 and not self.is_pattern(words[0]) else None
         if only is None:
             return self._each(match for word in words for match in self._matches(word))
         if only.is_file():
@@ -103,9 +118,12 @@ class BaseTree:
             return []
         values = _settings_of(only)
         if "projects" in values:
-            return self._each(match for pattern in values["projects"] for match in _expanded(pattern))
+            return self._each(match for pattern in values["projects"] for match in self._expanded(Path(pattern)))
         folder = only / values["project"] if "project" in values and not given else only
-        return [self._of(folder, only)] if may_be_assistant(folder) else []
+        if folder.is_file():  # an export
+            folder = folder.parent
+        named = {**{name: self.moved(flags.get(name)) for name in _FILES}, **_named_files(values)}
+        return [self._of(folder, only)] if may_be_assistant(folder) or _any_exists(named.values()) else []
 
     def _each(self, found: Iterable[Path]) -> list[BaseProject]:
         """Return each of several assistants once: a symbolic link to one of them is not another one."""
@@ -117,7 +135,15 @@ class BaseTree:
 
     def _matches(self, word: str) -> list[Path]:
         folder = self.folder_of(word)
-        return [] if folder is None else _expanded(str(folder))
+        return [] if folder is None else self._expanded(folder)
+
+    def _expanded(self, pattern: Path) -> list[Path]:
+        """Return what a path or a pattern in the base's files names, as for this run."""
+        below = os.path.relpath(pattern, self.tree)
+        if not glob.has_magic(below) or os.path.lexists(pattern):
+            return [pattern] if pattern.exists() else []
+        whole = f"{glob.escape(str(self.tree))}/{below}"
+        return [Path(one) for one in sorted(glob.glob(whole, recursive=True)) if Path(one).exists()]  # noqa: PTH207
 
     def _of(self, folder: Path, settings: Path) -> BaseProject:
         return BaseProject(self.path_of(folder), folder, settings)
@@ -153,9 +179,13 @@ def paired(now: Mapping[str, Path], then: Iterable[BaseProject], *, all_of_them:
     return pairs
 
 
-def _expanded(pattern: str) -> list[Path]:
-    found = glob.glob(pattern, recursive=True) if glob.has_magic(pattern) else [pattern]  # noqa: PTH207 - as for this run
-    return [Path(one) for one in sorted(found) if Path(one).exists()]
+def _named_files(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: values[name] for name in _FILES if name in values}
+
+
+def _any_exists(values: Iterable[Any]) -> bool:
+    named = (path for value in values if value for path in ((value,) if isinstance(value, str) else value))
+    return any(Path(path.partition("::")[0]).exists() for path in named)
 
 
 def _settings_of(folder: Path) -> Mapping[str, Any]:

@@ -17,6 +17,7 @@ import msgspec
 
 from turncheck.ci.base import BaseSearch
 from turncheck.ci.base_files import NoFilesError, files_of_commit
+from turncheck.ci.git import GitError
 from turncheck.ci.host import Base, HostError
 from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.changes import SettingChange
@@ -114,9 +115,10 @@ class BaselineSearch:
         base, there = known
         asked = self.inputs.settings.baseline
         shown = self._in_the_file(asked, self.inputs.settings.project)
-        wanted = asked if asked in SEARCHED else self._wanted_on_the_base(there)
+        by_somebody = "baseline" in self.given or not self.host.name or self._is_on_its_own_branch(base)
+        wanted = asked if asked in SEARCHED or by_somebody else self._wanted_on_the_base(there)
         if wanted == asked and asked not in SEARCHED:
-            return read_baseline(asked, Network.of(self.inputs.environment))
+            return self._named_baseline(asked, base, there)
         found = self._search(report, base, there, wanted)
         if isinstance(found, Unreadable):
             return found
@@ -135,6 +137,17 @@ class BaselineSearch:
             gone=there.gone if there is not None else (),
         )
 
+    def _named_baseline(self, named: str, base: Base, there: _There | None) -> Baseline:
+        """Read a named baseline; of a change, one that is a file of the repository as the base has it."""
+        if not self.host.name or self._is_on_its_own_branch(base):
+            return read_baseline(named, Network.of(self.inputs.environment))
+        kept = there.tree.folder_of(named) if there is not None and "://" not in named else None
+        if kept is not None and os.path.lexists(kept):
+            return read_baseline(str(kept), Network.of(self.inputs.environment))
+        if is_tracked(named, self.checkout):
+            return Unreachable(f"'{named}' is a file of this change, and its base does not have it")
+        return read_baseline(named, Network.of(self.inputs.environment))
+
     # --- which commit, and which assistant of it ---------------------------------------------------------------------
 
     @property
@@ -149,15 +162,24 @@ class BaselineSearch:
     def _base(self, stack: ExitStack) -> tuple[Base, _There | None] | Missing:
         """The base that counts: what a change's own file names only counts if the file of its base names the same."""
         search, named = self._states, self.inputs.settings.base
-        if named is not None and ("base" in self.given or not self.host.run.of_a_change):
+        if named is not None and ("base" in self.given or not self.host.name):
             return self._with_files(search.find_named(named), stack)
-        known = self._with_files(search.find(), stack)
+        base = search.find()
+        if named is not None and self._is_on_its_own_branch(base):
+            return self._with_files(search.find_named(named), stack)
+        known = self._with_files(base, stack)
         if named is None or isinstance(known, Missing):
             return known
         own = known[1].file.values.get("base") if known[1] is not None else None
         if own != named:
             self._warnings.append(f"`base: {named}` of {FILE_NAME} is ignored: this change may have set it")
         return known if own is None else self._with_files(search.find_named(own), stack)
+
+    def _is_on_its_own_branch(self, base: Base | Missing) -> bool:
+        """Whether what is measured is on the branch that its base is on, so that nobody has to agree to it any more."""
+        ref = (self.host.run.ref or "").removeprefix("refs/heads/")
+        of_a_change = self.host.run.of_a_change or (isinstance(base, Base) and (base.of_a_change or base.head))
+        return isinstance(base, Base) and not of_a_change and base.branch == ref
 
     def _with_files(self, base: Base | Missing, stack: ExitStack) -> tuple[Base, _There | None] | Missing:
         if isinstance(base, Missing):
@@ -177,7 +199,7 @@ class BaselineSearch:
         tree = BaseTree(files.folder, self.top)
         words = words_of(self.given) if self.past is None else [str(self.top / self.past)]
         given = "project" in self.given or self.past is not None
-        chosen = tree.projects(words, given=given)
+        chosen = tree.projects(words, given=given, flags=self.given)
         needed = {path for word in words for path in tree.needed_for(word)} | {one.path for one in chosen}
         if lacking := next(filter(None, map(files.lacks, sorted(needed))), None):
             return Unreachable(f"not all files of its base ({base.commit[:8]}) can be had: '{lacking}' is missing")
@@ -193,7 +215,7 @@ class BaselineSearch:
     def _files_of(self, base: Base, stack: ExitStack) -> CommitFiles | None:
         """The base's files, if they can be had."""
         try:
-            return stack.enter_context(files_of_commit(base.commit or "", self.checkout, self.host))
+            return stack.enter_context(files_of_commit(base.commit or "", self.checkout, self.host, self.top))
         except NoFilesError as error:
             trouble = "; ".join(part for part in (self._states.missing(base), str(error)) if part)
         except HostError as error:
@@ -245,6 +267,9 @@ class BaselineSearch:
             return Present(left.report, "ancestor", left.commit, left.run_id, reports.in_words())
         if reports is not None and (words := reports.in_words()):
             self._troubles.append(f"artifacts skipped: {words}")
+        if commit and wanted == "artifact" and not self._out_of_reach:
+            self._out_of_reach = True
+            self._troubles.append(f"a run of '{base.branch}' leaves one")
         reason = self._why_none(base, wanted)
         if self._out_of_reach:
             return Unreachable(reason)
@@ -269,6 +294,7 @@ class BaselineSearch:
         """
         own = self._settings_there(there)
         if not ENGINES[own.engine].from_files:
+            self._out_of_reach = True
             self._troubles.append(f"the engine '{own.engine}' cannot measure another commit here")
             return None
         if lacking := next(filter(None, map(there.files.lacks, there.tree.paths_of(own))), None):
@@ -389,6 +415,17 @@ def _settings_file_of(folder: Path) -> tuple[SettingsFile, bool]:
         return read_settings_file(folder), False
     except UserError:  # a mistake that this change fixes, say
         return SettingsFile(), True
+
+
+def is_tracked(named: str, checkout: Checkout | None) -> bool:
+    """Whether a name is that of a file of the repository; also if git cannot say."""
+    if checkout is None or "://" in named or not Path(named).exists():
+        return False
+    place = Path(named).parent.resolve() / Path(named).name
+    try:
+        return place.is_relative_to(checkout.top) and checkout.tracks(place)
+    except GitError:
+        return True
 
 
 def words_of(given: Mapping[str, Any]) -> list[str]:

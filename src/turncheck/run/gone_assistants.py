@@ -56,7 +56,8 @@ def assistants_of_base(
         settings: for all assistants.
         host: where this runs.
     """
-    checkout = find_checkout(Path(), outer=bool(host.name))
+    around = next(iter(measured := list(measured)), Path())
+    checkout = find_checkout(around, outer=bool(host.name))
     top = checkout.top if checkout is not None else host.run.workspace
     if settings.baseline not in SEARCHED or top is None:
         return UNKNOWN
@@ -66,10 +67,13 @@ def assistants_of_base(
         return UNKNOWN
     with ExitStack() as stack:
         try:
-            files = stack.enter_context(files_of_commit(found.commit, checkout, host))
+            files = stack.enter_context(files_of_commit(found.commit, checkout, host, top))
         except (NoFilesError, HostError):
             return UNKNOWN
-        then = BaseTree(files.folder, top).projects(words_of(given), given="project" in given)
+        tree, words = BaseTree(files.folder, top), words_of(given)
+        if any(files.lacks(path) is not None for word in words for path in tree.needed_for(word)):
+            return UNKNOWN
+        then = tree.projects(words, given="project" in given, flags=given)
         now = {path: folder for folder in measured if (path := path_in_repository(folder, top)) is not None}
         pairs = paired(now, then, all_of_them=False)
     past = {str(folder): pairs[path].path for path, folder in now.items() if path in pairs}

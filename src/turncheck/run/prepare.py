@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from turncheck.ci.hosts import find_host
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location, shown_path
 from turncheck.process.environment import FileVariables
+from turncheck.process.existing import is_there
 from turncheck.process.own_files import ensure_replaceable
 from turncheck.project.export import ensure_export
 from turncheck.render.links import Links
@@ -20,7 +22,7 @@ from turncheck.report.model import Source
 from turncheck.run.base_projects import path_in_repository
 from turncheck.run.cache_place import cache_of
 from turncheck.run.changed_lines import changed_lines
-from turncheck.run.find_baseline import SEARCHED, BaselineSearch
+from turncheck.run.find_baseline import SEARCHED, BaselineSearch, is_tracked
 from turncheck.run.inputs import Inputs
 from turncheck.run.named_baseline import read_baseline
 from turncheck.run.output_folder import ensure_apart_from_project
@@ -128,15 +130,32 @@ def _folder_of_one(settings: Settings, host: Host, *, by_file: bool) -> Path:
     folder = Path(settings.project)
     if not folder.is_dir():
         raise UserError(f"no such project folder: {folder}", remedy="Name it with --project, or as PROJECT.")
-    around = find_checkout(folder.absolute().parent, outer=bool(host.name))
-    top = around.top if around is not None else _workspace(host)
-    leads_out = top is not None and path_in_repository(folder, top) and not folder.resolve().is_relative_to(top)
-    if leads_out and (host.name or by_file):
+    if (host.name or by_file) and _leads_out(folder, host, by_file=by_file):
         raise UserError(
-            f"the project folder {folder} is a link that leads out of the repository",
+            f"the project folder {folder} leads out of the repository",
             remedy="Put the assistant into the repository, and name its folder.",
         )
     return folder
+
+
+def _leads_out(folder: Path, host: Host, *, by_file: bool) -> bool:
+    """Whether a project is elsewhere than in the repository in which it is named, or whose file names it."""
+    named_in = Path.cwd() if by_file else Path(os.path.abspath(folder))  # noqa: PTH100 - links are not followed
+    top = _named_top(named_in) or _workspace(host)
+    if top is None:
+        top = Path.cwd().resolve() if by_file and host.name else None
+    if top is None or (not by_file and path_in_repository(folder, top) is None):
+        return False  # somebody's own flag names a folder that is in no repository
+    return not folder.resolve().is_relative_to(top)
+
+
+def _named_top(folder: Path) -> Path | None:
+    """The top of the checkout that a path is named in; one that a link inside a checkout leads to is another one."""
+    for candidate in (folder, *folder.parents):
+        leading = (one for one in (candidate, *candidate.parents) if one.is_symlink())
+        if is_there(candidate / ".git") and not any(find_checkout(one.parent) for one in leading):
+            return candidate.resolve()
+    return None
 
 
 def baseline_finder(prepared: Prepared, past: str | None = None) -> Callable[[Report], Baseline]:
@@ -153,15 +172,17 @@ def baseline_finder(prepared: Prepared, past: str | None = None) -> Callable[[Re
             "`baseline` already gives a report to compare with, and `base` names another state",
             remedy="Give one of the two.",
         )
-    # What the workflow names counts; what a pull request's own file names is checked against the base's.
-    if settings.baseline not in SEARCHED and (given.get("baseline") is not None or not host.run.of_a_change):
+    folder = Path(settings.project)
+    checkout = find_checkout(folder, outer=bool(host.name))
+    # What the workflow names counts; what a change's own file names, and its files, are checked against the base's.
+    by_somebody = not host.name or (given.get("baseline") is not None and not is_tracked(settings.baseline, checkout))
+    if settings.baseline not in SEARCHED and by_somebody:
         named = read_baseline(settings.baseline, Network.of(prepared.inputs.environment))
         return lambda _: named
-    folder = Path(settings.project)
     search = BaselineSearch(
         inputs=prepared.inputs,
         given=given,
-        checkout=find_checkout(folder, outer=bool(host.name)),
+        checkout=checkout,
         top=_top_of_repository(folder, host) or (Path.cwd() if host.name else None),
         host=host,
         past=past,

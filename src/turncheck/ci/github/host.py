@@ -20,6 +20,7 @@ from turncheck.ci.github.stored_reports import WorkflowRuns, base_of, is_between
 from turncheck.ci.host import NO_RUN, Base, Checked, CloneAddress, Kept, Run, Stamp, Target, exact_commit, login_with
 from turncheck.ci.rest import Patience, RestError
 from turncheck.ci.tarball import files_by_api
+from turncheck.comparison.baseline import Unreachable
 from turncheck.messages.errors import UserError
 from turncheck.messages.plurals import count
 from turncheck.process.secret import secret_of
@@ -141,6 +142,10 @@ class GitHub(Runner):
             return base
         if not isinstance(target, Target):
             return base
+        if target.other_base_refs:
+            into = ", ".join(f"'{name}'" for name in sorted({target.base_ref, *target.other_base_refs}))
+            remedy = "measure on the event `pull_request`"
+            return Unreachable(f"pull requests of this branch are open into {into}: {remedy}")
         return Base(target.base_ref, head=exact_commit(context.sha) or "HEAD", of_a_change=True)
 
     @cached_property

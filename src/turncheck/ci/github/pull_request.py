@@ -41,7 +41,8 @@ def find_target(context: GitHubContext, client: GitHubClient | None) -> Target |
     found = _open_pulls(client, context.repository, owner, branch)
     if not found:
         return f"the branch '{branch}' has no open pull request"
-    return replace(_target(found[0]), reads_only=reads_only)
+    others = frozenset(pull.base.ref for pull in found) - {found[0].base.ref}
+    return replace(_target(found[0]), reads_only=reads_only, other_base_refs=others)
 
 
 def target_of_run(client: GitHubClient, repository: str, run: WorkflowRun) -> Target | str:

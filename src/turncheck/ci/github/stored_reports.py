@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 NEEDS: Final = "actions: read"
 _QUEUES: Final = "gh-readonly-queue/"
 """The beginning of the branches that GitHub's merge queue makes, and nobody else may."""
-MEASURES_THE_COMMIT: Final = frozenset({"push", "merge_group", "schedule", "workflow_dispatch", "repository_dispatch"})
-"""Events whose runs measure the very commit they are listed under. A pull request's run measures GitHub's test merge,
-and a fork's comes from anybody."""
+MEASURES_THE_COMMIT: Final = frozenset({"push", "merge_group", "schedule"})
+"""Events whose runs measure the very commit they are listed under, as the workflow says it. A pull request's run
+measures GitHub's test merge, a fork's comes from anybody, and whoever starts a run by hand gives it inputs."""
 
 
 def base_of(context: GitHubContext) -> Base | Missing:

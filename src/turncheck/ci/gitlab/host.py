@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _API: Final = "https://gitlab.com/api/v4"
 _PATIENCE: Final = 300.0
 _HOW: Final = "set the CI/CD variable `GITLAB_TOKEN` to a project access token with the scope `api`"
+_BY_MERGE_REQUEST: Final = "measure in merge request pipelines, which name theirs"
 _FORK: Final = "jobs of a fork do not get the variables of the project: a member of it can run the pipeline there"
 
 
@@ -149,15 +150,23 @@ class GitLab(JobHost):
         """
         given = self.variables
         project, number = self._open_merge_request or ("", 0)
+        several = ", ".join(f"{one}!{other}" for one, other in self._open_merge_requests)
+        if len({one for one, _ in self._open_merge_requests}) > 1:
+            return Unreachable(f"{several} are open for this branch, in several projects: {_BY_MERGE_REQUEST}")
         trouble: HostError = HostError(f"there is no token ({_HOW})")
         if self._project is not None:
             try:
                 head = exact_commit(given.text("CI_COMMIT_SHA"))
-                target, commit = self._project.base_of_merge_request(number, head)
+                found = {self._project.base_of_merge_request(one, head) for _, one in self._open_merge_requests}
+                if len({target for target, _ in found}) > 1:
+                    return Unreachable(f"{several} are open, into several branches: {_BY_MERGE_REQUEST}")
+                target, commit = min(found, key=lambda one: one[1] is None)
                 return Base(target, commit, head="HEAD", of_a_change=True)
             except HostError as error:
                 trouble = error
                 warn("the merge request of this branch", error)
+        if len(self._open_merge_requests) > 1:
+            return Unreachable(f"into which branches {several} are to be merged is not known: {trouble.why}")
         if project != given.text("CI_PROJECT_PATH") or not default or given.text("CI_COMMIT_BRANCH") == default:
             return Unreachable(f"the target of merge request {project}!{number} is not known: {trouble.why}")
         return Base(default, head="HEAD", of_a_change=True)
@@ -187,19 +196,24 @@ class GitLab(JobHost):
     # --- where it is said --------------------------------------------------------------------------------------------
 
     @cached_property
-    def _open_merge_request(self) -> tuple[str, int] | None:
-        """The project and number of the one that is open for the branch of this pipeline, one of this project first:
-        ``group/project!7,group/fork!3`` names them."""
+    def _open_merge_requests(self) -> tuple[tuple[str, int], ...]:
+        """The project and number of each that is open for the branch of this pipeline: ``group/project!7,group/fork!3``
+        names them."""
         if self.variables.text("CI_MERGE_REQUEST_IID"):
-            return None
+            return ()
         named = (one.strip().rpartition("!") for one in self.variables.text("CI_OPEN_MERGE_REQUESTS").split(","))
         found = [
             (project, int(number))
             for project, _, number in named
             if project and number.isascii() and number.isdecimal() and len(number) < 10
         ]
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def _open_merge_request(self) -> tuple[str, int] | None:
+        """One of them, of this project if there is one."""
         own = self.variables.text("CI_PROJECT_PATH")
-        return min(found, key=lambda one: one[0] != own, default=None)
+        return min(self._open_merge_requests, key=lambda one: one[0] != own, default=None)
 
     def target(self) -> Target | str:
         given = self.variables

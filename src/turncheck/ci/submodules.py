@@ -1,0 +1,135 @@
+"""The files of other repositories that the base includes: as this job has them, else from where the base says they are.
+
+A job that checks no submodules out has none on either side: they do not count. Whether it does must not depend on the
+change, which owns ``.gitmodules``: what that says about a submodule has to be what the base's own says.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from turncheck.ci.git import Checkout, GitError
+from turncheck.process.regular_file import read_regular
+from turncheck.process.temporary import temporary_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+_FILE: Final = ".gitmodules"
+_MOST_BYTES: Final = 1024 * 1024
+_SECTION: Final = re.compile(r'\[submodule "(?P<name>.*)"\]')
+_ENTRY: Final = re.compile(r"(?P<key>[A-Za-z][\w-]*)\s*=\s*(?P<value>.*)")
+
+
+def declared(folder: Path) -> dict[str, dict[str, str]]:
+    """Return what the ``.gitmodules`` of a folder says about each submodule, by its path; nothing without that file."""
+    try:
+        text = read_regular(folder / _FILE, most=_MOST_BYTES, follow=False).decode("utf-8", "replace")
+    except OSError:
+        return {}
+    sections: list[dict[str, str]] = []
+    for line in map(str.strip, text.splitlines()):
+        if found := _SECTION.fullmatch(line):
+            sections.append({"name": found["name"]})
+        elif sections and (entry := _ENTRY.fullmatch(line)):
+            sections[-1][entry["key"].lower()] = entry["value"].strip().strip('"')
+    return {section["path"]: section for section in sections if "path" in section}
+
+
+def that_matter(left_out: Iterable[str], base: Path, here: Path | None) -> frozenset[str]:
+    """Return the paths that are missing in the base's files, without submodules that jobs do not check out.
+
+    Args:
+        left_out: the paths.
+        base: the folder with the base's files.
+        here: the top folder of this job's own files, if there is one.
+    """
+    if here is None:
+        return frozenset(left_out)
+    then, now = declared(base), declared(here)
+    return frozenset(path for path in left_out if not (_is_same(path, then, now) and _is_empty(here / path)))
+
+
+def written_submodules(
+    included: Mapping[str, str], folder: Path, checkout: Checkout | None, source: tuple[str, Mapping[str, list[str]]]
+) -> frozenset[str]:
+    """Write the files of submodules into the base's files; return the paths of those that could not be had.
+
+    Args:
+        included: their commits, by their paths.
+        folder: with the base's files.
+        checkout: of this job.
+        source: the address of the repository that has the base, and git's settings for it.
+    """
+    then, left_out = declared(folder), set()
+    now = declared(checkout.top) if checkout is not None else {}
+    for path, commit in included.items():
+        place = checkout.top / path if checkout is not None else None
+        if place is not None and (place / ".git").exists():
+            found = _wrote(Checkout(place.resolve()), commit, folder / path)
+        elif place is not None and _is_same(path, then, now) and _is_empty(place):
+            continue
+        else:
+            url = _address(then.get(path, {}).get("url", ""), source[0])
+            found = bool(url) and _fetched(url, commit, source[1], folder / path)
+        if not found:
+            left_out.add(path)
+    return frozenset(left_out)
+
+
+def _is_same(path: str, then: Mapping[str, object], now: Mapping[str, object]) -> bool:
+    return path in then and then[path] == now.get(path)
+
+
+def _is_empty(place: Path) -> bool:
+    return not place.exists() or (place.is_dir() and not any(place.iterdir()))
+
+
+def _wrote(here: Checkout, commit: str, folder: Path) -> bool:
+    """Write the files of a submodule's commit into a folder: from its own checkout, else from its remote."""
+    if not here.has(commit):
+        url = here.address()
+        return url is not None and _fetched(url, commit, here.connection(), folder)
+    with temporary_folder("base") as holder:
+        return _written(here, commit, folder, holder / "index")
+
+
+def _fetched(url: str, commit: str, connection: Mapping[str, list[str]], folder: Path) -> bool:
+    with temporary_folder("base") as holder:
+        repository = Checkout(holder / "repository")
+        repository.top.mkdir()
+        try:
+            repository.fetch(url, commit, connection)
+        except GitError:
+            return False
+        return _written(repository, commit, folder, holder / "index")
+
+
+def _written(repository: Checkout, commit: str, folder: Path, index: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        repository.write(commit, folder, index)
+    except (GitError, OSError):
+        return False
+    return True
+
+
+def _address(url: str, around: str) -> str:
+    """Return the address of a submodule, which may be relative to that of the repository around it.
+
+    >>> _address("../suite.git", "https://example.org/acme/bots.git")
+    'https://example.org/acme/suite.git'
+    >>> _address("../suite", "git@example.org:acme/bots")
+    'git@example.org:acme/suite'
+    """
+    if not url.startswith(("./", "../")):
+        return url
+    parts = urlsplit(around)
+    if parts.scheme and "://" in around:
+        return parts._replace(path=posixpath.normpath(posixpath.join(parts.path, url))).geturl()
+    before, colon, path = around.rpartition(":")
+    return f"{before}{colon}{posixpath.normpath(posixpath.join(path, url))}"
