@@ -194,19 +194,24 @@ class BaseSearch:
             return None
         if not self.host.name:
             return self.checkout.remote_branch(name) or self.checkout.local_branch(name)
-        return self.checkout.remote_branch(name) if self._is_cloned_from_target() else None
+        remote = self._remote_of_target()
+        return self.checkout.remote_branch(name, remote) if remote is not None else None
 
-    def _is_cloned_from_target(self) -> bool:
-        """Whether the remote is the repository that the change is to be merged into, and not a fork of it.
+    def _remote_of_target(self) -> str | None:
+        """The remote that is the repository that the change is to be merged into, and not a fork of it.
 
         The host's own word decides. An address that says nothing of a repository, such as a folder, is that of the
         target unless the change comes from a fork.
         """
-        target, url = self.host.clone_address(), self.checkout.address() if self.checkout else None
-        path, wanted = _repository_in(url), _repository_in(target.url if target else None)
-        if self.host.run.of_a_fork:
-            return path == wanted != ""
-        return not path or not wanted or path == wanted or path.endswith(f"/{wanted}")
+        target, remotes = self.host.clone_address(), self.checkout.addresses() if self.checkout else {}
+        wanted = _repository_in(target.url if target else None)
+        paths = {name: _repository_in(url) for name, url in remotes.items()}
+        if wanted and (same := [name for name, path in paths.items() if path == wanted]):
+            return same[0]
+        if self.host.run.of_a_fork or not paths:
+            return None
+        name, path = next(iter(paths.items()))
+        return name if not path or not wanted or path.endswith(f"/{wanted}") else None
 
     def _named(self, name: str) -> str | None:
         """The commit that somebody's own word for it stands for, in this checkout.
@@ -218,7 +223,8 @@ class BaseSearch:
             return exact_commit(name)
         if exact_commit(name):
             return name if checkout.has(name) else None
-        if found := self._branch_of_target(name):
+        short = name.removeprefix(f"{checkout.remote()}/")
+        if found := self._branch_of_target(name) or self._branch_of_target(short):
             return found
         if (tag := checkout.tag(name)) and self._may_be_tag(name):
             return tag
@@ -227,9 +233,10 @@ class BaseSearch:
     def _may_be_tag(self, name: str) -> bool:
         if not self.host.name:
             return True
-        if self.checkout is None or not self._is_cloned_from_target():
+        remote = self._remote_of_target()
+        if self.checkout is None or remote is None:
             return False
-        return name.startswith(_OF_TAGS) or self.checkout.is_a_branch_there(name) is False
+        return name.startswith(_OF_TAGS) or self.checkout.is_a_branch_there(name, remote) is False
 
     def _asked(self, branch: str, head: str) -> str | None:
         try:
@@ -246,7 +253,11 @@ class BaseSearch:
     def _brought_by(self, name: str, commit: str | None = None) -> str:
         """Say how to get a branch and its history into this checkout; "" if no way is known."""
         ways = []
-        if self.checkout is not None and (command := self.checkout.fetch_command(name, commit)):
+        target = self.host.clone_address()
+        if self.host.run.of_a_fork and self.checkout is not None and self._remote_of_target() is None and target:
+            whole = " --unshallow" if self.checkout.is_shallow() else ""
+            ways.append(f"run `git remote add upstream {target.url} && git fetch{whole} upstream`")
+        elif self.checkout is not None and (command := self.checkout.fetch_command(name, commit)):
             ways.append(f"run `{command}`")
         if self.host.name or not ways:
             ways.append(f"use {self.host.deeper_checkout}")

@@ -126,7 +126,8 @@ class Jenkins(Builder):
         given = self.variables
         return Run(
             commit=given.commit("ghprbActualCommit", "GIT_COMMIT"),
-            ref=given.branch("CHANGE_BRANCH", "ghprbSourceBranch", "gitlabSourceBranch", "BRANCH_NAME", "GIT_BRANCH")
+            ref=given.branch("CHANGE_BRANCH", "ghprbSourceBranch", "gitlabSourceBranch", "BRANCH_NAME")
+            or given.branch("GIT_BRANCH").removeprefix("origin/")
             or None,
             run_id=given.text("BUILD_NUMBER") or None,
             url=given.address("BUILD_URL"),

@@ -55,6 +55,7 @@ _PREFIX_OF_A_COMMIT: Final = re.compile(r"[0-9a-f]{7,63}")
 _EXPRESSION: Final = re.compile(r"(?P<name>[^~^@:]+)(?P<steps>(?:[~^][0-9]*)+)")
 _FORMATS: Final = {40: "sha1", 64: "sha256"}
 _SUBMODULE: Final = "160000"
+_LINK: Final = "120000"
 _OF_A_SUBMODULE: Final = re.compile(rb"/modules/(?!.*/worktrees/)")
 """In the path of a repository that is kept inside another one; not so of a further working tree."""
 _EMPTY_TREES: Final = frozenset(
@@ -121,10 +122,10 @@ class Checkout:
         commits = [one for one in found if self._peeled(one) == one]
         return commits[0] if len(commits) == 1 else None
 
-    def remote_branch(self, name: str) -> str | None:
-        """Return where a branch of the remote was when it was fetched."""
-        name = name.removeprefix(f"{self.remote()}/")
-        return self._ref(f"refs/remotes/{self.remote()}/{name}") if _NAME_OF_A_BRANCH.fullmatch(name) else None
+    def remote_branch(self, name: str, remote: str | None = None) -> str | None:
+        """Return where a branch of a remote was when it was fetched, without another one :meth:`remote`."""
+        known = _NAME_OF_A_BRANCH.fullmatch(name)
+        return self._ref(f"refs/remotes/{remote or self.remote()}/{name}") if known else None
 
     def local_branch(self, name: str) -> str | None:
         """Return where a branch of this repository itself is."""
@@ -144,11 +145,11 @@ class Checkout:
         start = self.expression(found["name"], of) or of(found["name"]) if found else None
         return self._ask("rev-parse", "--verify", "--quiet", f"{start}{found['steps']}") if found and start else None
 
-    def is_a_branch_there(self, name: str) -> bool | None:
-        """Ask the remote whether it has a branch; ``None`` if it cannot be asked."""
-        ref = f"refs/heads/{name.removeprefix(f'{self.remote()}/')}"
+    def is_a_branch_there(self, name: str, remote: str) -> bool | None:
+        """Ask a remote whether it has a branch; ``None`` if it cannot be asked."""
+        ref = f"refs/heads/{name.removeprefix(f'{remote}/')}"
         try:
-            listed = self._run("ls-remote", "--quiet", self.remote(), ref, offline=False)
+            listed = self._run("ls-remote", "--quiet", remote, ref, offline=False)
         except GitError:
             return None
         return any(line.partition("\t")[2] == ref for line in listed.splitlines())
@@ -225,6 +226,11 @@ class Checkout:
     def address(self) -> str | None:
         """Return where the repository was cloned from."""
         return self._ask("remote", "get-url", self.remote())
+
+    def addresses(self) -> dict[str, str]:
+        """Return the address of each remote, by its name; the one that was cloned comes first."""
+        names = sorted((self._ask("remote") or "").splitlines(), key=lambda name: name != self.remote())
+        return {name: url for name in names if (url := self._ask("remote", "get-url", name))}
 
     def fetch_command(self, name: str, commit: str | None = None) -> str:
         """Return the ``git fetch`` that gets a branch and the history that is cut off here; "" if none would.
@@ -325,6 +331,14 @@ class Checkout:
             return self._output("cat-file", "--filters", f"{commit}:{path}", offline=False, with_large_files=True)
         except GitError:
             return None
+
+    def links(self) -> dict[str, str]:
+        """Return where the symbolic links of this checkout lead, real path by path, both from its top; not those out
+        of it."""
+        listed = (self._ask("ls-files", "--stage", "-z") or "").split("\0")
+        paths = (line.partition("\t")[2] for line in listed if line.startswith(_LINK))
+        leading = ((path, os.path.realpath(self.top / path)) for path in paths)
+        return {path: os.path.relpath(to, self.top) for path, to in leading if Path(to).is_relative_to(self.top)}
 
     def submodules(self, commit: str = "HEAD") -> dict[str, str]:
         """Return the commits of other repositories that a commit includes, by their paths."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _FILE: Final = ".gitmodules"
+_ALL: Final = frozenset({"."})
 _MOST_BYTES: Final = 1024 * 1024
 _SECTION: Final = re.compile(r'\[submodule "(?P<name>.*)"\]')
 _ENTRY: Final = re.compile(r"(?P<key>[A-Za-z][\w-]*)\s*=\s*(?P<value>.*)")
@@ -65,19 +66,18 @@ def written_submodules(
         checkout: of this job.
         source: the address of the repository that has the base, and git's settings for it.
     """
-    then, left_out = declared(folder), set()
+    then, left_out = declared(folder), set[str]()
     now = declared(checkout.top) if checkout is not None else {}
     for path, commit in included.items():
         place = checkout.top / path if checkout is not None else None
         if place is not None and (place / ".git").exists():
-            found = _wrote(Checkout(place.resolve()), commit, folder / path)
+            lacking = _wrote(Checkout(place.resolve()), commit, folder / path)
         elif place is not None and _is_same(path, then, now) and _is_empty(place):
             continue
         else:
             url = _address(then.get(path, {}).get("url", ""), source[0])
-            found = bool(url) and _fetched(url, commit, source[1], folder / path)
-        if not found:
-            left_out.add(path)
+            lacking = _fetched(url, commit, source[1], folder / path, None) if url else _ALL
+        left_out |= {posixpath.normpath(posixpath.join(path, one)) for one in lacking}
     return frozenset(left_out)
 
 
@@ -89,33 +89,45 @@ def _is_empty(place: Path) -> bool:
     return not place.exists() or (place.is_dir() and not any(place.iterdir()))
 
 
-def _wrote(here: Checkout, commit: str, folder: Path) -> bool:
-    """Write the files of a submodule's commit into a folder: from its own checkout, else from its remote."""
+def _wrote(here: Checkout, commit: str, folder: Path) -> frozenset[str]:
+    """Write the files of a submodule's commit into a folder: from its own checkout, else from its remote.
+
+    Return the paths in it that could not be had.
+    """
+    url, connection = here.address() or "", here.connection()
     if not here.has(commit):
-        url = here.address()
-        return url is not None and _fetched(url, commit, here.connection(), folder)
+        return _fetched(url, commit, connection, folder, here) if url else _ALL
     with temporary_folder("base") as holder:
-        return _written(here, commit, folder, holder / "index")
+        return _written(here, commit, folder, holder / "index", here, (url, connection))
 
 
-def _fetched(url: str, commit: str, connection: Mapping[str, list[str]], folder: Path) -> bool:
+def _fetched(
+    url: str, commit: str, connection: Mapping[str, list[str]], folder: Path, here: Checkout | None
+) -> frozenset[str]:
     with temporary_folder("base") as holder:
         repository = Checkout(holder / "repository")
         repository.top.mkdir()
         try:
             repository.fetch(url, commit, connection)
         except GitError:
-            return False
-        return _written(repository, commit, folder, holder / "index")
+            return _ALL
+        return _written(repository, commit, folder, holder / "index", here, (url, connection))
 
 
-def _written(repository: Checkout, commit: str, folder: Path, index: Path) -> bool:
+def _written(  # noqa: PLR0917 - where from, where to
+    repository: Checkout,
+    commit: str,
+    folder: Path,
+    index: Path,
+    here: Checkout | None,
+    source: tuple[str, Mapping[str, list[str]]],
+) -> frozenset[str]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         repository.write(commit, folder, index)
     except (GitError, OSError):
-        return False
-    return True
+        return _ALL
+    return written_submodules(repository.submodules(commit), folder, here, source)
 
 
 def _address(url: str, around: str) -> str:

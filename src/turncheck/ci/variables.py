@@ -5,6 +5,7 @@ Git is asked for the rest; such a host gets files and the exit status, which eve
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from turncheck.process.secret import Secret
 
 _NO_COMMIT: Final = "0" * 40
-_OF_BRANCHES: Final = ("refs/heads/", "refs/remotes/", "origin/")
+_OF_BRANCHES: Final = re.compile(r"refs/(?:heads|remotes/[^/]+)/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,10 @@ class Variables:
         return next((text for name in names if (text := self.given.get(name, "").strip())), "")
 
     def branch(self, *names: str) -> str:
-        """The short name of a branch: ``refs/heads/main`` and ``origin/main`` are ``main``."""
+        """The short name of a branch: ``refs/heads/main`` is ``main``, but ``origin/main`` may be one's own name."""
         text = self.text(*names)
-        for prefix in _OF_BRANCHES:
-            text = text.removeprefix(prefix)
-        return text
+        prefix = _OF_BRANCHES.match(text)
+        return text[prefix.end() :] if prefix else text
 
     def commit(self, *names: str) -> str | None:
         """A commit; ``None`` for all zeros."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -49,15 +49,33 @@ class BaseProject:
 
 @dataclass(frozen=True, slots=True)
 class BaseTree:
-    """The base's files: ``tree`` has those of the repository, whose files of this run are in ``top``."""
+    """The base's files: ``tree`` has those of the repository, whose files of this run are in ``top``.
+
+    ``links``: where the symbolic links of this run lead, by their paths, all from the top.
+    """
 
     tree: Path
     top: Path
+    links: Mapping[str, str] = field(default_factory=dict)
 
     def folder_of(self, word: str) -> Path | None:
         """Return where a path of this run is in the base's files; ``None`` if it is not one of the repository."""
         named = path_in_repository(Path(word), self.top)
-        return None if named is None else self.tree / named
+        return None if named is None else self.tree / self._as_entered(named)
+
+    def _as_entered(self, named: str) -> str:
+        """Return a path below the current folder by the link that leads to that, where the base has a folder instead.
+
+        The system says where the current folder is, not by which path a job has entered it.
+        """
+        here = path_in_repository(Path.cwd(), self.top)
+        if not here or (named != here and not named.startswith(f"{here}/")):
+            return named
+        for link, target in self.links.items():
+            entered = self.tree / link
+            if (here == target or here.startswith(f"{target}/")) and entered.is_dir() and not entered.is_symlink():
+                return link + named[len(target) :]
+        return named
 
     def moved(self, value: Any) -> Any:
         """Return a path or paths of this run in the base's files; one outside the repository is the same for both."""
@@ -92,7 +110,11 @@ class BaseTree:
         folder = self.folder_of(str(fixed))
         if folder is None:
             return []
-        return [self.path_of(folder / FILE_NAME) if len(fixed.parts) == len(parts) else self.path_of(folder)]
+        if len(fixed.parts) < len(parts):
+            return [self.path_of(folder)]
+        patterns = _settings_of(folder).get("projects", ())
+        below = (self.needed_for(str(self.top / os.path.relpath(pattern, self.tree))) for pattern in patterns)
+        return [self.path_of(folder / FILE_NAME), *(path for paths in below for path in paths)]
 
     def path_of(self, folder: Path) -> str:
         """Return the path in the repository of a folder in the base's files."""
@@ -190,8 +212,8 @@ def _any_exists(values: Iterable[Any]) -> bool:
 
 def _settings_of(folder: Path) -> Mapping[str, Any]:
     try:
-        return read_settings_file(folder).values
-    except UserError:  # a mistake that this change fixes, say
+        return read_settings_file(folder, faulty=True).values  # a mistake may be what this change corrects
+    except UserError:
         return {}
 
 

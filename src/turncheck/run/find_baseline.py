@@ -196,7 +196,7 @@ class BaselineSearch:
             return None
         if files.is_empty:
             return Missing(f"its base ({base.commit[:8]}) has no files")
-        tree = BaseTree(files.folder, self.top)
+        tree = BaseTree(files.folder, self.top, self.checkout.links() if self.checkout is not None else {})
         words = words_of(self.given) if self.past is None else [str(self.top / self.past)]
         given = "project" in self.given or self.past is not None
         chosen = tree.projects(words, given=given, flags=self.given)
@@ -261,6 +261,7 @@ class BaselineSearch:
             return Present(measured, there.files.way, commit, passed_over=reports.in_words() if reports else "")
         if (
             commit
+            and (there is not None or self.top is None)
             and reports is not None
             and (left := self._asked(_EARLIER, lambda: reports.of_ancestor(base.branch, commit)))
         ):
@@ -413,7 +414,11 @@ def _settings_file_of(folder: Path) -> tuple[SettingsFile, bool]:
     """Return the settings file of a folder of the base, and whether it cannot be read."""
     try:
         return read_settings_file(folder), False
-    except UserError:  # a mistake that this change fixes, say
+    except UserError:  # a mistake that this change corrects, say
+        pass
+    try:
+        return read_settings_file(folder, faulty=True), True
+    except UserError:
         return SettingsFile(), True
 
 

@@ -33,6 +33,8 @@ class AssistantsOfBase:
 
     past: Mapping[str, str] = field(default_factory=dict)
     gone: tuple[str, ...] = ()
+    out_of_reach: str = ""
+    """Why it is not known which there are, if only a part of the base's files can be had."""
 
     def of(self, folder: Path) -> str | None:
         """Return where an assistant was, by its path in the repository, if that is known."""
@@ -70,9 +72,10 @@ def assistants_of_base(
             files = stack.enter_context(files_of_commit(found.commit, checkout, host, top))
         except (NoFilesError, HostError):
             return UNKNOWN
-        tree, words = BaseTree(files.folder, top), words_of(given)
-        if any(files.lacks(path) is not None for word in words for path in tree.needed_for(word)):
-            return UNKNOWN
+        tree = BaseTree(files.folder, top, checkout.links() if checkout is not None else {})
+        words = words_of(given)
+        if lacking := [one for word in words for path in tree.needed_for(word) if (one := files.lacks(path))]:
+            return AssistantsOfBase(out_of_reach=f"not all files of the base can be had: '{lacking[0]}' is missing")
         then = tree.projects(words, given="project" in given, flags=given)
         now = {path: folder for folder in measured if (path := path_in_repository(folder, top)) is not None}
         pairs = paired(now, then, all_of_them=False)

@@ -132,7 +132,7 @@ def _folder_of_one(settings: Settings, host: Host, *, by_file: bool) -> Path:
         raise UserError(f"no such project folder: {folder}", remedy="Name it with --project, or as PROJECT.")
     if (host.name or by_file) and _leads_out(folder, host, by_file=by_file):
         raise UserError(
-            f"the project folder {folder} leads out of the repository",
+            f"the project folder {folder} is in another repository, or leads out of this one",
             remedy="Put the assistant into the repository, and name its folder.",
         )
     return folder
@@ -140,6 +140,9 @@ def _folder_of_one(settings: Settings, host: Host, *, by_file: bool) -> Path:
 
 def _leads_out(folder: Path, host: Host, *, by_file: bool) -> bool:
     """Whether a project is elsewhere than in the repository in which it is named, or whose file names it."""
+    here = find_checkout(Path.cwd(), outer=True) if by_file else None
+    if here is not None and (there := find_checkout(folder, outer=True)) is not None and there.top != here.top:
+        return True  # another repository's checkout inside this one
     named_in = Path.cwd() if by_file else Path(os.path.abspath(folder))  # noqa: PTH100 - links are not followed
     top = _named_top(named_in) or _workspace(host)
     if top is None:

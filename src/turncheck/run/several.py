@@ -293,7 +293,11 @@ class SeveralRuns:
             self.finished(one.shown, measured)
 
     def _find_gone(self) -> None:
-        """Report the assistants of the base that this run does not have."""
+        """Report the assistants of the base that this run does not have, or that it is not known which there are."""
+        if why := self._past.out_of_reach:
+            words = " ".join(self.chosen.words)
+            sys.stderr.write(redact(f"turncheck: error: {shown_path(words)}: {why}\n"))
+            self._give_up(_folder_of_results(Path(words), self.chosen.folders), Path(words), why)
         for gone in self._past.gone:
             why = why_gone(gone)
             sys.stderr.write(redact(f"turncheck: error: {shown_path(gone)}: {why}\n"))

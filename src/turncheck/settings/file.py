@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
@@ -15,6 +16,9 @@ from turncheck.settings.sources import FILE_NAME, PATHS, from_file
 from turncheck.yaml_tree.offsets import ScalarLines
 from turncheck.yaml_tree.source import EscapeError, YamlSource
 from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence, parse_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 _LIMIT: Final = 1024 * 1024
 _GATES: Final = ("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require")
@@ -42,8 +46,12 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def read_settings_file(folder: Path) -> SettingsFile:
+def read_settings_file(folder: Path, *, faulty: bool = False) -> SettingsFile:
     """Read ``turncheck.yml`` of a folder; without one, nothing is set.
+
+    Args:
+        folder: where it is.
+        faulty: pass over keys that are unknown or have bad values.
 
     Raises:
         UserError: it cannot be read, is not a mapping, has an unknown key or a bad value; with the place.
@@ -63,7 +71,7 @@ def read_settings_file(folder: Path) -> SettingsFile:
     written = {str(key): value for key, value in root.data.items()}
     if written.get("ignore", "") is None:  # a list whose entries are all commented out
         del written["ignore"]
-    values = from_file(written, locate)
+    values = _without_faults(written, locate) if faulty else from_file(written, locate)
     for name in ("projects", *PATHS):
         if name in values and not isinstance(values[name], bool):
             values[name] = _below(folder, values[name])
@@ -71,6 +79,14 @@ def read_settings_file(folder: Path) -> SettingsFile:
         values["baseline"] = _below(folder, values["baseline"])
     gates = {name: root.key_location(name) for name in _GATES if root.at(name) is not None}
     return SettingsFile(values, _ignored(root), _rules(root), path, gates)
+
+
+def _without_faults(written: Mapping[str, Any], locate: Callable[[str], Location]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name, value in written.items():
+        with suppress(UserError):
+            values |= from_file({name: value}, locate)
+    return values
 
 
 def _parse(path: Path) -> YamlMapping:
