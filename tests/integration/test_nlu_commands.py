@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -167,3 +168,47 @@ def test_unreadable_nlu_data_are_not_called_missing(tmp_path: Path, capsys: pyte
     said = capsys.readouterr().err
     assert "data/nlu.yml:3:" in said
     assert "there are no NLU examples" not in said
+
+
+def test_the_newest_model_is_judged_on_what_was_split_off_from_its_training_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(ORACLE.parents[2] / "examples" / "pizzeria", tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    split = Path("train_test_split")
+    assert turncheck("data", "split", "nlu", "--random-seed", "1", "-q") == 0
+    assert turncheck("train", "nlu", "--nlu", split / "training_data.yml", "-q") == 0
+    (model,) = Path("models").iterdir()
+    capsys.readouterr()
+
+    judged = ("test", "nlu", "--nlu", split / "test_data.yml", "--no-plot", "--json", "report.json")
+    assert turncheck(*judged) == 0
+
+    said = capsys.readouterr()
+    nlu = decode(Path("report.json").read_bytes()).nlu
+    assert nlu is not None
+    assert nlu.on_training_sentences == 0
+    assert f"Using the newest model, {model}, which was trained on {split / 'training_data.yml'}, not on" in said.err
+    assert "also appear in the training data" not in said.out
+    turncheck(*judged, "--model", model)
+    named = decode(Path("report.json").read_bytes()).nlu
+    assert named is not None
+    assert named.intents == nlu.intents
+
+    model.unlink()
+    assert turncheck(*judged) == 0
+    assert "test sentences also appear in the training data: the figures are optimistic" in capsys.readouterr().out
+
+
+def test_a_model_of_the_project_s_own_files_does_not_count_after_they_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(TRAVEL / "project", tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    assert turncheck("train", "nlu", "-q") == 0
+    with (tmp_path / "config.yml").open("a") as config:
+        config.write("# changed\n")
+
+    turncheck("test", "nlu", "--nlu", TRAVEL / "test_data.yml", "--no-plot")
+
+    assert "No model fits the project's files: training in memory." in capsys.readouterr().err

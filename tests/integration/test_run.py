@@ -299,6 +299,22 @@ def test_a_run_that_tested_nothing_fails(tmp_path: Path) -> None:
     assert "something-was-tested" in done.stdout
 
 
+def test_asking_for_validation_alone_is_a_test_of_the_data(tmp_path: Path) -> None:
+    project = tmp_path / "bot"
+    shutil.copytree(PIZZERIA, project)
+    alone = ("--evaluations", "validate", "--out", tmp_path / "out")
+
+    fine = turncheck("run", project, *alone)
+    with (project / "tests" / "test_stories.yml").open("a") as stories:
+        stories.write("  - story: broken\n    steps:\n      - action: utter_nowhere\n")
+    wrong = turncheck("run", project, *alone)
+
+    assert (fine.returncode, wrong.returncode) == (0, 1)
+    assert "passed: " in fine.stdout
+    assert "nothing was tested" not in fine.stdout + wrong.stdout
+    assert "utter_nowhere" in wrong.stdout
+
+
 def test_the_settings_file_of_the_project_counts(tmp_path: Path) -> None:
     project = tmp_path / "bot"
     shutil.copytree(PIZZERIA, project)

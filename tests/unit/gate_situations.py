@@ -26,6 +26,7 @@ REGRESSION: Final = "core.passed: 0"
 GATES: Final = (
     "could-be-run",
     "errors",
+    "new-errors",
     "test-failures",
     "new-failures",
     "gone-tests",
@@ -35,9 +36,11 @@ GATES: Final = (
     "completed",
 )
 EVERY_GATE: Final = GateSettings(
-    fail_on=("errors", "test-failures", "new-failures", "gone-tests"), require=("e2e",), max_regression=(REGRESSION,)
+    fail_on=("errors", "new-errors", "test-failures", "new-failures", "gone-tests"),
+    require=("e2e",),
+    max_regression=(REGRESSION,),
 )
-ON_PULL_REQUESTS: Final = GateSettings(fail_on=("errors", "new-failures"))
+ON_PULL_REQUESTS: Final = GateSettings(fail_on=("new-errors", "new-failures"))
 BY_DEFAULT: Final = GateSettings()
 _SIGNS: Final = {"passed": "✅", "failed": "❌", "not judged": "➖"}
 
@@ -181,7 +184,11 @@ def tables() -> str:
     for situation in SITUATIONS:
         gates = situation.verdict(EVERY_GATE).gates
         rows.append(f"| {situation.name} | " + " | ".join(sign(gates, name) for name in GATES) + " |")
-    rows += ["", "| situation | `fail-on: errors, new-failures` | `fail-on: errors, test-failures` |", "|---|---|---|"]
+    rows += [
+        "",
+        "| situation | `fail-on: new-errors, new-failures` | `fail-on: errors, test-failures` |",
+        "|---|---|---|",
+    ]
     for situation in SITUATIONS:
         told = (
             f"{situation.title(settings).partition(':')[0]}: {situation.verdict(settings).summary}"

@@ -69,11 +69,19 @@ def test_remarks_on_one_line_are_one_annotation_as_bad_as_the_worst() -> None:
 
 
 def test_wrong_sentences_are_annotated_only_where_they_are_new() -> None:
+    old, lines = example("a", "x", "y", line=1), range(2, 10)
+    base = report(examples=[old, *(example(f"b{n}", "y", line=n) for n in lines)], commit=BASE_COMMIT)
+    head = report(examples=[old, *(example(f"b{n}", "y", "x", line=n) for n in lines)])
+
+    assert find_annotations(head, None) == ()
+    assert [one.line for one in find_annotations(head, compare(head, Present(base, "git")))] == [*lines]
+
+
+def test_a_wrong_sentence_within_noise_is_not_annotated() -> None:
     base = report(examples=[example("a", "x", "y", line=1), example("b", "y", line=2)], commit=BASE_COMMIT)
     head = report(examples=[example("a", "x", "y", line=1), example("b", "y", "x", line=2)])
 
-    assert find_annotations(head, None) == ()
-    assert [one.line for one in find_annotations(head, compare(head, Present(base, "git")))] == [2]
+    assert find_annotations(head, compare(head, Present(base, "git"))) == ()
 
 
 def test_at_most_ten_of_a_level_are_shown_and_the_last_says_how_many_more() -> None:

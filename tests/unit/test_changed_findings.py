@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 from report_builder import finding, report
 
+from turncheck.commands.validate import Request, check_project
 from turncheck.comparison.changed_findings import changed_findings
 from turncheck.render.sinks.markdown import marker
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from turncheck.messages.finding import Finding
 
 SAID = "The rule 'a' contradicts the story 'b' (data/stories.yml:{line}:3)."
 
@@ -23,6 +32,21 @@ def test_a_file_that_was_renamed_makes_no_finding_new_or_gone() -> None:
     head = report(findings=(finding("test-sentence-in-training", message.format(path="data/nlu/a.yml")),))
 
     assert changed_findings(base, head) == ((), ())
+
+
+def test_other_counts_make_no_finding_new_or_gone() -> None:
+    message = "The intent 'greet' has {} examples, and 3 of 'order 66' are as few."
+    base = report(findings=(finding("few", message.format(12)),))
+    head = report(findings=(finding("few", message.format(1_300)),))
+
+    assert changed_findings(base, head) == ((), ())
+    assert changed_findings(base, report(findings=(finding("few", message.format(12).replace("66", "67")),)))[0]
+
+
+def test_a_finding_with_a_subject_is_the_same_whatever_its_message_lists() -> None:
+    listed = [replace(finding("imbalance", words), subject="sizes") for words in ("'a' 110, 'b' 3.", "'a' 110, 'c' 2.")]
+
+    assert changed_findings(report(findings=listed[:1]), report(findings=listed[1:])) == ((), ())
 
 
 def test_findings_without_a_file_are_compared_too() -> None:
@@ -60,3 +84,39 @@ def test_names_that_lose_letters_in_the_marker_keep_comments_of_their_own() -> N
     ]
 
     assert len({marker(name) for name in names}) == len(names)
+
+
+# --- findings about several sentences or stories ----------------------------------------------------------------------
+
+
+def in_the_data(root: Path, blocks: list[str], stories: list[str]) -> list[Finding]:
+    (root / "data").mkdir(parents=True)
+    (root / "domain.yml").write_text(
+        'version: "3.1"\nintents: [greet, bye, order]\nresponses: {utter_hi: [{text: hi}]}\n'
+    )
+    (root / "config.yml").write_text("language: en\npipeline: [{name: WhitespaceTokenizer}]\npolicies: []\n")
+    (root / "data" / "nlu.yml").write_text('version: "3.1"\nnlu:\n' + "".join(blocks))
+    (root / "data" / "stories.yml").write_text('version: "3.1"\nstories:\n' + "".join(stories))
+    return list(check_project(Request(project=root)).validated.findings)
+
+
+def test_another_order_of_sentences_and_stories_makes_no_finding_new_or_gone(tmp_path: Path) -> None:
+    def block(intent: str, *sentences: str) -> str:
+        return f"- intent: {intent}\n  examples: |\n" + "".join(f"    - {one}\n" for one in sentences)
+
+    def story(name: str) -> str:
+        return f"- story: {name}\n  steps: [{{intent: unknown}}, {{action: some_form}}]\n"
+
+    greet = ("hello there my friend", "to [Rome](city) please", "a [thin](crust) pizza with everything")
+    bye = ("see you later my friend", "Hello there, my friend!", "to [Oslo](city) please")
+    one = in_the_data(tmp_path / "one", [block("greet", *greet), block("bye", *bye)], [story("a"), story("b")])
+    other = in_the_data(
+        tmp_path / "other",
+        [block("bye", *reversed(bye)), block("greet", *reversed(greet))],
+        [story("b"), story("a")],
+    )
+
+    codes = {"entity-undefined", "story-intent-undefined", "action-undefined", "example-nearly-in-several-intents"}
+    assert codes <= {found.code for found in one}
+    assert {found.message for found in one} != {found.message for found in other}
+    assert changed_findings(report(findings=one), report(findings=other)) == ((), ())

@@ -29,9 +29,13 @@ from turncheck.render.links import Links
 from turncheck.render.markdown import (
     COMMENT_LIMIT,
     SUMMARY_LIMIT,
+    Size,
+    draw,
     environment,
     render_comment,
     render_summary,
+    utf8_bytes,
+    utf16_units,
 )
 from turncheck.report.codec import encode
 from turncheck.report.model import GateSettings, Report, Skipped, Substitution
@@ -123,7 +127,9 @@ def test_the_hidden_first_line_bears_the_key(key: str, shown: str) -> None:
 
 
 def test_cases_link_to_their_line_at_the_head_and_what_is_gone_to_the_base() -> None:
-    targets = links(to_html(comment_of(head_report(), base_report())))
+    comparison = compare(head_report(), Present(base_report(), "artifact", run_id="55"))
+    verdict = judge(head_report(), comparison, head_report().settings)
+    targets = links(to_html(str(render_summary(head_report(), comparison, verdict, LINKS).content)))
 
     head, base = (f"https://github.com/acme/bots/blob/{digit * 40}/bots/bank" for digit in "21")
     assert f"{head}/tests/test_stories.yml#L3" in targets
@@ -294,7 +300,8 @@ def test_without_a_baseline_everything_in_the_data_is_listed_and_with_one_what_i
     alone, against = comment_of(head, None), comment_of(head, base)
 
     assert "#### Warnings in the data (2)" in alone
-    assert "<details><summary>In the data of the base too (1)</summary>\n\n- ⚠️ `old-thing`" in against
+    assert "On the base too, and not listed here: 1 finding in the data." in against
+    assert "old-thing" not in against
     assert "#### New warnings in the data (1)\n\n- ⚠️ `new-thing`" in against
 
 
@@ -315,7 +322,8 @@ def test_what_stands_above_is_not_told_again_below_its_gate() -> None:
     text = comment_of(head, report(findings=[old], commit=BASE_COMMIT))
 
     gates = text.partition("#### Gates")[2]
-    assert "❌ `errors` **failed**: 2 errors in the data: old-error: known for long · " in gates
+    reason = "2 errors in the data, 1 of them on the base too: old-error: known for long"
+    assert f"❌ `errors` **failed**: {reason} · " in gates
     assert "new-error" not in gates
 
 
@@ -396,7 +404,7 @@ def test_details_give_way_before_what_changed_and_that_before_the_gates() -> Non
     text = comment_of(head, base)
 
     assert {"confusions", "wrong", "failing"} <= set(names)
-    assert re.search(r"Confused intents \(400 pairs\): 400, in the \[results\]", text)
+    assert re.search(r"Confused intents \(400 pairs\), in the \[results\]", text)
     assert "\n- 100 stories and 100 end-to-end cases: expected `utter_a`, got `utter_b`\n" in text
 
 
@@ -415,6 +423,13 @@ def test_many_failed_gates_do_not_take_the_place_of_what_changed_sides() -> None
 
 
 # --- hostile reports -------------------------------------------------------------------------------------------------
+
+RENDERED = {"comment": render_comment, "summary": render_summary}
+WHOLE = {
+    "comment": Size("comment.md.j2", COMMENT_LIMIT, utf16_units, unfolded=8),
+    "summary": Size("summary.md.j2", SUMMARY_LIMIT, utf8_bytes, unfolded=50),
+}
+"""Documents with all their details: a longer text would displace others, and with them what they are written in."""
 
 
 def hostile_pair(text: str) -> tuple[Report, Report]:
@@ -459,11 +474,13 @@ def test_nothing_of_a_hostile_report_acts(text: str) -> None:
         tame, Present(tame_base, "artifact", commit="x", run_id="x", passed_over="x", warnings=("x",))
     )
 
-    for render in (render_comment, render_summary):
-        html = to_html(str(render(head, comparison, verdict, LINKS).content))
-        quiet = to_html(str(render(tame, tame_comparison, judge(tame, tame_comparison, tame.settings), LINKS).content))
-        assert not ACTIVE.search(text_outside_code(html))
-        assert all(target.startswith("https://github.com/acme/bots/") for target in links(html))
+    tame_verdict = judge(tame, tame_comparison, tame.settings)
+    for name, size in WHOLE.items():
+        html = to_html(draw(head, comparison, verdict, LINKS, size=size))
+        quiet = to_html(draw(tame, tame_comparison, tame_verdict, LINKS, size=size))
+        for shown in (html, to_html(str(RENDERED[name](head, comparison, verdict, LINKS).content))):
+            assert not ACTIVE.search(text_outside_code(shown))
+            assert all(target.startswith("https://github.com/acme/bots/") for target in links(shown))
         ours, theirs = elements(html), elements(quiet)
         for kind in (
             "img",

@@ -171,6 +171,20 @@ def test_a_story_that_needs_what_nothing_teaches_is_no_noise(known: Learnable | 
     assert [one.outcome for one in core.stories] == [outcome]
 
 
+def test_stories_as_written_are_those_that_test_core_counts_whatever_can_be_understood() -> None:
+    there = StoryEntity("town", "Rome", start=3, end=7)
+    nlu = ScriptedEngine({"to Rome": taken_for("to Rome", "inform", 0.9)})
+    renamed = story("renamed", said("to Rome", "inform", there), "utter_other")
+    stories = [renamed, story("wrong", said("to Rome", "inform"), "utter_hi")]
+    taught = Learnable(frozenset({"inform"}), frozenset({"city"}))
+
+    whole = evaluate_stories(ByIntent(ANSWERS), stories, nlu=nlu, end_to_end=True, known=taught)
+    core = evaluate_stories(ByIntent(ANSWERS), stories)
+
+    assert [(one.as_written, one.outcome) for one in whole.stories] == [(True, "failed"), (False, "failed")]
+    assert whole.as_written == core.as_written == StoriesAsWritten(passed=1, failed=1)
+
+
 def test_what_can_be_learnt_is_what_examples_and_pipeline_teach() -> None:
     example = Example("to Rome", "faq/city", (EntityAnnotation(3, 7, "city", "Rome"),))
     project = Project(Path(), "bot", nlu=NluData(examples=(example,)))

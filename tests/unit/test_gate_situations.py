@@ -71,7 +71,7 @@ def test_what_is_said_fits_what_failed(situation: Situation, settings: GateSetti
     if any(one.outcome == "not judged" and not one.fails for one in verdict.gates) and verdict.passed:
         assert verdict.reservation
         assert re.search("not judged|not run", verdict.summary)
-    assert not clauses[0].endswith("on the base too")
+    assert not verdict.passed or not clauses[0].endswith("on the base too")
 
 
 @pytest.mark.parametrize("baseline", [Missing("it is new"), Unreachable("no answer"), Unreadable("no report"), None])
@@ -150,7 +150,7 @@ def test_a_gate_with_a_cause_of_its_own_is_no_consequence() -> None:
     unreadable = BY_NAME["unreadable file"]
     head = with_changes(unreadable.head, validation=report(findings=[SYNTAX, finding("bad", "it is bad")]).validation)
 
-    errors = gate(Situation("", head, unreadable.base).verdict(ON_PULL_REQUESTS), "errors")
+    errors = gate(Situation("", head, unreadable.base).verdict(ON_PULL_REQUESTS), "new-errors")
 
     assert errors.follows == ""
     assert [cause.what for cause in errors.failed_by] == ["bad: it is bad"], "the other is named above"

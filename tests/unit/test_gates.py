@@ -481,12 +481,44 @@ def test_what_is_not_exactly_one_or_zero_is_never_shown_as_such(value: float, sh
     assert wording.figure(value, "score") == shown
 
 
-def test_a_check_of_the_data_alone_is_no_success_even_where_only_that_was_asked_for() -> None:
-    """A pull request could otherwise switch all tests off in its own turncheck.yml."""
-    verdict = verdict_of(report(), evaluations=("validate",))
+def asked_for(made: Report, base: Report | None = None, **rules: object) -> Verdict:
+    """The verdict on a report whose own settings request the evaluations."""
+    settings = msgspec.convert(rules, GateSettings)
+    return verdict_of(structs.replace(made, settings=settings), base, **rules)
 
-    assert gate(verdict, "something-was-tested").outcome == "failed"
-    assert not verdict.passed
+
+def test_a_check_of_the_data_alone_passes_or_fails_by_its_findings() -> None:
+    fine = asked_for(report(), evaluations=("validate",))
+    wrong = asked_for(report(findings=[finding("a", "It is wrong.", "error")]), evaluations=("validate",))
+
+    assert fine.passed
+    assert fine.summary == "0 findings in the data, nothing else was asked for"
+    assert gate(fine, "something-was-tested").reason == "tested: the data, as requested"
+    assert not wrong.passed
+    assert [one.name for one in wrong.gates if one.fails] == ["errors"]
+    assert "nothing was tested" not in wrong.summary
+
+
+def test_a_check_of_the_data_alone_is_no_success_if_the_base_runs_tests() -> None:
+    """A pull request could otherwise switch all tests off in its own turncheck.yml."""
+    head, base = report(), report(stories=[story("s", "utter_a")], commit=BASE_COMMIT)
+
+    verdict = asked_for(head, base, evaluations=("validate",), fail_on=("errors",))
+    accepted = asked_for(head, base, evaluations=("validate",), fail_on=("errors",), accept_gone=("core",))
+
+    assert [one.name for one in verdict.gates if one.fails] == ["something-was-tested"]
+    assert accepted.passed
+
+
+def test_data_that_could_not_be_checked_are_no_success() -> None:
+    unread = structs.replace(report(), validation=None, skipped=(Skipped(evaluation="validate", reason="no project"),))
+
+    assert not asked_for(unread, evaluations=("validate",)).passed
+
+
+@pytest.mark.parametrize("asked", [("validate", "core"), ("core",), ()])
+def test_without_tests_nothing_else_that_is_requested_passes(asked: tuple[str, ...]) -> None:
+    assert not asked_for(report(), evaluations=asked).passed
 
 
 def test_tests_that_went_away_altogether_are_a_drop() -> None:

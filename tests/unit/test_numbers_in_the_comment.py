@@ -21,7 +21,8 @@ from turncheck.comparison.model import Comparison, encode
 from turncheck.comparison.verdict import Verdict
 from turncheck.comparison.wording import change, figure
 from turncheck.messages.location import Location
-from turncheck.render.markdown import render_comment
+from turncheck.render.document import build_document
+from turncheck.render.markdown import COMMENT_LIMIT, Size, draw, render_comment, utf16_units
 from turncheck.report.codec import encode as encode_report
 from turncheck.report.model import (
     ExpectedParse,
@@ -34,7 +35,9 @@ from turncheck.report.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from turncheck.render.sections import NeutralSection
 
 # --- reports ---------------------------------------------------------------------------------------------------------
 
@@ -103,10 +106,9 @@ def reports(draw: st.DrawFn, commit: str) -> Report:
     return msgspec.structs.replace(made, nlu=msgspec.structs.replace(made.nlu, **copied))
 
 
-def drawn(head: Report, base: Report | None) -> tuple[str, Comparison, Verdict]:
+def compared(head: Report, base: Report | None) -> tuple[Comparison, Verdict]:
     comparison = compare(head, Present(base, "git") if base else Missing("none yet"))
-    verdict = judge(head, comparison, head.settings)
-    return str(render_comment(head, comparison, verdict, LINKS).content), comparison, verdict
+    return comparison, judge(head, comparison, head.settings)
 
 
 # --- what the comment says -------------------------------------------------------------------------------------------
@@ -209,8 +211,22 @@ def shown_sections(text: str) -> Iterator[tuple[int, int, int]]:
             alike = sum(int(number.replace(",", "")) for number in re.findall(r"\d+", group[1])) if group else 1
             copies = re.search(r"`(?: \([a-z ,]+\))? and (\d+) cop", entry)
             stand_for += alike + (int(copies[1]) if copies and not group else 0)
-        left = re.search(r"… and ([\d,]+) more, in the", part)
-        yield int(title["number"].replace(",", "")), stand_for, int(left[1].replace(",", "")) if left else 0
+        left = re.search(r"(?:… and ([\d,]+) more|^All ([\d,]+)), in the", part, re.MULTILINE)
+        number = (left[1] or left[2]).replace(",", "") if left else 0
+        yield int(title["number"].replace(",", "")), stand_for, int(number)
+
+
+def without_titles_alone(text: str, sections: Iterable[NeutralSection]) -> str:
+    """The text without the lists of which it only says how many entries they have, which must be what they have."""
+    titles = {section.title: section for section in sections}
+    kept = []
+    for line in text.splitlines():
+        alone, found, _ = line.partition(", in the [results]")
+        if not found or alone not in titles:
+            kept.append(line)
+        elif number := _TITLE.search(f"#### {alone}"):
+            assert int(number["number"].replace(",", "")) == titles[alone].total, line
+    return "\n".join(kept)
 
 
 def counted(text: str) -> Iterator[tuple[frozenset[str], str, str]]:
@@ -238,8 +254,14 @@ def _bag(words: str) -> frozenset[str]:
 
 
 def check(head: Report, base: Report | None) -> None:
-    text, comparison, verdict = drawn(head, base)
+    comparison, verdict = compared(head, base)
     known = known_numbers(head, base, comparison, verdict)
+    sections = build_document(head, comparison, verdict, LINKS, unfolded=8).sections
+    check_text(without_titles_alone(str(render_comment(head, comparison, verdict, LINKS).content), sections), known)
+    check_text(draw(head, comparison, verdict, LINKS, size=_WHOLE), known)
+
+
+def check_text(text: str, known: set[str]) -> None:
     body = without_names(re.sub(r"(?m)^.*[\d,]+ more\b.*$", "", text))
     unknown = [number for number in _NUMBER.findall(body) if number not in known and number.lstrip("+−") not in known]
     assert unknown == []
@@ -252,6 +274,8 @@ def check(head: Report, base: Report | None) -> None:
     assert torn == {}
 
 
+_WHOLE = Size("comment.md.j2", COMMENT_LIMIT, utf16_units, unfolded=8)
+"""A comment with all its details."""
 _SETTINGS = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
-from turncheck.comparison.significance import Judged, mcnemar_exact, paired_calibration, paired_scores
+from turncheck.comparison.mcnemar import mcnemar_exact
+from turncheck.comparison.significance import Judged, paired_calibration, paired_scores
 from turncheck.evaluation.calibration import expected_calibration_error
 
 

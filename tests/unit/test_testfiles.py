@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories
+from turncheck.run.reading import read_tests
+from turncheck.settings.options import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,6 +63,50 @@ def test_a_test_file_that_cannot_be_read_is_found_so_that_reading_says_why(tmp_p
     write(tmp_path, tests__test_a=STORIES)
     (tmp_path / "tests" / "test_a.yml").write_bytes(b"stories: \xff")
     assert names(tmp_path, find_test_stories(tmp_path)) == ["tests/test_a.yml"]
+
+
+CASES = "# A whole conversation.\ntest_cases:\n- test_case: a\n  steps: [{user: hi}, {utter: utter_hi}]\n"
+
+
+def test_e2e_cases_are_found_by_content_below_both_folders(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        tests__e2e__booking=CASES,
+        tests__anything=f'version: "3.1"\nfixtures: []\n{CASES}',
+        tests__test_broken=f"{CASES}- [\n",
+        tests__conftest=CASES,
+        tests__e2e_results="test_results:\n- name: a\n  test_cases: 3\n",
+        tests__test_stories=STORIES,
+        tests__nlu=NLU,
+        e2e_tests__happy__path=CASES,
+        e2e_tests__notes="a: b\n",
+        data__more=CASES,
+    )
+    write(tmp_path / "tests" / ".hidden", a=CASES)
+    (tmp_path / "tests" / "notes.md").write_text(CASES, encoding="utf-8")
+    (tmp_path / "e2e_tests" / "unreadable.yml").write_bytes(b"test_cases: \xff")
+
+    assert names(tmp_path, find_e2e_cases(tmp_path)) == [
+        "e2e_tests/happy/path.yml",
+        "e2e_tests/unreadable.yml",
+        "tests/anything.yml",
+        "tests/e2e/booking.yml",
+        "tests/test_broken.yml",
+    ]
+
+
+def test_e2e_cases_that_are_not_run_are_named(tmp_path: Path) -> None:
+    write(tmp_path, tests__a=CASES, e2e_tests__b=CASES, e2e__c=CASES, data__e2e_notes="a: b\n", data__other=NLU)
+
+    def not_run(*named: str) -> list[str]:
+        settings = Settings(project=str(tmp_path), e2e=tuple(str(tmp_path / one) for one in named))
+        found = read_tests(settings).other_findings
+        assert all(one.message.endswith("they are not run.") for one in found)
+        return [one.location.path for one in found]
+
+    assert not_run() == ["e2e/c.yml"]
+    assert not_run("tests/a.yml::a") == ["e2e_tests/b.yml"]
+    assert not_run("tests", "e2e_tests/b.yml") == []
 
 
 def test_e2e_cases_stand_where_rasa_has_them(tmp_path: Path) -> None:

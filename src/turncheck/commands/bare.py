@@ -17,6 +17,7 @@ from turncheck.render.not_run import not_run_text
 from turncheck.render.version_text import noted_version_line
 from turncheck.report.model import EngineInfo, Report, Skipped
 from turncheck.run.cut_short import cause, end_with
+from turncheck.run.output_folder import ensure_apart_from_project
 
 if TYPE_CHECKING:
     from turncheck.commands.core import CoreOutput, CoreTestOptions
@@ -37,6 +38,7 @@ def run_bare_test(
         UserError: the cause, after everything that was finished is written.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
+    ensure_apart_from_project(core_output.folder, core.settings)
     report, stopped = evaluate_core(core, screen)
     write_core_files(report, core_output, screen)
     sys.stdout.write(noted_version_line(report.project, str(core.project)))

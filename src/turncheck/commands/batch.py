@@ -22,6 +22,7 @@ from turncheck.render.engine_text import engine_lines
 from turncheck.render.sinks.terminal import place, text
 from turncheck.report.codec import encode
 from turncheck.run.cut_short import as_far_as_it_goes, end_with, with_one_model
+from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import ensure_possible, ensure_readable, read_answered_elsewhere, read_assistant
 from turncheck.settings.parsers import MAX_NOTES
@@ -72,6 +73,8 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     """
     if len(options.notes) > MAX_NOTES:
         raise UserError(f"--notes has {len(options.notes):,} characters; at most {MAX_NOTES:,} are allowed")
+    if options.out is not None:
+        ensure_apart_from_project(options.out, settings)
     project = read_answered_elsewhere(settings) if options.paths else read_assistant(settings)
     paths = options.paths or find_suites(project.root)
     read = read_suites(project.root, paths, options.how)

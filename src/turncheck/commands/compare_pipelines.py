@@ -21,6 +21,7 @@ from turncheck.publishing.files import write_all
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import text
+from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.reading import ensure_there
 from turncheck.run.report_of import project_info
 from turncheck.run.trainable import ensure_readable, read_assistant
@@ -53,6 +54,7 @@ def run_compare_nlu(
         raise UserError(f"--runs is {runs}, and must be 1 or more")
     if not percentages or any(not 0 <= percentage < 100 for percentage in percentages):
         raise UserError("--percentages must be whole numbers from 0 to 99")
+    ensure_apart_from_project(output.folder, options.settings)
     from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # imports NumPy
 
     settings = replace(options.settings, config=str(configs[0]))

@@ -33,6 +33,7 @@ from turncheck.publishing.files import write_all, write_file
 from turncheck.render.nlu_comparison import CORE_CURVE, CurvePoint, draw_curves
 from turncheck.render.rasa_files import as_json
 from turncheck.render.sinks.terminal import text
+from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.trainable import ensure_policies_accepted, ensure_trainable, read_assistant
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ def run_test_models(options: CoreTestOptions, models: Sequence[Path], output: Co
     Raises:
         UserError: nothing to judge, a model that cannot be read.
     """
+    ensure_apart_from_project(output.folder, options.settings)
     stories = read_test_stories(options)
     found = {path: _judge(path, stories, options, screen) for path in models}
     results: dict[str, list[int]] = {}
@@ -166,6 +168,7 @@ def run_test_model_directory(options: CoreTestOptions, output: CoreOutput, scree
     Raises:
         UserError: nothing to judge, no such folder, models that cannot be read.
     """
+    ensure_apart_from_project(output.folder, options.settings)
     folder = _model_folder(options.models.named or Path("models"))
     stories = read_test_stories(options)
     results: dict[str, list[list[int]]] = {}

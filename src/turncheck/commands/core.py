@@ -25,6 +25,7 @@ from turncheck.render.story_files import story_files
 from turncheck.render.story_text import story_text
 from turncheck.render.version_text import noted_version_line
 from turncheck.run.cut_short import as_far_as_it_goes, end_with, with_one_model
+from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.reading import ensure_there, read_checked_stories
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import ensure_policies_accepted, ensure_possible, ensure_trainable, read_dialogue_assistant
@@ -94,6 +95,7 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, 
         TrainingRefusedError: there was no model, and the project cannot be trained.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
+    ensure_apart_from_project(output.folder, options.settings)
     report, stopped = evaluate_core(options, screen, source)
     write_core_files(report, output, screen)
     sys.stdout.write(noted_version_line(report.project, str(options.project)))

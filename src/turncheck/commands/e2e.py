@@ -16,6 +16,7 @@ from turncheck.messages.location import Location
 from turncheck.messages.plurals import count
 from turncheck.project.e2e.cases import DEFAULT_PATH, read_cases
 from turncheck.project.python_code import code_of_actions
+from turncheck.project.testfiles import find_e2e_cases
 from turncheck.publishing.files import write_file, write_report
 from turncheck.render.e2e_text import e2e_text, mark
 from turncheck.render.sinks.terminal import place, text
@@ -40,7 +41,7 @@ DEFAULT_RESULTS: Final = "e2e_results.yml"
 
 @dataclass(frozen=True, slots=True)
 class E2EOptions:
-    """What is run and written. ``paths``: files, folders, ``file.yml::case``; without any, the default file.
+    """What is run and written. ``paths``: files, folders, ``file.yml::case``; without any, all cases of the project.
 
     ``results``: where to write the results, a file or a folder.
     """
@@ -67,7 +68,8 @@ def run_test_e2e(
     """
     settings = assistant.settings
     project = read_dialogue_assistant(settings, endpoints=assistant.endpoints)
-    read = read_cases(project.root, options.paths or (project.root / DEFAULT_PATH,))
+    found = () if options.paths else tuple(find_e2e_cases(project.root))
+    read = read_cases(project.root, options.paths or found or (project.root / DEFAULT_PATH,))
     checked = [] if project.domain.is_empty else check_cases(read, DialogueDomain.of(project), project.flows)
     folder = settings.project
     _refuse_faulty(read, checked, folder, screen)

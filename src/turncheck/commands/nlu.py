@@ -34,6 +34,7 @@ from turncheck.render.trust_text import trust_entry
 from turncheck.render.version_text import noted_version_line
 from turncheck.report.model import Source
 from turncheck.run.cut_short import as_far_as_it_goes, end_with, with_one_model
+from turncheck.run.output_folder import ensure_apart, ensure_apart_from_project
 from turncheck.run.reading import ensure_there, read_checked_nlu
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import (
@@ -110,6 +111,7 @@ def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Screen, sou
             was finished is written before.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
+    ensure_apart_from_project(output.folder, options.settings)
     report, stopped = evaluate_nlu(options, screen, source)
     write_test_files(report, output, screen)
     sys.stdout.write(noted_version_line(report.project, str(options.project)))
@@ -305,6 +307,7 @@ def run_data_split_nlu(
     if not 0 < fraction < 1:
         raise UserError(f"--training-fraction is {fraction:g}, and must be between 0 and 1")
     path = nlu or project / DEFAULT_DATA
+    ensure_apart(out, (path, project / DEFAULT_DATA))
     if nlu is None:
         read = read_project(project)
         ensure_assistant(read)

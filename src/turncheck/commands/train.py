@@ -60,6 +60,11 @@ class TrainOptions:
         settings = self.settings
         return (*settings.data, *((settings.nlu,) if settings.nlu else ()), *settings.stories)
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """All files that were named to train on."""
+        return (*self.data, *filter(None, (self.settings.config, self.settings.domain)))
+
 
 def run_train(options: TrainOptions, parts: Sequence[Part], screen: Screen) -> int:
     """Train and save a model. If both parts are requested, one without data is left out with a note.
@@ -92,7 +97,7 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Screen) -> i
         screen.note(line)
     prefix = "" if len(wanted) > 1 else f"{wanted[0]}-"
     path = model_path(options.out, options.fixed_name, prefix)
-    write_model(path, writer, fingerprint=project_fingerprint(project), parts=tuple(wanted))
+    write_model(path, writer, fingerprint=project_fingerprint(project), parts=tuple(wanted), named=options.named)
     sys.stdout.write(f"The model is saved at '{path}'.\n")
     return EXIT_OK
 

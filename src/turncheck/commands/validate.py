@@ -103,6 +103,8 @@ def run_data_validate(
     if explain_code is not None:
         stream.write(explain(explain_code))
         return EXIT_OK
+    if files.out is not None:
+        _ensure_apart(files.out, request)
     checked = check_project(request)
     if output_format == "text":
         stream.write(_text(checked, notes, str(request.project), coloured=_is_colour_terminal(stream)))
@@ -277,6 +279,17 @@ def _rendered(checked: Checked, output_format: Literal["json", "github", "sarif"
     if output_format == "json":
         return findings_json(findings, counts)
     return findings_commands(findings, repository_root(folder))
+
+
+def _ensure_apart(out: Path, request: Request) -> None:
+    from turncheck.run.output_folder import ensure_apart_from_project  # only if files are written
+    from turncheck.settings.options import Settings
+
+    data, domain = request.data or (), request.domain
+    settings = Settings(
+        project=str(request.project), data=tuple(map(str, data)), domain=None if domain is None else str(domain)
+    )
+    ensure_apart_from_project(out, settings)
 
 
 def _write_report(checked: Checked, folder: Path, files: ReportFiles) -> None:

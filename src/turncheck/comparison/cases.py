@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.misunderstood import understanding_in_words
+from turncheck.comparison.misunderstood import expected_and_predicted, understanding_in_words
 from turncheck.comparison.names_of_steps import names_by_step, step_key
 from turncheck.messages.finding import SEVERITIES
 from turncheck.report.model import CaseResult, StoryResult
@@ -276,9 +276,37 @@ def _story_case(story: StoryResult, copies: int = 0, *, copy_of: str = "") -> Ca
     )
 
 
-def telling_step(story: StoryResult) -> StoryStep | None:
-    """Return the first wrong step; if the dialogue of the story fails, the first wrong action."""
-    wrong = [step for step in story.steps if not step.passed]
+def newly_wrong_first(case: Case, base: Case) -> Case:
+    """Return the case, named by what is wrong only here: what was wrong on the base too did not make it fail now."""
+    if not isinstance(case.result, StoryResult) or not isinstance(base.result, StoryResult) or case.passed:
+        return case
+    known = {_wrong(step) for step in base.result.steps if not step.passed}
+    meant = {(one.text, *expected_and_predicted(one)) for one in base.sentences}
+    sentences = sorted(case.sentences, key=lambda one: (one.text, *expected_and_predicted(one)) in meant)
+    wrong = telling_step(case.result, known)
+    case = replace(case, sentences=tuple(sentences))
+    if wrong is None or not known:
+        return case
+    return replace(
+        case,
+        location=wrong.location or case.location,
+        expected=wrong.wanted,
+        actual=wrong.got,
+        confidence=wrong.confidence,
+        remark=_how(wrong),
+    )
+
+
+def _wrong(step: StoryStep) -> Hashable:
+    return step.kind, step.expected, step.predicted, step.text
+
+
+def telling_step(story: StoryResult, known: Container[Hashable] = ()) -> StoryStep | None:
+    """Return the first wrong step; if the dialogue of the story fails, the first wrong action.
+
+    ``known``: steps that are wrong on the base too, which are left out.
+    """
+    wrong = [step for step in story.steps if not step.passed and _wrong(step) not in known]
     actions = [step for step in wrong if step.kind == "action"]
     return next(iter(actions if actions and story.outcome == "failed" else wrong), None)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from turncheck.comparison.cases import newly_wrong_first
 from turncheck.comparison.changes import CaseChange, ChangedCases
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _newly_run(pair: Pair) -> CaseChange:
 
 def _change(pair: Pair) -> CaseChange:
     return msgspec.structs.replace(
-        case_alone(pair.head),
+        case_alone(newly_wrong_first(pair.head, pair.base)),
         base_location=pair.base.location,
         base_passed=pair.base.passed,
         base_actual=pair.base.actual,

@@ -18,18 +18,26 @@ if TYPE_CHECKING:
 _PLACE: Final = re.compile(r":\d+(?::\d+)?")
 """A message may name another place; a line added above that place does not make it a different finding."""
 
-_IDENTITIES: Final = (("code", "severity", "message", "path"), ("code", "severity", "message"))
-"""What makes two findings the same, first in one file, then in two. No line: a line added above changes nothing."""
+_COUNTS: Final = re.compile(r"(?<![\w.'])\d[\d,]*(?:\.\d+)?(?![\w'])(?=(?:[^']*'[^']*')*[^']*$)")
+"""A number that is not part of a name in quotes."""
+_KEYS: Final = (
+    ("code", "severity", "message", "path"),
+    ("code", "severity", "message"),
+    ("code", "severity", "subject", "path"),
+    ("code", "severity", "subject"),
+)
+"""What identifies a finding, the strictest first."""
 
 
 def changed_findings(base: Report, head: Report) -> tuple[tuple[FindingChange, ...], tuple[FindingChange, ...]]:
     """Return the findings that are new and those that are gone, worst first.
 
-    A finding is identified by its code, message and file; one that moved to another file is neither new nor gone.
+    A finding is identified by its code, message and file; one that moved to another file is neither new nor gone, and
+    neither is one whose message only has other counts now.
     If a file cannot be read, no finding is known to be gone.
     """
     before, after = findings_worst_first(base), findings_worst_first(head)
-    for parts in _IDENTITIES:
+    for parts in _KEYS:
         before, after = _left_over(before, after, parts), _left_over(after, before, parts)
     gone = () if is_read_in_part(head) else before
     return tuple(map(_finding_change, after)), tuple(map(_finding_change, gone))
@@ -66,7 +74,7 @@ def _suppressed(report: Report) -> tuple[Finding, ...] | None:
 
 def _unmatched(findings: list[Finding], others: list[Finding]) -> list[Finding]:
     """The findings without a counterpart in their file, nor, if it moved, in another one."""
-    for parts in _IDENTITIES:
+    for parts in _KEYS:
         findings, others = _left_over(findings, others, parts), _left_over(others, findings, parts)
     return findings
 
@@ -75,7 +83,12 @@ def _left_over(findings: list[Finding], others: list[Finding], parts: tuple[str,
     """The findings that have no counterpart among the others; equal ones are counted."""
 
     def key(finding: Finding) -> tuple[str, ...]:
-        written = {"path": finding.location.path, "message": _without_places(finding.message, files="path" in parts)}
+        message = _without_places(finding.message, files="path" in parts)
+        written = {
+            "path": finding.location.path,
+            "message": message,
+            "subject": finding.subject or _COUNTS.sub("#", message),
+        }
         return tuple(written[part] if part in written else getattr(finding, part) for part in parts)
 
     partners = Counter(map(key, others))

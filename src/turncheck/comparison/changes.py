@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.messages.location import Location
 from turncheck.messages.plurals import count
@@ -35,6 +35,107 @@ class TrainingChange(Part, frozen=True, kw_only=True):
     """The intent it had before; for a copied sentence, the other intent that has it too."""
     similarity: float = 0.0
     """How similar it is to the case it explains, 0 to 1."""
+
+
+SINGULAR: Final = {
+    "intents": "intent",
+    "entities": "entity",
+    "actions": "action",
+    "responses": "response",
+    "slots": "slot",
+    "forms": "form",
+    "flows": "flow",
+    "stories": "story",
+    "rules": "rule",
+}
+"""What a thing of each kind is called."""
+
+
+class ChangedPart(Part, frozen=True, kw_only=True):
+    """A part of the project that the change removed or edited, such as a rule that a wrong step rests on."""
+
+    kind: str
+    """What it is: ``rules``, ``responses`` …"""
+    name: str
+    """What it is called."""
+    location: Location
+    """Where it is; if it was removed, where it was."""
+    change: Literal["changed", "removed"]
+    """What happened to it."""
+
+
+class CutIntent(Part, frozen=True, kw_only=True):
+    """An intent that lost most of its training sentences, or so many that it is no longer judged."""
+
+    intent: str
+    """The intent."""
+    base: int
+    """How many training sentences it had."""
+    now: int
+    """How many it has."""
+    unjudged: bool = False
+    """Whether it was judged on the base and is not any more."""
+    location: Location | None = None
+    """Where its first remaining sentence is, or where the first one was."""
+
+
+class StrippedIntent(Part, frozen=True, kw_only=True):
+    """An intent whose sentences lost annotations of entities, the sentences themselves being the same."""
+
+    intent: str
+    """The intent."""
+    annotations: int
+    """How many annotations are gone."""
+    base: int
+    """How many annotations those of its sentences had that both sides have."""
+    sentences: int
+    """How many sentences lost any."""
+    entities: tuple[str, ...]
+    """The types that are gone, the most frequent first."""
+    location: Location
+    """Where the first of these sentences is."""
+
+
+class Alike(Part, frozen=True, kw_only=True):
+    """A sentence that others resemble."""
+
+    text: str
+    """The sentence."""
+    intent: str
+    """Its intent."""
+    location: Location | None
+    """Where it is."""
+
+
+class LessUnderstood(Part, frozen=True, kw_only=True):
+    """Sentences of an intent that end in a fallback now and did not on the base."""
+
+    intent: str
+    """The intent."""
+    sentences: tuple[Alike, ...]
+    """The sentences."""
+
+
+class FallbackChange(Part, frozen=True, kw_only=True):
+    """What another fallback threshold, or a real rise of fallbacks, changed."""
+
+    base: float | None
+    """The threshold on the base."""
+    value: float | None
+    """The threshold now."""
+    base_ambiguity: float | None = None
+    """The ambiguity threshold on the base."""
+    ambiguity: float | None = None
+    """The ambiguity threshold now."""
+    lost: tuple[LessUnderstood, ...] = ()
+    """The intents whose sentences are no longer understood, the one with most of them first."""
+    newly_wrong: tuple[Alike, ...] = ()
+    """Sentences that ended in a fallback on the base and are answered as a wrong intent now."""
+
+    @property
+    def number(self) -> int:
+        """How many sentences are no longer understood."""
+        return sum(len(one.sentences) for one in self.lost)
 
 
 class CaseChange(Part, frozen=True, kw_only=True):
@@ -92,6 +193,8 @@ class CaseChange(Part, frozen=True, kw_only=True):
     """The other story that it is now a copy of; empty if it is not a copy, or was one before."""
     rests_on: tuple[str, ...] = ()
     """Names of the project that the wrong steps rest on, here and on the base, the nearest first."""
+    rules: tuple[ChangedPart, ...] = ()
+    """The rules and training stories of the wrong step that this change edited or removed."""
 
     @property
     def number(self) -> int:
@@ -261,17 +364,6 @@ class ChangedNames(Part, frozen=True, kw_only=True):
     """Those that are new."""
     removed: tuple[Named, ...] = ()
     """Those that are gone."""
-
-
-class Alike(Part, frozen=True, kw_only=True):
-    """A sentence that others resemble."""
-
-    text: str
-    """The sentence."""
-    intent: str
-    """Its intent."""
-    location: Location | None
-    """Where it is."""
 
 
 class Collision(Part, frozen=True, kw_only=True):

@@ -21,8 +21,10 @@ from turncheck.comparison.cases import (
 )
 from turncheck.comparison.changed_cases import changed_cases, changed_tests
 from turncheck.comparison.changed_findings import changed_findings, changed_names, new_suppressions
+from turncheck.comparison.changed_rules import removed_items, with_changed_rules
 from turncheck.comparison.changes import CaseChange, ChangedCases, SettingChange
 from turncheck.comparison.explanations import Explainer, changed_items, collisions, training_difference
+from turncheck.comparison.fallback_change import fallback_change
 from turncheck.comparison.judgement import MetricDelta
 from turncheck.comparison.matching import apart, match_named, match_sentences, match_tests
 from turncheck.comparison.metric_deltas import has_unlisted, measured_otherwise, metric_deltas
@@ -32,15 +34,21 @@ from turncheck.comparison.model import BaselineUsed, Comparison, Overlap
 from turncheck.comparison.one_sided import base_faults, base_lacks, lost, still_there
 from turncheck.comparison.relabelled import relabelled
 from turncheck.comparison.renames import renamed_names, with_new_names
+from turncheck.comparison.sampled_figures import paired_predictions
+from turncheck.comparison.training_changes import cut_intents, stripped, without_stripped
 from turncheck.comparison.unseen_changes import unseen_changes
 from turncheck.messages.plurals import count
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from turncheck.comparison.changes import CutIntent
     from turncheck.comparison.matching import Matched
     from turncheck.report.model import Evaluation, Report
     from turncheck.report.trust import Trust
 
 
+_OF_SENTENCES: Final = ("nlu.intents", "nlu.understood", "nlu.entities", "nlu.responses")
 _IF_EMPTY: Final = {
     "evaluations": "all that the project has files for",
     "language": "its own default",
@@ -127,20 +135,23 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         "e2e": still_there(end_to_end, head, "e2e"),
         "batch": still_there(batch, head, "batch"),
     }
+    removed = removed_items(base, head, renamed)
     difference = training_difference(base, head)
     explainer = Explainer(difference, head.nlu)
     examples = _explained(_changed_sentences(intents, other_mode=other_mode), explainer)
-    entities = matched(entity_cases(base), entity_cases(head))
+    entities = without_stripped(matched(entity_cases(base), entity_cases(head)))
     responses = matched(response_cases(base), response_cases(head))
-    stories, cases = changed_tests(tests["core"]), changed_tests(tests["e2e"])
+    stories, cases = (with_changed_rules(changed_tests(tests[name]), base, head, removed) for name in ("core", "e2e"))
     utterances = changed_tests(tests["batch"])
     new_findings, gone_findings = changed_findings(base, head)
     suppressions = new_suppressions(base, head)
+    cut = cut_intents(base, head, renamed)
+    metrics = _no_gain_from_gone(metric_deltas(base, head, intents, tests, items), cut)
     return Comparison(
         baseline=used,
         warnings=_differences(base, head),
         settings_changed=_settings_changed(base, head),
-        metrics=metric_deltas(base, head, intents, tests, items),
+        metrics=metrics,
         examples=examples,
         entities=_changed_sentences(entities, other_mode=other_mode),
         responses=_changed_sentences(responses, other_mode=other_mode),
@@ -165,9 +176,26 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         relabelled=relabelled(difference, head.training_sentences, renamed),
         misunderstood=misunderstood_sentences(stories.newly_misunderstood, explainer),
         misunderstood_in_cases=misunderstood_sentences(cases.newly_misunderstood, explainer),
+        training_known=explainer.knows,
         changed_items=items,
+        removed_items=removed,
+        cut_intents=cut,
+        stripped=stripped(base, head, renamed),
+        fallback=None if other_mode else fallback_change(base, head, paired_predictions(base, head), metrics),
         renamed=renamed,
         base_tests=base_tests(base, stories, cases, utterances),
+    )
+
+
+def _no_gain_from_gone(metrics: tuple[MetricDelta, ...], cut: Sequence[CutIntent]) -> tuple[MetricDelta, ...]:
+    """Return the figures; if intents lost their sentences, others are understood better because these compete less."""
+    if not cut:
+        return metrics
+    return tuple(
+        msgspec.structs.replace(one, judgement="not judged")
+        if one.judgement == "better" and one.name.startswith(_OF_SENTENCES)
+        else one
+        for one in metrics
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from turncheck.comparison.changes import Alike, CaseChange, Collision, TrainingChange
+from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
 from turncheck.comparison.model import ChangedItem
 from turncheck.report.model import COVERAGE_KINDS
 
@@ -30,6 +31,8 @@ _COMMON_WORD: Final = 200
 """A word that occurs in more removed sentences than this says nothing about any one of them."""
 _FEWEST_FOR_COLLISION: Final = 2
 """One misclassified sentence is a mistake; two between the same intents are the beginning of a pattern."""
+_REALLY_NEAR: Final = 0.75
+"""A few misclassified sentences are a collision only if sentences of the change are at least this similar to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,32 +185,38 @@ def collisions(
     """Return the pairs of intents that are confused with each other more often than before, worst first.
 
     Args:
-        wrong: newly wrong examples, explained, including new ones. If no training sentence of this change explains the
-            error of a new example, or of one with a new expectation, its cause is not known: it may always have been
-            wrong.
+        wrong: newly wrong examples, explained, including new ones. Only those count that a training sentence of this
+            change explains: without one, an example was a near tie, or it may always have been wrong.
         better: newly right examples: each reduces the count of its pair of intents by one.
         explainer: the explainer that explained them.
     """
     pairs: dict[tuple[str, str], list[CaseChange]] = defaultdict(list)
     for case in wrong:
-        if case.actual and (_is_same_on_both_sides(case) or _comes_from_training(case, explainer)):
+        if case.actual and _comes_from_training(case, explainer):
             pairs[_pair(case.expected, case.actual)].append(case)
     repaired = Counter(_pair(case.expected, case.base_actual) for case in better)
     found = [
         _collision(intents, cases, explainer)
         for intents, cases in pairs.items()
-        if len(cases) - repaired[intents] >= _FEWEST_FOR_COLLISION
+        if _is_more_than_chance(cases, repaired[intents])
     ]
     return tuple(sorted(found, key=lambda collision: (-collision.newly_wrong, collision.intents)))
 
 
-def _is_same_on_both_sides(case: CaseChange) -> bool:
-    return case.base_passed is not None and not {"edited", "renamed"} & set(case.edits)
+def _is_more_than_chance(cases: Sequence[CaseChange], repaired: int) -> bool:
+    """Whether so many are newly wrong that chance does not explain it, or a few that sentences really near explain."""
+    near = sum(max((reason.similarity for reason in case.because), default=0.0) >= _REALLY_NEAR for case in cases)
+    return near - repaired >= _FEWEST_FOR_COLLISION or (
+        len(cases) > repaired and mcnemar_exact(len(cases), repaired) < LEVEL
+    )
 
 
 def _comes_from_training(case: CaseChange, explainer: Explainer) -> bool:
-    changed = any(reason.change != "unchanged" for reason in case.because)
-    return changed or explainer.own_change(case) is not None
+    """Whether a sentence of this change is near, or it is one itself that is near to another intent's."""
+    near = [reason for reason in case.because if reason.similarity >= _ALIKE]
+    return any(reason.change != "unchanged" for reason in near) or (
+        bool(near) and explainer.own_change(case) is not None
+    )
 
 
 def _pair(one: str, other: str) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.because import newly_failing_tests, tests_because_of
-from turncheck.comparison.changes import number_of
+from turncheck.comparison.changes import SINGULAR, number_of
 from turncheck.comparison.clauses import (
     NO_BASE,
     TEST_GATES,
@@ -20,6 +20,7 @@ from turncheck.comparison.clauses import (
 from turncheck.comparison.faults import cause_first, faults_of
 from turncheck.comparison.gates_on_tests import failing_of, tests_of
 from turncheck.comparison.gone_tests import GONE_TESTS
+from turncheck.comparison.new_errors import NEW_ERRORS, old_in_words
 from turncheck.comparison.wording import count
 from turncheck.messages.location import Location
 
@@ -27,11 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import GateResult
+    from turncheck.comparison.verdict import FailedBy, GateResult
     from turncheck.report.model import Report
 
-_LONGEST_MESSAGE: Final = 100
-"""If there is only one error in the data, its message is shown up to this length."""
+_ABOUT_ERRORS: Final = frozenset({"errors", NEW_ERRORS})
 
 
 def failing_clauses(failing: Sequence[GateResult], report: Report, comparison: Comparison | None) -> list[str]:
@@ -72,16 +72,8 @@ def _clause(gate: GateResult, report: Report, comparison: Comparison | None) -> 
         return cut(f"stopped before the end: {gate.reason.partition(chr(10))[0]}")
     if gate.name == "could-be-run":
         return cause_first(faults_of(report))
-    if (
-        gate.name == "errors"
-        and gate.reason.startswith("1 ")
-        and len(gate.failed_by) == 1
-        and gate.failed_by[0].location is not None
-    ):
-        (error,) = gate.failed_by
-        message = error.what.partition(": ")[2].partition(". ")[0].rstrip(".")
-        words = message if 0 < len(message) <= _LONGEST_MESSAGE else gate.reason
-        return f"{words} ({error.location})"
+    if gate.name in _ABOUT_ERRORS and len(gate.failed_by) == 1 and gate.failed_by[0].message:
+        return _single_error(gate.failed_by[0], gate.name, report, comparison)
     if gate.name == GONE_TESTS and comparison is not None:
         return gone_in_words(report, comparison) or gate.reason
     if gate.name.startswith("require"):
@@ -91,12 +83,22 @@ def _clause(gate: GateResult, report: Report, comparison: Comparison | None) -> 
     return cut(gate.reason)
 
 
+def _single_error(error: FailedBy, gate: str, report: Report, comparison: Comparison | None) -> str:
+    """The message of the only error, if it is short, its place, and whether it is old."""
+    words = error.message.rstrip(".")
+    findings = report.validation.findings if report.validation else ()
+    errors = [one for one in findings if one.severity == "error"]
+    old = old_in_words(errors, comparison, "error") if gate == "errors" else ""
+    words = cut(words)
+    return f"{words} ({error.location}){old}" if error.location is not None else f"{words}{old}"
+
+
 def _failed_tests(
     gate: GateResult, report: Report, comparison: Comparison | None, failing: Sequence[GateResult]
 ) -> str:
     """What failed, separated from what fails on the base too."""
     failed = failed_tallies(report)
-    errors = 0 if any(one.name == "errors" for one in failing) else _new_errors(report, comparison)
+    errors = 0 if any(one.name in _ABOUT_ERRORS for one in failing) else _new_errors(report, comparison)
     in_data = f"{count(errors, 'error')} in the data" if errors and gate.name == "new-failures" else ""
     if comparison is None or not comparison.judged:
         why = NO_BASE.get(comparison.baseline.status if comparison else "", "no baseline")
@@ -113,12 +115,23 @@ def _failed_tests(
         return f"{joined(failed_of(tally) for tally in failed)} failed (on the base too)"
     also = f" ({old:,} {'fails' if old == 1 else 'fail'} on the base too)" if old > 0 else ""
     first = "because of it " if new and not data and _all_because_of_one(failing, comparison) else ""
-    return f"{first}{joined([*new, *data])}{also}"
+    return f"{first}{joined([*new, *data])}{also}{_because_of_a_rule(comparison) if new else ''}"
+
+
+def _because_of_a_rule(comparison: Comparison) -> str:
+    """``: rule 'a' was removed (data/rules.yml:3:3)``, if it has to do with all newly failing tests."""
+    tests = newly_failing_tests(comparison)
+    shared = [part for part in tests[0][1].rules if all(part in case.rules for _, case in tests)] if tests else []
+    if not shared:
+        return ""
+    first, others = shared[0], len(shared) - 1
+    kind = SINGULAR[first.kind]
+    return f": {kind} '{first.name}' was {first.change} ({first.location}){f' and {others:,} more' if others else ''}"
 
 
 def _all_because_of_one(failing: Sequence[GateResult], comparison: Comparison) -> bool:
     """Whether the single error in the data, which the line names first, explains all newly failing tests."""
-    if failing[0].name != "errors" or len(failing[0].failed_by) != 1 or comparison.base_lacks:
+    if failing[0].name not in _ABOUT_ERRORS or len(failing[0].failed_by) != 1 or comparison.base_lacks:
         return False
     explained = tests_because_of(comparison).get(failing[0].failed_by[0].location or Location(""), [])
     return len(explained) == len(newly_failing_tests(comparison))

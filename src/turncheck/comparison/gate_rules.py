@@ -28,7 +28,7 @@ _THRESHOLD: Final = re.compile(
 _REGRESSION: Final = re.compile(
     rf"(?P<name>.+?)\s*:\s*(?P<limit>{_NUMBER})?\s*(?P<percent>%?)\s*[,;]?\s*(?P<significant>significant)?"
 )
-_FAIL_ON: Final = ("errors", "test-failures", "new-failures", "gone-tests", "new-suppressions", "none")
+_FAIL_ON: Final = ("errors", "new-errors", "test-failures", "new-failures", "gone-tests", "new-suppressions", "none")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,13 @@ from turncheck.comparison.gates_on_tests import (
     judge_required,
     judge_something_was_tested,
 )
-from turncheck.comparison.gone_tests import GONE_TESTS, judge_gone_tests
+from turncheck.comparison.gone_tests import GONE_TESTS, judge_gone_tests, tests_switched_off
 from turncheck.comparison.metric_gates import judge_regression, judge_threshold
+from turncheck.comparison.new_errors import NEW_ERRORS, failed_by_finding, judge_new_errors, old_in_words
 from turncheck.comparison.renames import message_of
 from turncheck.comparison.summary import reservation, summarize
 from turncheck.comparison.suppression_gate import NEW_SUPPRESSIONS, judge_new_suppressions
-from turncheck.comparison.verdict import FailedBy, GateResult, Verdict
+from turncheck.comparison.verdict import GateResult, Verdict
 from turncheck.comparison.wording import count
 from turncheck.messages.finding import LEGACY_PROJECT
 
@@ -86,6 +87,8 @@ def _gates(report: Report, comparison: Comparison | None, rules: GateRules, plac
         yield judge_could_be_run(faults)
     if "errors" in rules.fail_on:
         yield _no_findings(report, comparison, "error", "errors")
+    if NEW_ERRORS in rules.fail_on:
+        yield judge_new_errors(report, comparison)
     if rules.fail_on_warnings:
         yield _no_findings(report, comparison, "warning", "fail-on-warnings")
     if "test-failures" in rules.fail_on:
@@ -95,7 +98,7 @@ def _gates(report: Report, comparison: Comparison | None, rules: GateRules, plac
     yield from _gone_tests(report, comparison, rules)
     if NEW_SUPPRESSIONS in rules.fail_on:
         yield replace(judge_new_suppressions(comparison), needs_base=True)
-    yield judge_something_was_tested(report)
+    yield judge_something_was_tested(report, switched_off=tests_switched_off(comparison, rules.accept_gone))
     for evaluation in rules.require:
         yield judge_required(report, evaluation)
     for threshold in rules.thresholds:
@@ -125,14 +128,10 @@ def _no_findings(report: Report, comparison: Comparison | None, severity: str, n
     if not found and not unsaid:
         return GateResult(name=name, outcome="passed", reason=f"no {severity}s in the data")
     renamed = comparison.renamed if comparison else ()
-    failed_by = tuple(
-        FailedBy(
-            what=f"{finding.code}: {message_of(finding, renamed)} {finding.hint}".strip(), location=finding.location
-        )
-        for finding in found
-    )
+    failed_by = tuple(failed_by_finding(finding, message_of(finding, renamed)) for finding in found)
     older = [one.message.partition(" (")[0] for one in found if one.code == LEGACY_PROJECT]
-    reasons = [*older, *([f"{count(len(found), severity)} in the data"] if found else [])]
+    old = old_in_words(found, comparison, severity)
+    reasons = [*older, *([f"{count(len(found), severity)} in the data{old}"] if found else [])]
     reasons += [faults_in_words(unsaid)] if unsaid else []
     return GateResult(
         name=name,

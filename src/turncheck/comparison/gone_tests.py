@@ -93,6 +93,13 @@ def judge_gone_tests(report: Report, comparison: Comparison | None, accepted: Se
     return GateResult(name=GONE_TESTS, outcome="passed", reason=reason)
 
 
+def tests_switched_off(comparison: Comparison | None, accepted: Sequence[str]) -> bool:
+    """Whether the base has results of an evaluation that this side does not run, which nobody accepted."""
+    return (
+        comparison is not None and comparison.judged and any(not _is_accepted(one, accepted) for one in comparison.lost)
+    )
+
+
 def out_of_sight(comparison: Comparison) -> list[FindingChange]:
     """Return the files that this change renamed so that their tests are no longer found."""
     return [finding for finding in comparison.new_findings if finding.code == _NOT_LOOKED_FOR]

@@ -8,10 +8,14 @@ from turncheck.comparison.baseline import Way
 from turncheck.comparison.changes import (
     ChangedCases,
     ChangedNames,
+    ChangedPart,
     Collision,
+    CutIntent,
+    FallbackChange,
     FindingChange,
     MisunderstoodSentence,
     SettingChange,
+    StrippedIntent,
     TrainingChange,
     UnseenChange,
 )
@@ -178,8 +182,18 @@ class Comparison(Part, frozen=True, kw_only=True):
     """The sentences of the stories that are newly misunderstood."""
     misunderstood_in_cases: tuple[MisunderstoodSentence, ...] = ()
     """The sentences of the end-to-end cases that are newly misunderstood: understood differently than on the base."""
+    training_known: bool = False
+    """Whether both sides list their training sentences, so that it is known which of them this change touched."""
     changed_items: tuple[ChangedItem, ...] = ()
     """Items of the project that are new or changed, and whether a test reaches them."""
+    removed_items: tuple[ChangedPart, ...] = ()
+    """Rules, stories, responses, actions, slots and forms that are gone and have no new name."""
+    cut_intents: tuple[CutIntent, ...] = ()
+    """Intents that lost most of their training sentences; those that are no longer judged first."""
+    stripped: tuple[StrippedIntent, ...] = ()
+    """Intents whose sentences lost annotations, the one with most of them first."""
+    fallback: FallbackChange | None = None
+    """What is no longer understood because of another threshold; ``None`` if nothing is."""
     renamed: tuple[Renamed, ...] = ()
     """Items of the project that have another name now."""
     base_tests: BaseTests = BaseTests()
@@ -207,6 +221,7 @@ class Comparison(Part, frozen=True, kw_only=True):
             )
             or any(kind.worse or kind.better or kind.edited or kind.added or kind.removed for kind in cases)
             or any(kind.misunderstood for kind in cases)
+            or bool(self.removed_items or self.stripped or self.cut_intents)
             or any(kind.added or kind.removed for kind in names)
             or any(metric.judgement in {"better", "worse"} for metric in self.metrics)
         )

@@ -14,8 +14,10 @@ from turncheck.comparison.clauses import (
     newly_failing,
     short_reason,
 )
-from turncheck.comparison.gates_on_tests import newly_misunderstood, tests_of
+from turncheck.comparison.gates_on_tests import STAND_IN, judged_without_tests, newly_misunderstood, tests_of
 from turncheck.comparison.gone_tests import GONE_TESTS
+from turncheck.comparison.new_errors import NEW_ERRORS
+from turncheck.comparison.noise import is_likely_noise, sentences_of
 from turncheck.comparison.suppression_gate import NEW_SUPPRESSIONS, suppressed_in_words
 from turncheck.comparison.tally import tallies
 from turncheck.comparison.wording import count
@@ -65,8 +67,10 @@ def _tested(report: Report) -> str:
     passed_line = f"{' and '.join(tested)} passed" if tested else ""
     if intents := _right_intents(report):
         return f"{passed_line}, {intents}" if passed_line else intents
-    if not passed_line and report.validation and report.settings.evaluations == ("validate",):
-        return f"{count(len(report.validation.findings), 'finding')} in the data, nothing else was asked for"
+    if not passed_line and (judged := judged_without_tests(report)):
+        findings = [f"{count(len(report.validation.findings), 'finding')} in the data"] if report.validation else []
+        others = [f"{what} measured" for what in judged[len(findings) :]]
+        return f"{', '.join([*findings, *others])}, nothing else was asked for"
     return passed_line or "nothing was tested"
 
 
@@ -97,10 +101,13 @@ def uncounted_clauses(
             parts.append(
                 f"{joined(map(failed_of, failed))} failed and {'does' if number == 1 else 'do'} not count ({why})"
             )
+    elif compared is not None and not fails & TEST_GATES and (newly := newly_failing(report, compared)):
+        why = STAND_IN if report.batch is not None and report.batch.by_stand_in else why
+        parts.append(f"{joined(newly)}, which does not count ({why})")
     errors = report.validation.counts.error if report.validation else 0
-    if errors and "errors" not in judged_by and "new-failures" not in fails:
+    if errors and "errors" not in judged_by and not {"new-failures", NEW_ERRORS} & fails:
         does = "does" if errors == 1 else "do"
-        old = "new-failures" in judged_by and compared is not None
+        old = bool({"new-failures", NEW_ERRORS} & judged_by) and compared is not None
         counted = "on the base too" if old else f"that {does} not count{'' if parts else f' ({why})'}"
         parts.append(f"{count(errors, 'error')} in the data {counted}")
     if compared is not None and compared.new_suppressions and NEW_SUPPRESSIONS not in fails:
@@ -162,7 +169,7 @@ def not_judged(report: Report, gates: Sequence[GateResult]) -> list[GateResult]:
     """
     without_data = any(one.evaluation == "validate" and one.no_tests for one in report.skipped)
     said_elsewhere = TEST_GATES | ({GONE_TESTS} if report.stopped is not None else frozenset())
-    left_out = said_elsewhere | ({"errors", "fail-on-warnings"} if without_data else frozenset())
+    left_out = said_elsewhere | ({"errors", NEW_ERRORS, "fail-on-warnings"} if without_data else frozenset())
     open_gates = (gate for gate in gates if gate.outcome == "not judged" and not gate.fails)
     return [gate for gate in open_gates if gate.name not in left_out]
 
@@ -188,10 +195,7 @@ def changes(report: Report, compared: Comparison, failing: Sequence[GateResult])
     about = {gate.metric for gate in failing}
     if f1 and f1.delta is not None and f1.judgement in {"better", "worse"} and f1.name not in about:
         parts.append(f"the intents are really {f1.judgement}")
-    if worse := len(compared.examples.newly_failing):
-        parts.append(f"{count(worse, 'sentence')} newly misclassified")
-    elif better := len(compared.examples.better):
-        parts.append(f"{count(better, 'sentence')} newly right")
+    parts += _sentences_that_changed_sides(compared)
     if not failing and (repaired := sum(number_of(cases.better) for _, cases in tests_of(compared))):
         parts.append(f"{count(repaired, 'test')} newly right")
     if edited := sum(_edited(cases) for _, cases in tests_of(compared)):
@@ -203,9 +207,31 @@ def changes(report: Report, compared: Comparison, failing: Sequence[GateResult])
     misunderstood = compared.misunderstood or compared.misunderstood_in_cases
     if failing or compared.new_findings or misunderstood or failed_tallies(report):
         return []
+    taken = compared.cut_intents or compared.stripped or compared.relabelled or newly_failing(report, compared)
+    if taken or any(cases.newly_failing or cases.better for _, cases in sentences_of(compared)):
+        return []
     if worse := sum(metric.judgement == "worse" for metric in compared.metrics):
         return [f"{count(worse, 'figure')} worse than on the base"]
     return ["no case changed sides against the base" if compared.changed else "nothing changed against the base"]
+
+
+def _sentences_that_changed_sides(compared: Comparison) -> list[str]:
+    """``3 sentences newly misclassified (within noise), entities of 2 newly wrong``; else what is right now."""
+    words = {
+        "intents": "{} newly misclassified",
+        "entities": "entities of {} newly wrong",
+        "responses": "responses to {} newly wrong",
+    }
+    parts = []
+    for judged, cases in sentences_of(compared):
+        if number := len(cases.newly_failing):
+            noise = " (within noise)" if is_likely_noise(compared, judged) else ""
+            parts.append(f"{words[judged].format(count(number, 'sentence'))}{noise}")
+    if not compared.examples.newly_failing and (better := len(compared.examples.better)):
+        parts.insert(0, f"{count(better, 'sentence')} newly right")
+    elif not parts and (better := sum(len(cases.better) for _, cases in sentences_of(compared))):
+        parts.append(f"entities or responses of {count(better, 'sentence')} newly right")
+    return parts
 
 
 def _edited(cases: ChangedCases) -> int:

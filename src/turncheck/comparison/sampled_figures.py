@@ -7,12 +7,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.judgement import Significance
+from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
 from turncheck.comparison.significance import (
-    LEVEL,
     Judged,
     PairedScore,
     PairedScores,
-    mcnemar_exact,
     paired_calibration,
     paired_scores,
 )

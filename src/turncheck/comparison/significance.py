@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from turncheck.comparison.judgement import FEWEST_CHANGES
+from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
 from turncheck.report.calibration import calibration_bin
 
 if TYPE_CHECKING:
@@ -25,25 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-LEVEL: Final = 0.05
-"""A difference is real if chance alone would show one at least as large in fewer than 5 of 100 cases."""
 RESAMPLES: Final = 1000
-
-
-def mcnemar_exact(became_wrong: int, became_right: int) -> float:
-    """Two-sided p-value of McNemar's exact test for the examples that changed sides; 1.0 if none did.
-
-    >>> mcnemar_exact(12, 12)
-    1.0
-    >>> mcnemar_exact(0, 6)
-    0.03125
-    """
-    total = became_wrong + became_right
-    tail, term = 0, 1
-    for wins in range(min(became_wrong, became_right) + 1):
-        tail += term
-        term = term * (total - wins) // (wins + 1)
-    return min(1.0, float(2 * tail / 2**total))
 
 
 @dataclass(frozen=True, slots=True)

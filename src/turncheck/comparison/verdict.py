@@ -19,6 +19,8 @@ class FailedBy(Part, frozen=True, kw_only=True):
     """What it is, in a few words."""
     location: Location | None = None
     """Where it is."""
+    message: str = ""
+    """The message of a finding alone, without its code and hint; empty for anything else."""
 
 
 class GateResult(Part, frozen=True, kw_only=True):
@@ -85,6 +87,7 @@ Reservation = Literal[
     "errors are newly suppressed",
     "a warning is newly suppressed",
     "warnings are newly suppressed",
+    "less is judged",
     "intents collide",
     "a change cannot be judged",
     "changes cannot be judged",

@@ -9,6 +9,8 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from turncheck.project.model import (
     ActionStep,
     ActiveLoopStep,
@@ -192,7 +194,18 @@ def _story_item(story: Story, reached: Reached) -> CoverageItem:
     pairs = list(_pairs(story))
     single = [step.action for step in story.steps if isinstance(step, ActionStep)]
     is_walked = all(pair in reached.pairs for pair in pairs) if pairs else bool(reached.actions & set(single))
-    return coverage_item(story.name, story.location, story, is_walked, is_telling=False)
+    item = coverage_item(story.name, story.location, story, is_walked, is_telling=bool(pairs))
+    names = {name for part in _opened(story.steps) if (name := _name_of(part))}
+    return msgspec.structs.replace(item, names=tuple(sorted(names)))
+
+
+def _name_of(step: Step) -> str | None:
+    """The intent, action or form that a step is about."""
+    match step:
+        case UserStep(intent=name) | ActionStep(action=name) | ActiveLoopStep(name=name):
+            return name
+        case _:
+            return None
 
 
 def _pairs(story: Story, instead: Mapping[Location, str] | None = None) -> Iterator[Pair]:

@@ -254,7 +254,12 @@ def _measure(
         on_training_sentences=len(overlap.copies),
         under_other_intents=len(overlap.contradicted),
         training=tuple(
-            TrainingSentence(text=example.text, intent=example.intent or "", location=example.location)
+            TrainingSentence(
+                text=example.text,
+                intent=example.intent or "",
+                location=example.location,
+                entities=tuple(one.entity for one in example.entities),
+            )
             for example in project.nlu.examples
         ),
         predictions=predictions,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import fsum, log2, sqrt
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.significance import mcnemar_exact
+from turncheck.comparison.mcnemar import mcnemar_exact
 from turncheck.evaluation.rasa_split import split_as_rasa
 
 if TYPE_CHECKING:

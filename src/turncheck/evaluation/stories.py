@@ -188,6 +188,7 @@ def _result(judged: _Judged, misunderstood: tuple[Misunderstanding, ...], *, is_
         written=tuple(run.written),
         duplicate=is_duplicate,
         as_written=judged.answer.as_written,
+        can_be_understood=judged.answer.can_be_understood,
         misunderstood=misunderstood,
     )
 

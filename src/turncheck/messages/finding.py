@@ -37,6 +37,8 @@ class Finding:
     """What to do about it; empty if the message says it."""
     others: tuple[Location, ...] = ()
     """The locations that it contradicts or repeats."""
+    subject: str = ""
+    """What identifies it beside its code, if the message also has counts or lists that change without it."""
 
     @property
     def order(self) -> tuple[bool, tuple[str, int, int], str, str]:

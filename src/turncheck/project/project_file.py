@@ -16,6 +16,8 @@ NLU_KEYS: Final = ("nlu", "responses")
 STORY_KEYS: Final = ("stories", "rules")
 ANY_KIND: Final = frozenset((*NLU_KEYS, *STORY_KEYS))
 """The kinds of a file that cannot be read: it may hold anything."""
+SHARED_FILE: Final = "conftest.yml"
+"""The file with fixtures that files of end-to-end cases share."""
 DATA_KEYS: Final = (*NLU_KEYS, *STORY_KEYS, "flows", "e2e_tests", "test_cases")
 DOMAIN_KEYS: Final = ("slots", "forms", "actions", "entities", "intents", "responses", "e2e_actions", "session_config")
 

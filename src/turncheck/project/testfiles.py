@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location, shown_path
 from turncheck.process.existing import is_file, is_folder
-from turncheck.project.folder import ProjectFolder, absolute_name
+from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, absolute_name
 from turncheck.project.formats.registry import recognised
 from turncheck.project.own_folders import is_foreign, own_folders
-from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
+from turncheck.project.project_file import NLU_KEYS, SHARED_FILE, STORY_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
     from turncheck.project.formats.format import Format
 
@@ -26,6 +27,10 @@ TEST_NLU_FILE: Final = "test_data.yml"
 E2E_KEYS: Final = ("test_cases", "fixtures", "metadata")
 DOMAIN_KEYS: Final = ("intents", "slots", "responses", "actions", "forms", "entities")
 E2E_CASES_FILE: Final = "tests/e2e_test_cases.yml"
+E2E_FOLDERS: Final = (TESTS_FOLDER, "e2e_tests")
+"""Folders with end-to-end cases; the second one is named as Rasa Pro's templates name it."""
+_CASES_LINE: Final = re.compile(r"^['\"]?test_cases['\"]?[ \t]*:", re.MULTILINE)
+"""The key of end-to-end cases at the top level of a file, which need not be YAML: reading it says what is wrong."""
 
 
 def find_test_stories(root: Path) -> list[Path]:
@@ -121,9 +126,56 @@ def find_files_not_looked_for(root: Path, keys: tuple[str, ...], read: Iterable[
 
 
 def find_e2e_cases(root: Path) -> list[Path]:
-    """Return ``tests/e2e_test_cases.yml``, the default of ``rasa test e2e``, if it is there."""
-    path = root / E2E_CASES_FILE
-    return [path] if is_file(path) else []
+    """Return the files with end-to-end cases below ``tests/`` and ``e2e_tests/``, whatever their names.
+
+    ``tests/e2e_test_cases.yml``, the default of ``rasa test e2e``, counts even without cases. Sorted by path.
+    """
+    default = root / E2E_CASES_FILE
+    folders = [folder for name in E2E_FOLDERS if is_folder(folder := root / name)]
+    below = (path for folder in folders for path in _files(root, folder, _may_have_cases))
+    found = {*_with_cases(root, below), *([default] if is_file(default) else [])}
+    return sorted(found, key=absolute_name)
+
+
+def find_e2e_cases_not_looked_for(root: Path, named: Iterable[str]) -> list[str]:
+    """Return files with end-to-end cases that are not run, relative to the project, sorted.
+
+    Args:
+        root: the project's folder.
+        named: what the setting names (files, folders, ``file::case``). If it is empty, these are files elsewhere with
+            ``e2e`` in their path.
+    """
+    places = [absolute_name(Path(path.partition("::")[0])) for path in named]
+    if places:
+        found = [path for path in find_e2e_cases(root) if not any(_is_at(path, place) for place in places)]
+    else:
+        looked_for = [absolute_name(root / name) for name in E2E_FOLDERS]
+        candidates = [
+            path for path in _files(root, root, _may_have_cases) if "e2e" in str(path.relative_to(root)).lower()
+        ]
+        others = [path for path in candidates if not any(_is_at(path, place) for place in looked_for)]
+        found = _with_cases(root, others)
+    return sorted(shown_path(path.relative_to(root)) for path in found)
+
+
+def _is_at(path: Path, place: str) -> bool:
+    return Path(absolute_name(path)).is_relative_to(place)
+
+
+def _may_have_cases(name: str) -> bool:
+    """Whether a file name may be that of end-to-end cases: YAML, and not the fixtures that files share."""
+    return name != SHARED_FILE and not name.startswith(".") and Path(name).suffix in YAML_SUFFIXES
+
+
+def _with_cases(root: Path, paths: Iterable[Path]) -> list[Path]:
+    """Return the files with end-to-end cases. In ``e2e_tests/``, one that cannot be read counts: reading says why."""
+    found = []
+    for path in paths:
+        source = ProjectFolder(root).read(path) if is_file(path) else None
+        unread = source is None and path.is_relative_to(root / E2E_FOLDERS[-1])
+        if unread or (source is not None and _CASES_LINE.search(source.text)):
+            found.append(path)
+    return found
 
 
 def _files(root: Path, start: Path, is_wanted: Callable[[str], bool] = bool) -> list[Path]:

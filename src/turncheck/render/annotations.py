@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from turncheck.comparison.changes import and_copies
 from turncheck.comparison.misunderstood import misunderstood_sentences
+from turncheck.render.changed_sections import likely_noise
 from turncheck.render.links import repository_path
 from turncheck.render.phrases import expected_got, expected_intent, nearest, understood_as
 from turncheck.render.sinks.plain import one_line
@@ -72,7 +73,7 @@ def find_remarks(report: Report, comparison: Comparison | None) -> list[Remark]:
     remarks = [*new_findings, *_test_remarks(new), *_test_remarks(stood_in, level="warning")]
     remarks += _misunderstood_remarks(report, compared)
     if compared:
-        newly = compared.examples.newly_failing
+        _, newly = likely_noise(report, compared)
         remarks += [_sentence_remark(case, case.location) for case in newly if case.location]
     remarks += old_findings
     # What failed before is only as severe as the gates count it, and never displaces what is new.

@@ -12,11 +12,13 @@ from turncheck.comparison.because import newly_failing_tests, tests_because_of
 from turncheck.comparison.cases import findings_worst_first
 from turncheck.comparison.gone_tests import out_of_sight
 from turncheck.comparison.misunderstood import misunderstood_sentences
+from turncheck.comparison.noise import is_a_flip, is_likely_misheard, is_likely_noise, sentences_of
 from turncheck.render import entries
 from turncheck.render.causes import caused_first, findings_by_cause, number_of_tests
 from turncheck.render.lists import MISUNDERSTOOD, Lists
 from turncheck.render.sections import BUILT, Section
 from turncheck.render.spans import Code, Entry, Prose, line
+from turncheck.render.taken_away import reached, taken_away
 from turncheck.render.wrong_cases import (
     misunderstood_cases,
     misunderstood_stories,
@@ -25,7 +27,7 @@ from turncheck.render.wrong_cases import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from turncheck.comparison.changes import CaseChange, ChangedCases
     from turncheck.comparison.model import Comparison
@@ -63,30 +65,42 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     explained = [test for tests in because.values() for test in tests]
     failing = [test for test in newly_failing_tests(compared) if test not in explained]
     yield lists.failing("failing", f"{'Other newly' if because else 'Newly'} failing tests", failing)
+    yield from taken_away(lists, compared)
     in_stories, in_cases, new = compared.misunderstood, compared.misunderstood_in_cases, entries.newly_misunderstood
     title = "Sentences newly misunderstood{}"
-    yield from lists.misunderstood(MISUNDERSTOOD, title, in_stories, in_cases, report, entry=new)
+    for section in lists.misunderstood(MISUNDERSTOOD, title, in_stories, in_cases, report, entry=new):
+        misheard = is_likely_misheard(compared, "core" if section.name == MISUNDERSTOOD[0] else "e2e")
+        yield replace(section, title=f"Likely noise: {section.title}", unfolded=0) if misheard else section
     collisions = compared.collisions
     title = f"Intents that began to collide ({len(collisions)})"
     yield lists.listed("collisions", title, collisions, entries.collision)
     reported = {(one.text, one.intent) for collision in collisions for one in collision.sentences}
-    both = [one for one in compared.relabelled if (one.text, one.intent) not in reported]
+    both = [one for one in compared.relabelled if one.change == "relabelled" or (one.text, one.intent) not in reported]
     title = f"Training sentences moved to another intent, or listed under two ({len(both)})"
     yield lists.listed("relabelled", title, both, entries.training, unfolded=min(lists.unfolded, _MOST_RELABELLED))
-    others, collided = _parted(compared)
+    flips, _ = likely_noise(report, compared)
+    others, collided = _parted(compared, {id(case) for _, case in flips})
     wrong = [*caused_first(others), *collided]
     unfolded = min(len(others), lists.unfolded)
     title = f"Newly misclassified sentences ({len(wrong)})"
     yield lists.listed("wrong", title, wrong, entries.sentence, unfolded=unfolded)
-    labels = [(what, case) for what, cases in _sentences(compared)[1:] for case in cases.newly_failing]
-    wrong_entities, responses = len(compared.entities.newly_failing), len(compared.responses.newly_failing)
-    kinds = [kind for kind, number in (("entities", wrong_entities), ("responses", responses)) if number]
+    noisy = {id(case) for _, case in flips}
+    labels = [
+        (what, case)
+        for what, cases in _sentences(compared)[1:]
+        for case in cases.newly_failing
+        if id(case) not in noisy
+    ]
+    kinds = dict.fromkeys({"response": "responses"}.get(what, what) for what, _ in labels)
     title = f"{' and '.join(kinds).capitalize()} newly wrong ({len(labels)})"
     yield lists.listed("labels", title, labels, _sentence, unfolded=lists.unfolded // 2)
+    title = f"Likely noise, since the figures are: sentences newly wrong ({len(flips)})"
+    yield lists.listed("flips", title, flips, _sentence, unfolded=0)
     yield from lists.in_the_data(compared.new_findings, new=True, because=because)
     uncovered = [item for item in compared.changed_items if not item.covered]
     title = f"Changed, but not reached by any test ({len(uncovered)} of {len(compared.changed_items)})"
     yield lists.listed("uncovered", title, uncovered, entries.item)
+    yield from reached(lists, compared)
     gone = tests_gone(compared)
     title = f"Tests that are gone ({number_of_tests(gone)})"
     section = lists.listed("gone_tests", title, gone, lambda test: entries.gone(*test), unfolded=lists.unfolded // 2)
@@ -110,8 +124,11 @@ def _improvements(lists: Lists, compared: Comparison) -> Iterable[NeutralSection
     title = f"Edited or renamed ({number_of_tests(edited)})"
     section = lists.listed("edited", title, edited, lambda case: entries.edited(*case), unfolded=0)
     yield _weighted(section, edited)
-    gone = compared.gone_findings
+    gone = [one for one in compared.gone_findings if one.location.line]
     yield lists.listed("gone", f"No longer in the data ({len(gone)})", gone, entries.finding_gone, unfolded=0)
+    elsewhere = [one for one in compared.gone_findings if not one.location.line]
+    title = f"No longer reported ({len(elsewhere)})"
+    yield lists.listed("gone_elsewhere", title, elsewhere, entries.finding_gone, unfolded=0)
     names = [
         (what, named, removed)
         for what, changed in (("intent", compared.intents), ("entity", compared.entity_types))
@@ -161,12 +178,29 @@ def _sentence(judged: tuple[str, CaseChange]) -> Entry:
     return entries.labelled(what, case) if what else entries.sentence(case)
 
 
-def _parted(compared: Comparison) -> tuple[list[CaseChange], list[CaseChange]]:
+def likely_noise(report: Report, compared: Comparison) -> tuple[list[tuple[str, CaseChange]], list[CaseChange]]:
+    """Newly wrong sentences under figures that are within noise; and the sentences with a wrong intent that are not."""
+    mode = report.nlu.mode if report.nlu else ""
+    named = {"intents": "", "entities": "entities", "responses": "response"}
+    flips = [
+        (named[judged], case)
+        for judged, cases in sentences_of(compared)
+        if is_likely_noise(compared, judged)
+        for case in cases.newly_failing
+        if is_a_flip(case, mode)
+    ]
+    noisy = {id(case) for _, case in flips}
+    return flips, [case for case in compared.examples.newly_failing if id(case) not in noisy]
+
+
+def _parted(compared: Comparison, noisy: Container[int]) -> tuple[list[CaseChange], list[CaseChange]]:
     """Newly wrong sentences: those without a collision, and those that a collision already explains."""
     reported = {frozenset(collision.intents) for collision in compared.collisions if collision.sentences}
     others: list[CaseChange] = []
     collided: list[CaseChange] = []
     for case in compared.examples.newly_failing:
+        if id(case) in noisy:
+            continue
         if {case.expected, case.actual} in reported:
             collided.append(_without_reasons(case))
         else:

@@ -34,22 +34,33 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison
     from turncheck.comparison.verdict import Verdict
     from turncheck.render.sections import NeutralSection
+    from turncheck.render.spans import Line
     from turncheck.report.model import Report
 
 DEGRADATION: Final = (
     "method", "covered", "confusions", "intents", "suites", "still_found", "still_wrong", "still_misunderstood",
-    "still_misunderstood_cases", "still_failing",
-    "substituted", "survivors", "noise", "edited", "right", "gone", "names", "notes", "uncovered", "skipped", "remarks",
-    "findings", "labels", "relabelled", "wrong", "gone_tests", "collisions", "misunderstood", "misunderstood_cases",
-    "failing", "errors", "gates", "worse", "unseen", "metrics",
-    "settings", "suppressions",
+    "still_misunderstood_cases", "still_failing", "substituted", "survivors", "noise", "flips", "edited", "right",
+    "gone", "gone_elsewhere", "names", "notes", "reached", "uncovered", "skipped", "remarks", "findings", "labels",
+    "relabelled", "wrong", "removed", "fallback", "stripped", "cut", "gone_tests", "collisions", "misunderstood",
+    "misunderstood_cases", "failing", "errors", "gates", "worse", "unseen", "metrics", "settings", "suppressions",
 )  # fmt: skip
 """The order in which lists give up entries: details, what was wrong already, became right, became wrong, the gates."""
+DETAILS: Final = DEGRADATION[: DEGRADATION.index("reached")]
+"""The lists that a short document gives up: they do not say what the change broke."""
+_OLD: Final = {
+    "still_failing": ("failing test", "failing tests"),
+    "still_misunderstood": ("misunderstood sentence", "misunderstood sentences"),
+    "still_misunderstood_cases": ("message misunderstood", "messages misunderstood"),
+    "still_wrong": ("misclassified sentence", "misclassified sentences"),
+    "still_found": ("finding in the data", "findings in the data"),
+}
+"""Lists of what the base has too, and what they count."""
 ORDER: Final = (
-    "remarks", "errors", "collisions", "relabelled", "failing", "misunderstood", "misunderstood_cases", "gone_tests",
-    "wrong", "labels", "findings", "uncovered", "survivors", "noise", "notes", "right", "edited", "gone", "names",
-    "still_failing", "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found", "suites",
-    "intents", "confusions", "covered", "gates", "skipped", "substituted", "method",
+    "remarks", "errors", "cut", "stripped", "relabelled", "fallback", "collisions", "failing", "misunderstood",
+    "misunderstood_cases", "gone_tests", "wrong", "labels", "removed", "findings", "uncovered", "reached", "survivors",
+    "noise", "notes", "flips", "right", "edited", "gone", "gone_elsewhere", "names", "still_failing",
+    "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found", "suites", "intents",
+    "confusions", "covered", "gates", "skipped", "substituted", "method",
 )  # fmt: skip
 """How a document shows the sections that are below its figures."""
 
@@ -74,6 +85,25 @@ def all_sections(
         *run_sections(lists, report, compared, verdict, no_base=comparison.baseline.reason if comparison else ""),
     ]
     return tuple(section for section in sections if section.total)
+
+
+def without_old(
+    sections: Iterable[NeutralSection], report: Report, compared: Comparison
+) -> tuple[tuple[NeutralSection, ...], Line]:
+    """Separate what the base has too, as one line of numbers.
+
+    Old failures that fail the run stay a list, and so do sentences that the base judged in another mode.
+    """
+    kept, counts = [], []
+    listed = {"still_failing"} if "test-failures" in report.settings.fail_on else set()
+    listed |= {"still_wrong"} if compared.other_mode else set()
+    for section in sections:
+        if section.name in _OLD and section.name not in listed:
+            counts.append(count(section.total, *_OLD[section.name]))
+        else:
+            kept.append(section)
+    words = f"On the base too, and not listed here: {', '.join(counts)}."
+    return tuple(kept), line(words) if counts else ()
 
 
 def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:

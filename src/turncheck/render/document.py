@@ -41,7 +41,7 @@ def build_document(
     return Document(
         title=_title(report, verdict),
         headline=line(Prose(verdict.summary, 1000, names_paths=True)),
-        explained=_explained(report, verdict),
+        explained=_explained(report),
         baseline=_with_trust(
             _baseline(comparison.baseline, links) if comparison else Entry(line("Not compared with a base.")), report
         ),
@@ -69,12 +69,11 @@ MISUNDERSTOOD_BOTH: Final = line(
 )
 
 
-def _explained(report: Report, verdict: Verdict) -> tuple[Line, ...]:
-    """What "misunderstood" means, if there are such tests or the first screen says that there were."""
+def _explained(report: Report) -> tuple[Line, ...]:
+    """What "misunderstood" means, if there are such tests."""
     stories, cases = report.core.stories if report.core else (), report.e2e.cases if report.e2e else ()
     in_cases = any(one.outcome == "misunderstood" for one in cases)
-    mentioned = "misunderstood" in f"{verdict.summary} {verdict.in_words}" and not in_cases
-    in_stories = mentioned or any(one.outcome == "misunderstood" for one in stories)
+    in_stories = any(one.outcome == "misunderstood" for one in stories)
     if in_stories and in_cases:
         return (MISUNDERSTOOD_BOTH,)
     return (*([MISUNDERSTOOD] if in_stories else []), *([MISUNDERSTOOD_CASE] if in_cases else []))

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.changes import and_copies
+from turncheck.comparison.changes import SINGULAR, and_copies
 from turncheck.comparison.consequences import cause_of
 from turncheck.comparison.wording import count
 from turncheck.messages.finding import Finding
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.changes import (
         CaseChange,
+        ChangedPart,
         Collision,
         FindingChange,
         MisunderstoodSentence,
@@ -53,26 +54,15 @@ _VERBS: Final = {
 }
 _WAS: Final = {"relabelled": "was", "copied": "like one of"}
 """How a sentence is related to its other intent."""
-_KINDS: Final = {
-    "intents": "intent",
-    "entities": "entity",
-    "actions": "action",
-    "responses": "response",
-    "slots": "slot",
-    "forms": "form",
-    "flows": "flow",
-    "stories": "story",
-    "rules": "rule",
-}
 
 
 def sentence(case: CaseChange) -> Entry:
-    """A test sentence that is wrong, or right again."""
+    """A test sentence that is wrong, or right now."""
     edited = case.edits and case.edits != ("moved",)
     was = " (edited)" if edited else " (new)" if case.base_passed is None else ""
     key = key_of_sentence(case.name, case.expected)
     if case.passed:
-        spans = line(Said(case.name), was, ": ", Code(case.expected), " is right again")
+        spans = line(Said(case.name), was, ": ", Code(case.expected), " is right now")
         return Entry(spans, _at(case.location), case=key)
     spans = expected_intent(case.name, case.expected, case.actual, case.confidence, was=was)
     return Entry(spans, _at(case.location), below=tuple(map(training, case.because)), case=key)
@@ -105,6 +95,7 @@ def step(kind: str, case: CaseChange) -> Entry:
 def _below_case(case: CaseChange) -> list[Entry]:
     """What the user said before the case failed, what else is misunderstood, and how often it was tried."""
     below = [Entry(heard(case))] if heard(case) else []
+    below += [rule(part) for part in case.rules]
     below += [Entry(also_misunderstood(one, case=bool(case.again)), _at(one.location)) for one in case.sentences]
     return [*below, Entry(line(case.again))] if case.again else below
 
@@ -162,7 +153,15 @@ def steps(tests: Sequence[Test]) -> Entry:
     counted = " and ".join(count(number, kind, _PLURALS.get(kind)) for kind, number in kinds.items())
     alike = all(case.remark == first.remark for _, case in tests)
     spans = expected_got(first.expected, first.actual, first.remark if alike or not first.actual else "")
-    return _with_below(Entry(line(f"{counted}: ", spans)), [_named_test(*test) for test in tests])
+    rules = dict.fromkeys(part for _, case in tests for part in case.rules)
+    below = [*map(rule, rules), *(_named_test(*test) for test in tests)]
+    return _with_below(Entry(line(f"{counted}: ", spans)), below)
+
+
+def rule(part: ChangedPart) -> Entry:
+    """A rule or story that has to do with a wrong step and that the change edited or removed."""
+    spans = line(f"{SINGULAR.get(part.kind, 'part')} ", Code(part.name), f" was {part.change} in this change")
+    return Entry(spans, _at(part.location, on_base=part.change == "removed"))
 
 
 def _named_test(kind: str, case: CaseChange) -> Entry:
@@ -179,7 +178,7 @@ def _test(kind: str, case: CaseChange) -> Line:
 
 def labelled(what: str, case: CaseChange) -> Entry:
     """A sentence with its entities or its response."""
-    spans = line(Code(case.expected), " is right again") if case.passed else expected_got(case.expected, case.actual)
+    spans = line(Code(case.expected), " is right now") if case.passed else expected_got(case.expected, case.actual)
     return Entry(line(f"{what} of ", Said(case.name), ": ", spans), _at(case.location), case=key_of_text(case.name))
 
 
@@ -280,7 +279,7 @@ def finding_gone(finding: FindingChange) -> Entry:
 def item(item: ChangedItem) -> Entry:
     """A thing that is new or changed, and that no test reaches."""
     verb = "new" if item.change == "added" else "changed"
-    return Entry(line(f"{verb} {_KINDS.get(item.kind, 'thing')} ", Code(item.name)), _at(item.location))
+    return Entry(line(f"{verb} {SINGULAR.get(item.kind, 'thing')} ", Code(item.name)), _at(item.location))
 
 
 def named(what: str, named: Named, removed: bool) -> Entry:

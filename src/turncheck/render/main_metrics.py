@@ -163,7 +163,8 @@ def _what_became_of_tests(delta: MetricDelta, comparison: Comparison) -> str:
     tests = _TESTS[delta.name](comparison)
     parts = []
     if delta.shared is not None or _by_sentences(delta):
-        numbers = _changed_sides(tests, as_written=delta.name == _AS_WRITTEN)
+        as_written = delta.name == _AS_WRITTEN
+        numbers = () if as_written and mark(delta) == "unchanged" else _changed_sides(tests, as_written=as_written)
         parts += [f"{number:,} {word}" for number, word in numbers if number]
     if tests.added:
         failing = number_of(case for case in tests.added_failing if case.base_location is None)

@@ -11,11 +11,11 @@ import jinja2
 
 import turncheck
 from turncheck.render.assistants import comment_key
-from turncheck.render.content import DEGRADATION, ORDER
+from turncheck.render.content import DEGRADATION, DETAILS, ORDER, without_old
 from turncheck.render.document import build_document
 from turncheck.render.rendered import Rendered
 from turncheck.render.rooted import Rooted, base_places
-from turncheck.render.sections import fit
+from turncheck.render.sections import cut_to_fit, fit
 from turncheck.render.sinks.markdown import Markdown, join, link, marker, trusted
 from turncheck.render.sinks.markdown_writer import MarkdownWriter, table_head
 
@@ -28,11 +28,14 @@ if TYPE_CHECKING:
     from turncheck.render.fork import Fork
     from turncheck.render.links import Links
     from turncheck.render.sections import Section
+    from turncheck.render.spans import Line
     from turncheck.report.model import Report
 
 COMMENT_LIMIT: Final = 60_000
 """GitHub refuses a comment beyond 65,536 characters; how it counts those beyond the Basic Multilingual Plane is not
 documented, so they count twice here, with a margin."""
+_SHORT: Final = 8_000
+"""A comment on a change is read between two others; the summary and the page have the details."""
 NOTHING: Final = trusted("")
 SUMMARY_LIMIT: Final = 1024 * 1024 - 1024
 """GitHub shows nothing at all of a summary beyond 1 MiB; room for a page by other steps is left."""
@@ -46,6 +49,8 @@ class Size:
     limit: int
     measure: Callable[[str], int]
     unfolded: int
+    short: int | None = None
+    """With a base, details are left out beyond this many bytes, and what is old is counted."""
 
 
 def render_comment(
@@ -66,7 +71,7 @@ def render_comment(
         fork: whose run measured it, if it was a fork's.
         limit: the longest comment that its host takes, in UTF-16 code units.
     """
-    size = Size("comment.md.j2", limit, utf16_units, unfolded=8)
+    size = Size("comment.md.j2", limit, utf16_units, unfolded=8, short=_SHORT)
     first_line = marker(fork.key, of_fork=True) if fork else marker(key or comment_key(report))
     text = draw(report, comparison, verdict, links, size=size, first_line=first_line, fork=fork)
     return Rendered("comment.md", "text/markdown", text)
@@ -96,7 +101,12 @@ def draw(
     rooted = Rooted(report, also=base_places(compared))
     writer = MarkdownWriter(report.project.root, links, rooted, compared.baseline.commit or "" if compared else "")
     template = environment().get_template(size.template)
-    view = _view(document, writer)
+
+    sections, short = document.sections, size.short if compared else None
+    known: Line = ()
+    if compared is not None and short is not None:
+        sections, known = without_old(sections, report, compared)
+    view = _view(document, writer, known)
 
     def drawn(sections: Mapping[str, Section[Markdown]]) -> str:
         shown = {name: _SectionView(section, writer) for name, section in sections.items()}
@@ -104,7 +114,9 @@ def draw(
         text = template.render(view=view, section=shown, order=ORDER, marker=first_line, measured_by=remark)
         return text.strip() + "\n"
 
-    written = [section.written(writer.item) for section in document.sections]
+    written = [section.written(writer.item) for section in sections]
+    if short is not None:
+        written = list(cut_to_fit(written, DETAILS, drawn, utf8_bytes, short).values())
     return fit(written, DEGRADATION, drawn, size.measure, size.limit)
 
 
@@ -118,9 +130,10 @@ class _View:
     baseline: Markdown
     examples: Markdown
     footer: Markdown
+    known: Markdown
 
 
-def _view(document: Document, writer: MarkdownWriter) -> _View:
+def _view(document: Document, writer: MarkdownWriter, known: Line) -> _View:
     baseline = document.baseline
     warnings = [join([trusted("<br>"), writer.entry(warning)]) for warning in baseline.below]
     return _View(
@@ -130,6 +143,7 @@ def _view(document: Document, writer: MarkdownWriter) -> _View:
         baseline=join([writer.line(baseline.line), *warnings]),
         examples=writer.line(document.examples),
         footer=writer.line(document.footer),
+        known=writer.line(known),
     )
 
 
@@ -177,9 +191,10 @@ class _SectionView:
         number = self.section.left_out
         if number <= 0:
             return trusted("")
-        words = f"… and {number:,} more" if self.section.entries else f"{number:,}"
-        results = link(trusted("results"), self.writer.links.artifact_url)
-        return join([trusted(f"{words}, in the "), results])
+        words = "in the " if not self.unfolded else f"All {number:,}, in the "
+        if self.section.entries:
+            words = f"… and {number:,} more, in the "
+        return join([trusted(words), link(trusted("results"), self.writer.links.artifact_url)])
 
 
 def utf16_units(text: str) -> int:

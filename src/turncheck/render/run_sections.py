@@ -13,7 +13,7 @@ from turncheck.comparison.consequences import consequences_of
 from turncheck.comparison.gone_tests import gone_from
 from turncheck.render import entries
 from turncheck.render.causes import findings_by_cause, tests_by_cause
-from turncheck.render.changed_sections import tests_gone
+from turncheck.render.changed_sections import likely_noise, tests_gone
 from turncheck.render.lists import SEVERITIES, Lists
 from turncheck.render.not_run import skipped_by_cause
 from turncheck.render.overlap_text import overlap_remarks
@@ -69,7 +69,7 @@ def run_sections(
 def _in_plain_sight(lists: Lists, report: Report, compared: Comparison | None) -> frozenset[Location | str | None]:
     """What the lists above show without unfolding: tests by name, everything else by place."""
     tests = wrong_tests(report) if compared is None else newly_failing_tests(compared)
-    wrong = wrong_sentences(report) if compared is None else compared.examples.newly_failing
+    wrong = wrong_sentences(report) if compared is None else likely_noise(report, compared)[1]
     found = findings_worst_first(report) if compared is None else compared.new_findings
     stories = misunderstood_stories(report) if compared is None else compared.stories.newly_misunderstood
     e2e = misunderstood_cases(report) if compared is None else compared.e2e.newly_misunderstood

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 from turncheck.render.spans import Entry, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from turncheck.render.spans import Column, Line
 
@@ -83,6 +83,17 @@ def fit(
     Returns:
         A document within the limit, as long as what is not a section fits.
     """
+    return draw(cut_to_fit(sections, degradation, draw, measure, limit))
+
+
+def cut_to_fit(
+    sections: Iterable[Section[_Shown]],
+    degradation: Sequence[str],
+    draw: Callable[[Mapping[str, Section[_Shown]]], str],
+    measure: Callable[[str], int],
+    limit: int,
+) -> dict[str, Section[_Shown]]:
+    """Return the sections by name, cut so that :func:`fit` can draw them, as far as those in ``degradation`` allow."""
     shown = {section.name: section for section in sections}
     document = draw(shown)
     for name in degradation:
@@ -100,4 +111,4 @@ def fit(
                 most = middle - 1
         shown[name] = full.cut(fewest)
         document = draw(shown)
-    return document
+    return shown

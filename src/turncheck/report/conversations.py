@@ -186,6 +186,8 @@ class StoryResult(Part, frozen=True, kw_only=True):
     """Whether its name is known: imported files only count some."""
     as_written: bool | None = None
     """Whether its dialogue passes with intents and entities as written; ``None``: not known."""
+    can_be_understood: bool = True
+    """Whether the training data have what its misunderstood sentences should be understood as: if not, it fails."""
     misunderstood: tuple[Misunderstanding, ...] = ()
     """The sentences that were understood differently than written, also of a story whose dialogue fails; imported files
     do not always say which."""
@@ -195,7 +197,7 @@ class StoryResult(Part, frozen=True, kw_only=True):
         """The class of the result: ``misunderstood`` fails only because of how its sentences were understood."""
         if self.passed:
             return "passed"
-        return "misunderstood" if self.as_written else "failed"
+        return "misunderstood" if self.as_written and self.can_be_understood else "failed"
 
 
 class StoriesAsWritten(Part, frozen=True, kw_only=True):

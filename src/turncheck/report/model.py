@@ -220,7 +220,7 @@ class Validation(Part, frozen=True, kw_only=True):
 COVERAGE_KINDS: Final = ("intents", "entities", "actions", "responses", "slots", "forms", "flows", "stories", "rules")
 
 
-class CoverageItem(Part, frozen=True, kw_only=True):
+class CoverageItem(Part, frozen=True, kw_only=True, omit_defaults=True):
     """A thing of the project, a digest of its content, and whether any test reaches it."""
 
     name: str
@@ -233,6 +233,8 @@ class CoverageItem(Part, frozen=True, kw_only=True):
     """Whether a test reaches it."""
     content: str = ""
     """Of its content but for its name: the same where it was only renamed. Empty where there is none to speak of."""
+    names: tuple[str, ...] = ()
+    """Of a rule or story: the intents, actions and forms of its steps; omitted for anything else."""
 
 
 class KindCoverage(Part, frozen=True, kw_only=True):

@@ -133,7 +133,7 @@ class ResponseScores(Part, frozen=True, kw_only=True):
     """Mean and standard deviation over the folds, by the figure's name; empty for held-out sentences."""
 
 
-class TrainingSentence(Part, frozen=True, kw_only=True):
+class TrainingSentence(Part, frozen=True, kw_only=True, omit_defaults=True):
     """A sentence the engine was trained on."""
 
     text: str
@@ -142,6 +142,8 @@ class TrainingSentence(Part, frozen=True, kw_only=True):
     """Its intent; of a retrieval intent with its response."""
     location: Location
     """Where it is."""
+    entities: tuple[str, ...] = ()
+    """The types of the entities that are annotated in it, in their order; omitted if there are none."""
 
 
 class RankedIntent(Part, frozen=True, kw_only=True):

@@ -148,7 +148,12 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: Evaluations, sc
 def training_sentences(project: Project) -> Iterable[TrainingSentence]:
     """Yield the training sentences as a report lists them, so that it shows what a change did to them."""
     for example in project.nlu.examples:
-        yield TrainingSentence(text=example.text, intent=example.intent or "", location=example.location)
+        yield TrainingSentence(
+            text=example.text,
+            intent=example.intent or "",
+            location=example.location,
+            entities=tuple(one.entity for one in example.entities),
+        )
 
 
 def _by_role(project: Project) -> list[str]:

@@ -25,6 +25,7 @@ from turncheck.run.changed_lines import changed_lines
 from turncheck.run.find_baseline import SEARCHED, BaselineSearch, is_tracked
 from turncheck.run.inputs import Inputs
 from turncheck.run.named_baseline import read_baseline
+from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.settings.file import SettingsFile, read_settings_file
 from turncheck.settings.gates import named_projects
 from turncheck.settings.sources import FILE_NAME, combine
@@ -79,7 +80,8 @@ def prepare(
     settings = combine(given, _with_folder(file.values))
     host = host or find_host(environment, settings.token)
     folder = _folder_of_one(settings, host, by_file="project" not in given)
-    ensure_replaceable(Path(settings.out))  # before anything is measured
+    ensure_apart_from_project(Path(settings.out), settings)  # before anything is measured
+    ensure_replaceable(Path(settings.out))
     if not settings.output_format:
         settings = replace(settings, output_format=host.formats)
     root = root_in_repository(folder, host, otherwise=among)

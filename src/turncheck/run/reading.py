@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Finding
@@ -17,7 +17,9 @@ from turncheck.project.formats.rasa_yaml import unseen_key
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
 from turncheck.project.reader import read_nlu_files, read_project, read_story_files
 from turncheck.project.testfiles import (
+    E2E_FOLDERS,
     find_e2e_cases,
+    find_e2e_cases_not_looked_for,
     find_files_not_looked_for,
     find_files_without_tests,
     find_test_nlu,
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project, Story
     from turncheck.project.nlu_data import NluData
     from turncheck.settings.options import Settings
+
+
+_CASES_BELOW: Final = tuple(f"{name}/" for name in E2E_FOLDERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +187,15 @@ def _not_looked_for(settings: Settings, root: Path, read: Sequence[Path]) -> Ite
                 Location(path),
                 f"Give it a name that {rule}, or name it in the setting `{setting}`.",
             )
+    why = "the setting `e2e` does not name it" if settings.e2e else f"it is not below {' or '.join(_CASES_BELOW)}"
+    for path in find_e2e_cases_not_looked_for(root, settings.e2e):
+        yield Finding(
+            "test-file-not-looked-for",
+            "info",
+            f"'{path}' holds end-to-end cases, but {why}: they are not run.",
+            Location(path),
+            "Name it in the setting `e2e`, or move it below one of these folders.",
+        )
 
 
 def ensure_tests_read(what: str, findings: Iterable[Finding]) -> None:

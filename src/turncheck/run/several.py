@@ -23,6 +23,7 @@ from turncheck.render.page.page import NAME as HTML_NAME
 from turncheck.report.model import ProjectInfo
 from turncheck.run.gone_assistants import UNKNOWN, assistants_of_base, why_gone
 from turncheck.run.one_of_several import ItsOwnProcess, OneOfSeveral, measured_beside_others
+from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.prepare import links_of, root_in_repository, where_it_stands
 from turncheck.run.report_of import report_of
 from turncheck.settings.file import read_settings_file
@@ -104,7 +105,9 @@ def choose(given: Mapping[str, Any]) -> Chosen | None:
             )
     folders, skipped = _folders(words)
     settings = combine({name: value for name, value in given.items() if name != "project"}, shared)
-    ensure_replaceable(Path(settings.out))  # before anything is measured
+    for folder in folders.values():  # before anything is measured
+        ensure_apart_from_project(Path(settings.out), replace(settings, project=str(folder)))
+    ensure_replaceable(Path(settings.out))
     return Chosen(folders, settings, tuple(words), top, skipped)
 
 

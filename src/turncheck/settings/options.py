@@ -84,7 +84,7 @@ class Settings:
         (), read_paths, "test stories, files or folders (default: test_*.yml below tests/)", many=True, metavar="PATH"
     )
     e2e: tuple[str, ...] = setting(
-        (), read_paths, "end-to-end test cases (default: tests/e2e_test_cases.yml)", many=True, metavar="PATH"
+        (), read_paths, "end-to-end test cases (default: found in tests/ and e2e_tests/)", many=True, metavar="PATH"
     )
     batch: tuple[str, ...] = setting(
         (), read_paths, "batch suites, JSON or CSV (default: found in tests/ and batch/)", many=True, metavar="PATH"

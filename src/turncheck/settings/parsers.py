@@ -11,7 +11,7 @@ from turncheck.messages.suggestions import not_one_of
 from turncheck.process.secret import Secret, read_secret, remember_guessed
 from turncheck.settings.engines import ENGINES
 
-FAIL_ON: Final = ("errors", "test-failures", "new-failures", "gone-tests", "new-suppressions", "none")
+FAIL_ON: Final = ("errors", "new-errors", "test-failures", "new-failures", "gone-tests", "new-suppressions", "none")
 MAX_NOTES: Final = 1024
 """Characters of the notes on a run, as Kore.ai's platform has it."""
 _MOST_SHOWN: Final = 80

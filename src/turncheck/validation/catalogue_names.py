@@ -332,9 +332,10 @@ UNUSED = (
     _check(
         "test-file-not-looked-for",
         "info",
-        "A file below tests/ holds tests, but its name keeps it from being found",
-        "Test stories are looked for in files whose names begin with `test_`, test sentences in those that have `nlu` in"
-        " their names. Rename the file, or name it in the setting `stories` or `nlu`.",
+        "A file holds tests, but its name or folder keeps it from being found",
+        "Below `tests/`, test stories are looked for in files whose names begin with `test_`, test sentences in those"
+        " that have `nlu` in their names. End-to-end cases are found under any name below `tests/` and `e2e_tests/`."
+        " Rename or move the file, or name it in the setting `stories`, `nlu` or `e2e`.",
         "tests/stories.yml",
         "tests/test_stories.yml",
     ),

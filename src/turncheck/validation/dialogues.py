@@ -46,6 +46,7 @@ def check_repeated_stories(facts: Facts) -> Iterator[Finding]:
                 f"The {block.kind} '{block.name}' has the steps of '{twin.name}' ({twin.location}).",
                 block.location,
                 others=[twin.location],
+                subject=" / ".join(sorted((block.name, twin.name))),
             )
 
 

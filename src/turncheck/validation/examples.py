@@ -114,6 +114,7 @@ def check_balance(facts: Facts) -> Iterator[Finding]:
             "class-imbalance",
             f"The intent '{largest}' has {counted(len(groups[largest]), 'example')}, {_listed(small, groups)}.",
             groups[smallest][0].location,
+            subject="the sizes of all intents",
         )
     yield from _small_beside_large(groups)
 
@@ -148,6 +149,7 @@ def _small_beside_large(groups: dict[str, list[Example]]) -> Iterator[Finding]:
                 f"The intent '{name}' has {counted(len(examples), 'example')}, and shares most of its words with"
                 f" '{other}', which has {len(groups[other])}.",
                 examples[0].location,
+                subject=name,
             )
 
 
@@ -304,4 +306,5 @@ def check_lookups(facts: Facts) -> Iterator[Finding]:
                 f"{len(unseen)} of {len(table.elements)} entries of the lookup '{table.name}' occur in no example:"
                 f" {', '.join(unseen[:3])}{' …' if len(unseen) > 3 else ''}.",
                 table.location,
+                subject=table.name,
             )

@@ -44,7 +44,9 @@ def of_blocks(
     for key, ((block, step), *others) in gathered(uses).items():
         name = str(key[0] if isinstance(key, tuple) else key)
         message = words.format(name=name, where=f"{block.kind} '{block.name}'")
-        yield found(code, message, step.location, suggestion(name, known), places_of(other for _, other in others))
+        subject = " ".join(map(str, key)) if isinstance(key, tuple) else name
+        places = places_of(other for _, other in others)
+        yield found(code, message, step.location, suggestion(name, known), places, subject=subject)
 
 
 def places_of(steps: Iterable[Placed]) -> tuple[Location, ...]:
@@ -53,15 +55,20 @@ def places_of(steps: Iterable[Placed]) -> tuple[Location, ...]:
 
 
 def found(
-    code: str, message: str, location: Location, suggestion: str = "", others: Iterable[Location] = ()
+    code: str,
+    message: str,
+    location: Location,
+    suggestion: str = "",
+    others: Iterable[Location] = (),
+    *,
+    subject: str = "",
 ) -> Finding:
     """Return a finding at the true severity of its check, with the manual's advice as the hint.
 
     ``suggestion`` ("Did you mean 'utter_greet'?") is put after the message, so that every output shows it.
 
-    A comment at one of ``others`` suppresses it just as one at ``location``.
+    A comment at one of ``others`` suppresses it just as one at ``location``. ``subject`` as :class:`Finding` has it.
     """
     check = CHECKS[code]
-    return Finding(
-        code, check.severity, f"{message} {suggestion}" if suggestion else message, location, check.text, tuple(others)
-    )
+    words = f"{message} {suggestion}" if suggestion else message
+    return Finding(code, check.severity, words, location, check.text, tuple(others), subject)

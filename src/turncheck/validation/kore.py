@@ -63,7 +63,10 @@ def _repeated_sentences(utterances: Iterable[Example]) -> Iterator[Finding]:
         elif known:
             rival = next(iter(known.values()))
             message = f"The sentence '{shown(example.text)}' of '{example.intent}' is also in '{rival.intent}'."
-            yield found("kore-sentence-in-two-intents", message, example.location, others=[rival.location])
+            subject = example.text.casefold()
+            yield found(
+                "kore-sentence-in-two-intents", message, example.location, others=[rival.location], subject=subject
+            )
         known.setdefault(example.intent, example)
 
 

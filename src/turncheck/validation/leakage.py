@@ -32,6 +32,7 @@ def check_test_stories(facts: Facts) -> Iterator[Finding]:
                 f"The test story '{test.name}' is a copy of the {twin.kind} '{twin.name}' ({twin.location}).",
                 test.location,
                 others=[twin.location],
+                subject=test.name,
             )
 
 
@@ -58,7 +59,8 @@ def check_test_sentences(facts: Facts) -> Iterator[Finding]:
             )
         else:
             continue
-        yield found("test-sentence-in-training", f"The test sentence '{text}' {words}.", place, others=[twin.location])
+        message = f"The test sentence '{text}' {words}."
+        yield found("test-sentence-in-training", message, place, others=[twin.location], subject=text)
 
 
 def check_test_entities(facts: Facts) -> Iterator[Finding]:

@@ -51,6 +51,7 @@ def check_similar_examples(facts: Facts) -> Iterator[Finding]:
             f" '{rival.base_intent}' ({rival.location}).",
             example.location,
             others=[rival.location],
+            subject=" / ".join(sorted((example.text, rival.text))),
         )
 
 
@@ -240,6 +241,7 @@ def check_templates(facts: Facts) -> Iterator[Finding]:
                 f" ({rival.location}) only in entity values.",
                 example.location,
                 others=[rival.location],
+                subject=template,
             )
         if counts[key] == _MANY_OF_ONE_TEMPLATE:
             yield found(

@@ -170,6 +170,7 @@ def _entity(
             place,
             suggestion(used.entity, facts.entities),
             others,
+            subject=used.entity,
         )
         return
     for kind, name, listed in (("role", used.role, entity.roles), ("group", used.group, entity.groups)):
@@ -180,6 +181,7 @@ def _entity(
                 place,
                 suggestion(name, listed),
                 others,
+                subject=f"{used.entity} {kind} {name}",
             )
 
 

@@ -28,7 +28,7 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
         "paths",
         nargs="*",
         metavar="PATH",
-        help="files or folders of test cases, or file.yml::name (default: tests/e2e_test_cases.yml)",
+        help="files or folders of test cases, or file.yml::name (default: found in tests/ and e2e_tests/)",
     )
     parser.recognise("paths", holds_test_cases)
     group = add_assistant(parser)

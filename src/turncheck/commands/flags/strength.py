@@ -56,7 +56,7 @@ def add_tested_flags(parser: argparse.ArgumentParser) -> None:
     add_project(read)
     add_training_files(read)
     add_paths(read, "-s", "--stories", words="test stories (default: test_*.yml below tests/)")
-    add_paths(read, "--e2e", words="end-to-end test cases (default: tests/e2e_test_cases.yml)")
+    add_paths(read, "--e2e", words="end-to-end test cases (default: found in tests/ and e2e_tests/)")
     read.add_argument(
         "-u", "--nlu", metavar="PATH", help="test sentences, a file or folder (default: found below tests/)"
     )

@@ -9,8 +9,8 @@ from typing import Any, Final
 from turncheck.settings.options import default_of, options
 
 _WIDTH: Final = 100
-_SAID: Final = ("fail-on", "not-judged")
-"""Keys that are there with their defaults, since teams decide them first."""
+_SAID: Final = ("not-judged",)
+"""Keys that are there with their defaults, since teams decide them first; the workflow decides what fails a run."""
 
 _ELSEWHERE: Final = ("project", "projects")
 """Keys of a file that is not in the assistant's own folder."""

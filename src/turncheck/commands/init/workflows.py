@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CHECKOUT: Final = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1"
+_ON_CHANGES: Final = ("new-errors", "new-failures")
+_ON_MAIN: Final = ("errors", "test-failures")
+"""What fails a run: a change fails on what it broke, the default branch on everything that is broken."""
 _PLAIN: Final = re.compile(r"(?!(?:true|false|yes|no|on|off|null|y|n)\Z)[A-Za-z_][\w./-]*", re.IGNORECASE | re.ASCII)
 
 
@@ -66,6 +69,11 @@ def _run(projects: Sequence[str], *more: str) -> str:
     return " ".join(["turncheck run", *map(_shell, named), *more])
 
 
+def _fail_on(change: str) -> str:
+    """Return the flag for a shell that knows by the condition ``change`` whether it builds a change."""
+    return f"--fail-on $([ {change} ] && echo {' '.join(_ON_CHANGES)} || echo {' '.join(_ON_MAIN)})"
+
+
 def _shell(word: str) -> str:
     return "'" + word.replace("'", "'\\''") + "'"
 
@@ -106,6 +114,7 @@ jobs:
       - uses: turncheck/turncheck@v0 # zizmor: ignore[unpinned-uses] - pin the commit of the release you chose
         with:
           project: {project}
+          fail-on: ${{{{ github.event_name == 'push' && '{", ".join(_ON_MAIN)}' || '{", ".join(_ON_CHANGES)}' }}}}
 """
 
 
@@ -118,10 +127,12 @@ turncheck:
     GIT_DEPTH: 0
   rules:
   - if: $CI_PIPELINE_SOURCE == "merge_request_event"
+    variables: {{FAIL_ON: {" ".join(_ON_CHANGES)}}}
   - if: $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
+    variables: {{FAIL_ON: {" ".join(_ON_MAIN)}}}
   script:
   - pip install turncheck
-  - {_quoted(_run(projects))}
+  - {_quoted(_run(projects, "--fail-on $FAIL_ON"))}
   artifacts:
     when: always
     paths: [results/]
@@ -143,7 +154,7 @@ steps:
 - checkout: self
   fetchDepth: '0'
 - script: pip install turncheck
-- script: {_quoted(_run(projects))}
+- script: {_quoted(_run(projects, _fail_on('"$BUILD_REASON" = PullRequest')))}
   name: turncheck
   env:
     SYSTEM_ACCESSTOKEN: $(System.AccessToken)
@@ -172,7 +183,7 @@ pipelines:
         name: turncheck
         script:
         - pip install turncheck
-        - {_quoted(_run(projects, "--out test-results"))}
+        - {_quoted(_run(projects, "--out test-results", _fail_on('"$BITBUCKET_PR_ID"')))}
         artifacts:
         - test-results/**
   branches:
@@ -182,7 +193,7 @@ pipelines:
 
 
 def _jenkins(projects: Sequence[str], branch: str) -> str:  # noqa: ARG001 - it builds every branch
-    command = _run(projects).replace("\\", "\\\\")
+    command = _run(projects, _fail_on('"$CHANGE_ID"')).replace("\\", "\\\\")
     return f"""\
 // A multibranch pipeline; the credential turncheck-token may comment where the change lies.
 pipeline {{

@@ -184,7 +184,13 @@ class EmbeddedEngines(Engines):
             allow_custom_code=self.allow_custom_code,
             vectors=self.vectors,
         )
-        if fitting is not None:
+        if fitting is not None and not fitting.is_of_project:
+            files = ", ".join(fitting.model.named)
+            screen.note(
+                f"Using the newest model, {fitting.path}, which was trained on {files}, not on the project's files as"
+                " they are now. To use these, train again, or name another model with --model."
+            )
+        elif fitting is not None:
             screen.detail(f"Using the model {fitting.path}")
         return fitting
 

@@ -156,10 +156,16 @@ class Model:
     parts: tuple[str, ...]
     """Which parts it has: ``nlu``, ``core``."""
     reader: MemberReader
+    named: tuple[str, ...] = ()
+    """The files that its user named to train on, if these were not those of the project."""
 
 
-def write_model(path: Path, writer: MemberWriter, *, fingerprint: str, parts: tuple[str, ...]) -> None:
+def write_model(
+    path: Path, writer: MemberWriter, *, fingerprint: str, parts: tuple[str, ...], named: tuple[str, ...] = ()
+) -> None:
     """Write a model; the same members give the same bytes. A partially written file is never left under that name.
+
+    ``named``: the files that its user named to train on.
 
     Raises:
         UserError: it cannot be written.
@@ -170,6 +176,7 @@ def write_model(path: Path, writer: MemberWriter, *, fingerprint: str, parts: tu
         "versions": _versions() if "nlu" in parts else {},
         "fingerprint": fingerprint,
         "parts": parts,
+        "named": named,
         "members": {name: hashlib.sha256(content).hexdigest() for name, content in writer.members.items()},
     }
     content = json.dumps(manifest, indent=1, sort_keys=True).encode()
@@ -206,7 +213,8 @@ def read_model(path: Path) -> Model:
             raise _damaged(path, f"its member {name} is missing")
         if hashlib.sha256(members[name]).hexdigest() != expected.get(name):
             raise _damaged(path, f"its member {name} is not what was stored")
-    return Model(manifest["fingerprint"], tuple(manifest["parts"]), MemberReader(members))
+    named = tuple(str(one) for one in manifest.get("named") or ())
+    return Model(manifest["fingerprint"], tuple(manifest["parts"]), MemberReader(members), named)
 
 
 def _read_members(path: Path) -> dict[str, bytes]:
@@ -243,11 +251,15 @@ def _manifest(path: Path, content: bytes) -> dict[str, Any]:
     try:
         manifest = json.loads(content)
         kinds = {"format": str, "fingerprint": str, "parts": list, "members": dict}
-        if all(isinstance(manifest[key], kind) for key, kind in kinds.items()):
+        if all(isinstance(manifest[key], kind) for key, kind in kinds.items()) and _is_list(manifest.get("named", [])):
             return dict(manifest)
     except (ValueError, KeyError, TypeError, RecursionError):
         pass
     raise _damaged(path, "its manifest cannot be read")
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list)
 
 
 def _damaged(path: Path, how: str) -> UserError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -56,10 +56,14 @@ def named_model(path: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:
-    """A model file that was read; its parts are created on demand."""
+    """A model file that was read; its parts are created on demand.
+
+    ``is_of_project``: whether it was trained on the project's files as they are now, or was named.
+    """
 
     path: Path
     model: Model
+    is_of_project: bool = True
 
     @property
     def has_nlu(self) -> bool:
@@ -166,10 +170,12 @@ def fitting_model(
     allow_custom_code: bool = False,
     vectors: bool | str = False,
 ) -> LoadedModel | None:
-    """Return the newest model of a folder, if the project's files have not changed since and it has these parts.
+    """Return the newest model of a folder, if it has these parts and the project's files have not changed since.
 
-    A model never contains the project's own code: if such components must run, none fits. With language
-    understanding requested, it must have been trained as requested now: with sentence vectors, or without.
+    One that was trained on files that its user named (``train nlu --nlu train_test_split/training_data.yml``) counts
+    in any case, as in Rasa: the project's files include what was to be kept from it. A model never contains the
+    project's own code: if such components must run, none fits. With language understanding requested, it must have been
+    trained as requested now: with sentence vectors, or without.
     """
     if allow_custom_code and "nlu" in parts and has_custom_components(project):
         return None
@@ -182,7 +188,8 @@ def fitting_model(
         loaded = load_model(path)
     except UserError:
         return None  # this model was not named: a foreign or damaged one does not count
-    fits = loaded.model.fingerprint == project_fingerprint(project) and set(parts) <= set(loaded.model.parts)
+    is_of_project = loaded.model.fingerprint == project_fingerprint(project)
+    fits = (is_of_project or bool(loaded.model.named)) and set(parts) <= set(loaded.model.parts)
     if fits and "nlu" in parts:
         fits = loaded.has_vectors == (str(Path(vectors).resolve()) if isinstance(vectors, str) else vectors)
-    return loaded if fits else None
+    return replace(loaded, is_of_project=is_of_project) if fits else None

@@ -15,10 +15,11 @@ from turncheck.messages.location import Location
 from turncheck.messages.suggestions import suggestion
 from turncheck.process.existing import is_folder, is_there
 from turncheck.project.e2e.model import E2ECase, E2ECases, Stub
-from turncheck.project.e2e.shared import SHARED_FILE, SharedFixtures
+from turncheck.project.e2e.shared import SharedFixtures
 from turncheck.project.folder import ProjectFolder, absolute_name
 from turncheck.project.formats.format import Opened
 from turncheck.project.formats.registry import recognised
+from turncheck.project.project_file import SHARED_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from turncheck.process.existing import is_file
 from turncheck.project.e2e.reader import FileReader, Named
+from turncheck.project.project_file import SHARED_FILE
 from turncheck.yaml_tree.tree import parse_yaml
 
 if TYPE_CHECKING:
     from turncheck.project.folder import ProjectFolder
-
-SHARED_FILE: Final = "conftest.yml"
 
 
 class SharedFixtures:

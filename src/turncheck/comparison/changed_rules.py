@@ -1,0 +1,91 @@
+"""Parts of the project that a change removed, and the changed rules and stories that a failing test rests on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from turncheck.comparison.changes import CaseChange, ChangedCases, ChangedPart
+from turncheck.report.model import COVERAGE_KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from turncheck.comparison.model import Renamed
+    from turncheck.report.model import CoverageItem, Report
+
+_NAMED_ELSEWHERE: Final = frozenset({"intents", "entities"})
+"""Kinds whose new and removed names the comparison lists anyway."""
+_LEADING: Final = ("rules", "stories")
+"""Kinds that lead a dialogue from step to step."""
+
+
+def removed_items(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple[ChangedPart, ...]:
+    """Return the parts that only the base has; one that has only another name or place is not gone."""
+    now_called = {(one.kind, one.old) for one in renamed}
+    found = []
+    for kind in COVERAGE_KINDS:
+        if kind in _NAMED_ELSEWHERE or kind not in base.coverage or kind not in head.coverage:
+            continue
+        before, after = base.coverage[kind].items, head.coverage[kind].items
+        left = Counter(one.name for one in after)
+        contents = Counter(one.content for one in _new(before, after))
+        for item in before:
+            if left[item.name] > 0:
+                left[item.name] -= 1
+            elif item.content and contents[item.content] > 0:
+                contents[item.content] -= 1
+            elif (kind, item.name) not in now_called:
+                found.append(ChangedPart(kind=kind, name=item.name, location=item.location, change="removed"))
+    return tuple(found)
+
+
+def _new(before: Sequence[CoverageItem], after: Sequence[CoverageItem]) -> list[CoverageItem]:
+    known = {one.name for one in before}
+    return [one for one in after if one.name not in known]
+
+
+def with_changed_rules(cases: ChangedCases, base: Report, head: Report, removed: Iterable[ChangedPart]) -> ChangedCases:
+    """Add to each test that newly fails the rules and stories of its wrong step that the change edited or removed.
+
+    A rule has to do with a step if it has the step's action and the intent that is written before it.
+    """
+    candidates = _changed(base, head, removed)
+    if not candidates:
+        return cases
+
+    def each(changes: tuple[CaseChange, ...]) -> tuple[CaseChange, ...]:
+        return tuple(_with_rules(one, candidates) if one.failed else one for one in changes)
+
+    return msgspec.structs.replace(
+        cases, worse=each(cases.worse), edited=each(cases.edited), added_failing=each(cases.added_failing)
+    )
+
+
+def _changed(base: Report, head: Report, removed: Iterable[ChangedPart]) -> list[tuple[ChangedPart, frozenset[str]]]:
+    """The rules and stories that the change edited or removed, each with the names of its steps on both sides."""
+    gone = {(one.kind, one.name): one for one in removed}
+    found = []
+    for kind in _LEADING:
+        if kind in base.coverage and kind in head.coverage:
+            after = {one.name: one for one in head.coverage[kind].items}
+            for old in base.coverage[kind].items:
+                new = after.get(old.name)
+                if new is None and (part := gone.get((kind, old.name))):
+                    found.append((part, frozenset(old.names)))
+                elif new is not None and new.digest != old.digest:
+                    part = ChangedPart(kind=kind, name=new.name, location=new.location, change="changed")
+                    found.append((part, frozenset((*old.names, *new.names))))
+    return found
+
+
+def _with_rules(case: CaseChange, candidates: Iterable[tuple[ChangedPart, frozenset[str]]]) -> CaseChange:
+    wrong, *before = case.rests_on or ("",)
+    intents = set(before[:1])
+    rules = [
+        part for part, names in candidates if wrong in names and (not intents or intents & names or case.expected == "")
+    ]
+    rules += [part for part, names in candidates if part not in rules and case.actual in names and intents & names]
+    return msgspec.structs.replace(case, rules=tuple(rules)) if rules else case

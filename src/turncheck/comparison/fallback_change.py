@@ -1,0 +1,57 @@
+"""Sentences that end in a fallback now and did not on the base, because of another threshold or less sure answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from turncheck.comparison.changes import Alike, FallbackChange, LessUnderstood
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from turncheck.comparison.judgement import MetricDelta
+    from turncheck.report.model import NluPrediction, Report, Understood
+
+_FALLBACKS: Final = "nlu.understood.not_understood"
+
+
+def fallback_change(
+    base: Report,
+    head: Report,
+    pairs: Sequence[tuple[NluPrediction, NluPrediction]],
+    metrics: Iterable[MetricDelta],
+) -> FallbackChange | None:
+    """Return what is no longer understood, if a threshold was changed or fallbacks really became more frequent.
+
+    ``pairs``: sentences that both sides judged with the same expectation.
+    """
+    before, after = _understood(base), _understood(head)
+    if before is None and after is None:
+        return None
+    thresholds = [(one.threshold, one.ambiguity_threshold) if one else (None, None) for one in (before, after)]
+    worse = any(one.name == _FALLBACKS and one.judgement == "worse" for one in metrics)
+    if thresholds[0] == thresholds[1] and not worse:
+        return None
+    lost: dict[str, list[Alike]] = {}
+    newly_wrong = []
+    for old, new in pairs:
+        sentence = Alike(text=new.text, intent=new.expected.intent or "", location=new.location)
+        if new.predicted.fallback and not old.predicted.fallback and old.correct:
+            lost.setdefault(sentence.intent, []).append(sentence)
+        if old.predicted.fallback and not new.predicted.fallback and not new.correct:
+            newly_wrong.append(sentence)
+    if not lost and not newly_wrong:
+        return None
+    by_number = sorted(lost.items(), key=lambda one: (-len(one[1]), one[0]))
+    return FallbackChange(
+        base=thresholds[0][0],
+        value=thresholds[1][0],
+        base_ambiguity=thresholds[0][1],
+        ambiguity=thresholds[1][1],
+        lost=tuple(LessUnderstood(intent=intent, sentences=tuple(found)) for intent, found in by_number),
+        newly_wrong=tuple(newly_wrong),
+    )
+
+
+def _understood(report: Report) -> Understood | None:
+    return report.nlu.understood if report.nlu else None

@@ -1,0 +1,52 @@
+"""What a change took away from the training data, as clauses of the verdict's summary: it leads, whatever passed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from turncheck.comparison.wording import count
+
+if TYPE_CHECKING:
+    from turncheck.comparison.changes import FallbackChange
+    from turncheck.comparison.model import Comparison
+
+_MANY_MOVED: Final = 3
+"""One or two sentences that moved to another intent are usually a correction."""
+
+
+def taken_away_in_words(compared: Comparison) -> list[str]:
+    """Return what is no longer judged or understood, and what was removed or moved, the worst first."""
+    clauses = [_cut(compared)] if compared.cut_intents else []
+    if compared.fallback is not None and compared.fallback.number:
+        changed = threshold_in_words(compared.fallback)
+        clauses.append(
+            f"{count(compared.fallback.number, 'sentence')} no longer understood{f' ({changed})' if changed else ''}"
+        )
+    if removed := sum(one.annotations for one in compared.stripped):
+        first, others = compared.stripped[0], len(compared.stripped) - 1
+        more = f" and {count(others, 'more intent')}" if others else ""
+        clauses.append(f"{count(removed, 'annotation')} removed from intent '{first.intent}'{more}")
+    moved = sum(one.change == "relabelled" for one in compared.relabelled)
+    if moved >= _MANY_MOVED:
+        clauses.append(f"{count(moved, 'training sentence')} moved to another intent")
+    return clauses
+
+
+def _cut(compared: Comparison) -> str:
+    first, others = compared.cut_intents[0], len(compared.cut_intents) - 1
+    judged = " and no longer judged" if first.unjudged else ""
+    more = f" ({count(others, 'more intent')})" if others else ""
+    return f"intent '{first.intent}' cut from {first.base:,} to {count(first.now, 'sentence')}{judged}{more}"
+
+
+def threshold_in_words(change: FallbackChange) -> str:
+    """``threshold from 0.3 to 0.95``; empty if no threshold was changed."""
+    sides = (
+        ("threshold", change.base, change.value),
+        ("ambiguity threshold", change.base_ambiguity, change.ambiguity),
+    )
+    return ", ".join(f"{name} from {_shown(before)} to {_shown(now)}" for name, before, now in sides if before != now)
+
+
+def _shown(threshold: float | None) -> str:
+    return "none" if threshold is None else f"{threshold:g}"

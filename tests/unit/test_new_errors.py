@@ -1,0 +1,142 @@
+"""Errors in the data that the base has too: they fail no pull request, and a headline says that they are old."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace as with_parts
+from report_builder import BASE_COMMIT, batch, finding, report, story, suite, with_changes
+
+from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
+from turncheck.comparison.compare import compare
+from turncheck.comparison.gates import judge
+from turncheck.render.links import Links
+from turncheck.render.markdown import render_comment
+from turncheck.report.model import GateSettings, Skipped, Source
+
+if TYPE_CHECKING:
+    from turncheck.comparison.baseline import Baseline
+    from turncheck.comparison.verdict import GateResult, Verdict
+    from turncheck.messages.finding import Finding
+    from turncheck.report.model import Report
+
+OLD = finding("slot-undefined", "The slot 'a' is not defined.", severity="error", line=3)
+OTHER = finding("slot-undefined", "The slot 'b' is not defined.", severity="error", line=5)
+NEW = finding("slot-undefined", "The slot 'c' is not defined.", severity="error", line=9)
+
+
+def found(*findings: Finding) -> Report:
+    return report(findings=findings, stories=(story("greets"),))
+
+
+def base_of(measured: Report) -> Present:
+    return Present(with_changes(measured, source=Source(commit=BASE_COMMIT)), "file")
+
+
+def judged(head: Report, base: Baseline, *gates: str) -> Verdict:
+    return judge(head, compare(head, base), GateSettings(fail_on=gates))
+
+
+def gate(verdict: Verdict, name: str) -> GateResult:
+    return next(one for one in verdict.gates if one.name == name)
+
+
+def test_an_error_of_the_base_does_not_fail_a_change() -> None:
+    verdict = judged(found(OLD), base_of(found(OLD)), "new-errors", "test-failures")
+
+    assert verdict.passed
+    assert "1 error in the data on the base too" in verdict.summary
+
+
+def test_a_new_error_fails_it_and_is_the_only_one_named() -> None:
+    verdict = judged(found(OLD, NEW), base_of(found(OLD)), "new-errors")
+
+    failed = gate(verdict, "new-errors")
+    assert failed.fails
+    assert [one.message for one in failed.failed_by] == [NEW.message]
+    assert verdict.summary.startswith("The slot 'c' is not defined")
+
+
+@pytest.mark.parametrize("base", [Missing("none was asked for"), None])
+def test_without_a_base_every_error_counts(base: Baseline | None) -> None:
+    head = found(OLD)
+    compared = compare(head, base) if base else None
+
+    verdict = judge(head, compared, GateSettings(fail_on=("new-errors",)))
+
+    assert gate(verdict, "new-errors").outcome == "failed"
+
+
+@pytest.mark.parametrize("base", [Unreachable("it is down"), Unreadable("it is not JSON")])
+def test_a_base_that_cannot_be_had_leaves_errors_unjudged_which_fails(base: Baseline) -> None:
+    verdict = judged(found(OLD), base, "new-errors")
+
+    failed = gate(verdict, "new-errors")
+    assert (failed.outcome, failed.fails) == ("not judged", True)
+    assert gate(judged(found(), base, "new-errors"), "new-errors").outcome == "passed"
+
+
+@pytest.mark.parametrize(
+    ("head", "base", "words"),
+    [
+        ((OLD,), (OLD,), "on the base too"),
+        ((OLD, OTHER), (OLD, OTHER), "2 errors in the data, both on the base too"),
+        ((OLD, OTHER, NEW), (OLD, OTHER, NEW), "3 errors in the data, all on the base too"),
+        ((OLD, OTHER, NEW), (OLD, OTHER), "3 errors in the data, 2 of them on the base too"),
+    ],
+)
+def test_a_headline_says_whether_its_errors_are_old(
+    head: tuple[Finding, ...], base: tuple[Finding, ...], words: str
+) -> None:
+    assert words in judged(found(*head), base_of(found(*base)), "errors").summary
+
+
+def test_errors_that_are_all_new_are_not_called_old() -> None:
+    assert "on the base" not in judged(found(OLD, NEW), base_of(found()), "errors").summary
+
+
+def test_a_headline_is_not_cut_by_the_punctuation_of_a_name() -> None:
+    named = replace_message(OLD, "The action 'utter_see you. bye' is not defined.")
+
+    summary = judged(found(named), Missing("none was asked for"), "errors").summary
+
+    assert summary.startswith("The action 'utter_see you. bye' is not defined (")
+
+
+def replace_message(one: Finding, message: str) -> Finding:
+
+    return replace(one, message=message)
+
+
+def test_what_could_not_be_run_on_this_side_alone_is_a_new_error() -> None:
+
+    head = with_parts(found(), core=None, skipped=(Skipped(evaluation="core", reason="no stories fit", fault=True),))
+
+    assert gate(judged(head, base_of(found()), "new-errors"), "new-errors").outcome == "failed"
+    assert gate(judged(head, base_of(head), "new-errors"), "new-errors").outcome == "passed"
+
+
+def test_a_name_with_the_word_misunderstood_is_no_misunderstood_story() -> None:
+    named = replace_message(OLD, "The action 'utter_misunderstood' is not defined.")
+    head = found(named)
+    comparison = compare(head, Missing("none was asked for"))
+    verdict = judge(head, comparison, GateSettings(fail_on=("errors",)))
+
+    assert "utter_misunderstood" in verdict.summary
+    assert "*Misunderstood*" not in str(render_comment(head, comparison, verdict, Links()).content)
+
+
+def test_the_list_the_summary_and_the_verdict_say_the_same_of_a_stand_in_s_newly_failing_batch_case() -> None:
+    def measured(commit: str, *, passes: bool) -> Report:
+        cases = suite("faq", ("hi", True), ("bye", passes))
+        return with_changes(report(suites=(cases,), commit=commit), batch=batch(cases, by_stand_in=True))
+
+    head, base = (measured(one, passes=one == BASE_COMMIT) for one in ("2" * 40, BASE_COMMIT))
+    verdict = judged(head, Present(base, "file"), "errors", "test-failures")
+
+    assert verdict.passed
+    assert verdict.reservation == "although tests fail"
+    assert "1 batch case newly fails, which does not count (by the embedded engine" in verdict.summary
+    assert "no case changed sides" not in verdict.summary
