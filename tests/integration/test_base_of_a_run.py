@@ -7,114 +7,27 @@ past.
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-from turncheck.cli import run_command_line
-
-DOMAIN = """version: "3.1"
-intents:
-- greet
-- thank
-responses:
-  utter_greet:
-  - text: Hello
-  utter_welcome:
-  - text: Welcome
-"""
-CONFIG = 'version: "3.1"\nlanguage: en\npipeline:\n- name: KeywordIntentClassifier\npolicies:\n- name: RulePolicy\n'
-RULES = """version: "3.1"
-rules:
-- rule: greet
-  steps:
-  - intent: greet
-  - action: utter_greet
-- rule: thank
-  steps:
-  - intent: thank
-  - action: utter_welcome
-"""
-NLU = """version: "3.1"
-nlu:
-- intent: greet
-  examples: |
-    - hello
-    - hi
-- intent: thank
-  examples: |
-    - thanks
-    - thank you
-"""
-STORY = "- story: {name}\n  steps:\n  - intent: {intent}\n  - action: {action}\n"
-GREET = STORY.format(name="greets", intent="greet", action="utter_greet")
-THANK = STORY.format(name="thanks", intent="thank", action="utter_welcome")
-OF_HOSTS = re.compile(
-    r"(GITHUB|GITLAB|CI|TF|SYSTEM|BUILD|AGENT|BITBUCKET|BUILDKITE|CIRCLE|TEAMCITY|JENKINS|CHANGE|BRANCH)(_|$)"
+from repository_at_work import (
+    GREET,
+    RULES,
+    THANK,
+    Repository,
+    a_response_changed,
+    assistant,
+    at_the_top,
+    change,
+    git,
+    in_bot,
+    one_test_deleted,
+    settings,
+    several,
 )
-
-
-def git(folder: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]
-    done = subprocess.run(
-        ["git", *identity, "-c", "protocol.file.allow=always", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.strip()
-
-
-def assistant(folder: Path, *stories: str) -> None:
-    """Write an assistant whose tests are these stories."""
-    for name, text in (
-        ("domain.yml", DOMAIN),
-        ("config.yml", CONFIG),
-        ("data/rules.yml", RULES),
-        ("data/nlu.yml", NLU),
-        ("tests/test_stories.yml", 'version: "3.1"\nstories:\n' + "".join(stories)),
-    ):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-
-
-def settings(folder: Path, text: str) -> None:
-    (folder / "turncheck.yml").write_text(text)
-
-
-class Repository:
-    """A repository at work, and its clone with the change, in a job of a multibranch pipeline."""
-
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.server, self.job, self._patch = folder / "server", folder / "job", monkeypatch
-        self.server.mkdir()
-        git(self.server, "init", "-q")
-        git(self.server, "config", "uploadpack.allowFilter", "true")
-        for name in [name for name in os.environ if OF_HOSTS.match(name)]:
-            monkeypatch.delenv(name)
-
-    def commit(self, words: str) -> str:
-        git(self.server, "add", "-A")
-        git(self.server, "commit", "-q", "-m", words)
-        return git(self.server, "rev-parse", "HEAD")
-
-    def judged(self, *flags: str, clone: tuple[str, ...] = (), **variables: str) -> tuple[int, dict[str, Any]]:
-        """Clone the branch ``feature``, run in it, and return the exit code and the comparison."""
-        git(self.server.parent, "clone", "-q", *clone, "--branch", "feature", f"file://{self.server}", "job")
-        self._patch.chdir(self.job)
-        jenkins = {"JENKINS_URL": "https://ci.example/", "CHANGE_ID": "7", "CHANGE_TARGET": "main"}
-        for name, value in (variables or jenkins).items():
-            self._patch.setenv(name, value)
-        code = run_command_line(["run", "--evaluations", "validate", "core", "--no-cache", *flags])
-        found = Path("results/comparison.json")
-        return code, json.loads(found.read_text()) if found.exists() else {}
 
 
 @pytest.fixture
@@ -122,31 +35,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
     return Repository(tmp_path, monkeypatch)
 
 
-def change(repository: Repository, base: Callable[[Path], None], then: Callable[[Path], None]) -> None:
-    base(repository.server)
-    repository.commit("base")
-    git(repository.server, "checkout", "-q", "-b", "feature")
-    then(repository.server)
-    repository.commit("change")
-    git(repository.server, "checkout", "-q", "main")
-
-
 # --- the change chooses what is measured -----------------------------------------------------------------------------
-
-
-def at_the_top(folder: Path) -> None:
-    assistant(folder, GREET, THANK)
-
-
-def in_bot(folder: Path) -> None:
-    assistant(folder / "bot", GREET, THANK)
-    settings(folder, "project: bot\n")
-
-
-def several(folder: Path) -> None:
-    for name in ("bank", "shop"):
-        assistant(folder / "bots" / name, GREET, THANK)
-    settings(folder, "projects: [bots/*]\n")
 
 
 def decoy_by_project(folder: Path) -> None:
@@ -177,11 +66,6 @@ def link_to_a_decoy(folder: Path) -> None:
     (folder / "bot").rename(folder / "bot_real")
     assistant(folder / "decoy", GREET)
     (folder / "bot").symlink_to("decoy")
-
-
-def one_test_deleted(folder: Path) -> None:
-    place = next(one for one in (folder, folder / "bot") if (one / "domain.yml").exists())
-    assistant(place, GREET)
 
 
 def domain_that_is_rubbish_there(folder: Path) -> None:
@@ -242,11 +126,6 @@ def test_a_change_that_loses_tests_fails(
 
 
 # --- good changes ----------------------------------------------------------------------------------------------------
-
-
-def a_response_changed(folder: Path) -> None:
-    place = next(one for one in (folder, folder / "bot") if (one / "domain.yml").exists())
-    (place / "domain.yml").write_text(DOMAIN.replace("text: Hello", "text: Good morning"))
 
 
 def moved_into_a_folder(folder: Path) -> None:
