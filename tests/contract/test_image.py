@@ -34,7 +34,7 @@ class Runner:
         self.commands.mkdir(parents=True)
         self.workspace.mkdir()
 
-    def run(self, *variables: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *variables: str, options: str = "") -> subprocess.CompletedProcess[str]:
         for name in ("output", "summary"):
             (self.commands / name).touch()
         return subprocess.run(
@@ -52,7 +52,8 @@ class Runner:
             text=True,
             timeout=300,
             check=False,
-            env={k: v for k, v in os.environ.items() if not k.startswith(("INPUT_", "GITHUB_"))},
+            env={k: v for k, v in os.environ.items() if not k.startswith(("INPUT_", "GITHUB_"))}
+            | {"RUN_OPTIONS": options},
         )
 
     @property
@@ -100,6 +101,105 @@ def test_a_gate_that_fails_fails_the_step(runner: Runner) -> None:
     assert done.returncode == 1, done.stdout + done.stderr
     assert runner.outputs["verdict"] == "failed"
     assert "::error" in done.stdout
+
+
+STARTER_DOMAIN = "\n".join(
+    (
+        'version: "3.1"',
+        "intents: [greet, goodbye]",
+        "responses:",
+        "  utter_greet:",
+        "  - text: Hello",
+        "  utter_goodbye:",
+        "  - text: Bye",
+        "",
+    )
+)
+STARTER = {
+    "domain.yml": STARTER_DOMAIN,
+    "config.yml": "language: en\npipeline:\n- name: WhitespaceTokenizer\n- name: CountVectorsFeaturizer\n"
+    "- name: DIETClassifier\npolicies:\n- name: RulePolicy\n",
+    "data/nlu.yml": 'version: "3.1"\nnlu:\n'
+    "- intent: greet\n  examples: |\n    - hello\n    - hi there\n    - good morning\n"
+    "- intent: goodbye\n  examples: |\n    - bye\n    - see you later\n    - good night\n",
+    "data/rules.yml": 'version: "3.1"\nrules:\n'
+    + "".join(
+        f"- rule: {name}\n  steps:\n  - intent: {name}\n  - action: utter_{name}\n" for name in ("greet", "goodbye")
+    ),
+    "tests/test_stories.yml": 'version: "3.1"\nstories:\n- story: hello\n  steps:\n  - user: |\n      hello\n'
+    "    intent: greet\n  - action: utter_greet\n",
+}
+
+
+def starter(folder: Path) -> tuple[str, str]:
+    """Make the checkout of a change of a small assistant, with its history; return its base and its head."""
+
+    def git(*arguments: str) -> str:
+        identity = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main")
+        done = subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    for name, text in STARTER.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-q", "-m", "base")
+    base = git("rev-parse", "HEAD")
+    (folder / "domain.yml").write_text(STARTER_DOMAIN.replace("Hello", "Welcome"))
+    git("commit", "-q", "-a", "-m", "change")
+    return base, git("rev-parse", "HEAD")
+
+
+def owned(folder: Path, user: int) -> None:
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, user, user, follow_symlinks=False)
+
+
+@pytest.mark.parametrize("options", ["", "--user 1000 --read-only --network none"])
+def test_a_change_is_compared_with_its_base_without_root_a_writable_image_or_a_network(
+    runner: Runner, options: str
+) -> None:
+    base, head = starter(runner.workspace)
+    event = {
+        "pull_request": {
+            "number": 7,
+            "head": {"sha": head, "ref": "feature", "repo": {"full_name": "acme/bots"}},
+            "base": {"sha": base, "ref": "main"},
+        },
+        "repository": {"default_branch": "main"},
+    }
+    (runner.temp / "_github_workflow").mkdir()
+    (runner.temp / "_github_workflow" / "event.json").write_text(json.dumps(event))
+    (runner.temp / "_github_home").mkdir()
+    for name in ("output", "summary"):
+        (runner.commands / name).touch()
+    owned(runner.workspace.parent, 1000)
+
+    done = runner.run(
+        "GITHUB_REPOSITORY=acme/bots",
+        "GITHUB_EVENT_NAME=pull_request",
+        "GITHUB_EVENT_PATH=/github/workflow/event.json",
+        f"GITHUB_SHA={head}",
+        "GITHUB_REF=refs/pull/7/merge",
+        options=options,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    comparison = json.loads((runner.workspace / "results" / "comparison.json").read_text())
+    assert (comparison["baseline"]["status"], comparison["baseline"]["commit"]) == ("present", base)
+    assert runner.outputs["verdict"] == "passed"
+
+
+def test_git_can_fetch_by_https(image: str, tmp_path: Path) -> None:
+    """What it says of an address where nothing listens: not that it knows no such way."""
+    runner = Runner(image, tmp_path)
+    tool = "git ls-remote https://127.0.0.1:9/acme/bots"
+    engine = ["--", "-c", f"import os; os._exit(os.system({tool!r}) >> 8)"]
+    done = runner.run(*engine, options="--entrypoint /opt/turncheck/bin/python")
+
+    assert done.returncode == 128
+    assert "Failed to connect" in done.stderr or "Couldn't connect" in done.stderr, done.stderr
 
 
 def test_what_cannot_be_done_says_so(runner: Runner) -> None:

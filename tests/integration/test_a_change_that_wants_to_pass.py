@@ -388,7 +388,7 @@ _WORSE = (
     Attempt(
         "a fallback that follows nearly everything",
         {"config.yml": _CONFIG.replace("threshold: 0.3", "threshold: 0.995")},
-        (_WORSE_FIGURES, "nlu.understood.right", "nlu.understood.not_understood", "figures worse than on the base"),
+        (_WORSE_FIGURES, "nlu.understood.right", "nlu.understood.not_understood", "no longer understood (threshold"),
         base={"data/nlu.yml": _examples(3)},
         given=_NLU_ONLY,
     ),

@@ -223,7 +223,7 @@ class BaseSearch:
         if exact_commit(name):
             return name if checkout.has(name) else None
         short = name.removeprefix(f"{checkout.remote()}/")
-        if found := self._branch_of_target(name) or self._branch_of_target(short):
+        if found := self._branch_of_target(short) or self._branch_of_target(name):
             return found
         if (tag := checkout.tag(name)) and self._may_be_tag(name):
             return tag

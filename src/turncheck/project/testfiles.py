@@ -29,6 +29,7 @@ DOMAIN_KEYS: Final = ("intents", "slots", "responses", "actions", "forms", "enti
 E2E_CASES_FILE: Final = "tests/e2e_test_cases.yml"
 E2E_FOLDERS: Final = (TESTS_FOLDER, "e2e_tests")
 """Folders with end-to-end cases; the second one is named as Rasa Pro's templates name it."""
+_TO_BE_REVIEWED: Final = re.compile(r"e2e_suggested_[0-9]+\.yml")
 _CASES_LINE: Final = re.compile(r"^['\"]?test_cases['\"]?[ \t]*:", re.MULTILINE)
 """The key of end-to-end cases at the top level of a file, which need not be YAML: reading it says what is wrong."""
 
@@ -163,8 +164,11 @@ def _is_at(path: Path, place: str) -> bool:
 
 
 def _may_have_cases(name: str) -> bool:
-    """Whether a file name may be that of end-to-end cases: YAML, and not the fixtures that files share."""
-    return name != SHARED_FILE and not name.startswith(".") and Path(name).suffix in YAML_SUFFIXES
+    """Whether a file name may be that of end-to-end cases: YAML, and neither the fixtures that files share nor what
+    `turncheck suggest` proposes, which nobody has reviewed yet."""
+    if name == SHARED_FILE or _TO_BE_REVIEWED.fullmatch(name):
+        return False
+    return not name.startswith(".") and Path(name).suffix in YAML_SUFFIXES
 
 
 def _with_cases(root: Path, paths: Iterable[Path]) -> list[Path]:

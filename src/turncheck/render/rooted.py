@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.location import Location
 from turncheck.render.links import LONGEST_PATH, repository_path
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.model import Comparison
     from turncheck.report.model import Report
+
+
+_LOOKS_LIKE_A_PATH: Final = re.compile(r"[./]")
 
 
 class Rooted:
@@ -27,8 +30,10 @@ class Rooted:
     def __init__(self, report: Report, root: str | None = None, also: Iterable[Location] = ()) -> None:
         self._root = report.project.root if root is None else "" if root == "." else root
         named = {location.path for location in (*places(report), *also)}
-        # One that no system opens is data of a stranger, which would take seconds to search for.
-        paths = sorted((path for path in named if 0 < len(path) <= LONGEST_PATH), key=len, reverse=True)
+        # One that no system opens is data of a stranger, which would take seconds to search for; a folder called "data"
+        # is a word of the sentence.
+        paths = [path for path in named if 0 < len(path) <= LONGEST_PATH and _LOOKS_LIKE_A_PATH.search(path)]
+        paths.sort(key=len, reverse=True)
         # Not within a longer path; a line number, a bracket or the end of a sentence may follow.
         known = "|".join(map(re.escape, paths))
         self._known = re.compile(rf"(?<![\w./-])(?:{known})(?![\w/-]|\.\w)") if paths and self._root else None
