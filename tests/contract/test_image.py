@@ -34,7 +34,7 @@ class Runner:
         self.commands.mkdir(parents=True)
         self.workspace.mkdir()
 
-    def run(self, *variables: str, options: str = "") -> subprocess.CompletedProcess[str]:
+    def run(self, *variables: str, options: str = "", network: str = "host") -> subprocess.CompletedProcess[str]:
         for name in ("output", "summary"):
             (self.commands / name).touch()
         return subprocess.run(
@@ -53,7 +53,7 @@ class Runner:
             timeout=300,
             check=False,
             env={k: v for k, v in os.environ.items() if not k.startswith(("INPUT_", "GITHUB_"))}
-            | {"RUN_OPTIONS": options},
+            | {"RUN_OPTIONS": options, "NETWORK": network},
         )
 
     @property
@@ -156,9 +156,9 @@ def owned(folder: Path, user: int) -> None:
         os.chown(path, user, user, follow_symlinks=False)
 
 
-@pytest.mark.parametrize("options", ["", "--user 1000 --read-only --network none"])
+@pytest.mark.parametrize(("options", "network"), [("", "host"), ("--user 1000 --read-only", "none")])
 def test_a_change_is_compared_with_its_base_without_root_a_writable_image_or_a_network(
-    runner: Runner, options: str
+    runner: Runner, options: str, network: str
 ) -> None:
     base, head = starter(runner.workspace)
     event = {
@@ -183,6 +183,7 @@ def test_a_change_is_compared_with_its_base_without_root_a_writable_image_or_a_n
         f"GITHUB_SHA={head}",
         "GITHUB_REF=refs/pull/7/merge",
         options=options,
+        network=network,
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
