@@ -21,7 +21,7 @@ from turncheck.comparison.cases import (
 )
 from turncheck.comparison.changed_cases import changed_cases, changed_tests
 from turncheck.comparison.changed_findings import changed_findings, changed_names, new_suppressions
-from turncheck.comparison.changed_rules import removed_items, with_changed_rules
+from turncheck.comparison.changed_rules import changed_components, cut_word_lists, removed_items, with_changed_rules
 from turncheck.comparison.changes import CaseChange, ChangedCases, SettingChange
 from turncheck.comparison.explanations import Explainer, changed_items, collisions, training_difference
 from turncheck.comparison.fallback_change import fallback_change
@@ -178,7 +178,8 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         misunderstood_in_cases=misunderstood_sentences(cases.newly_misunderstood, explainer),
         training_known=explainer.knows,
         changed_items=items,
-        removed_items=removed,
+        removed_items=(*removed, *cut_word_lists(base, head)),
+        changed_components=changed_components(base, head),
         cut_intents=cut,
         stripped=stripped(base, head, renamed),
         fallback=None if other_mode else fallback_change(base, head, paired_predictions(base, head), metrics),
