@@ -104,7 +104,7 @@ def git(folder: Path, *arguments: str) -> None:
 def prepared(source: Path, out: Path) -> Bot:
     """Commit a copy of the bot's files to a repository of its own."""
     name = source.resolve().name
-    repository = out / name / "repository"
+    repository = out / "checkouts" / name
     shutil.rmtree(repository, ignore_errors=True)
     shutil.copytree(source, repository, ignore=shutil.ignore_patterns(".git", "results"))
     git(repository, "init", "-q", "-b", "main")

@@ -148,5 +148,6 @@ def without_item(root: Path, key: str, name: str) -> None:
     start = next(number for of_key, one, number in domain_items(root) if (of_key, one) == (key, name))
     depth = len(indent_of(lines[start]))
     inside = range(start + 1, len(lines))
-    end = next((n for n in inside if lines[n].strip() and len(indent_of(lines[n])) <= depth), len(lines))
+    own = [n for n in inside if lines[n].strip() and len(indent_of(lines[n])) <= depth]
+    end = next((n for n in own if not lines[n].startswith(" " * depth + "- ") or "- " in lines[start]), len(lines))
     write(root / "domain.yml", [*lines[:start], *lines[end:]])

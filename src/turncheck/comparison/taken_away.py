@@ -33,7 +33,8 @@ def taken_away_in_words(compared: Comparison) -> list[str]:
         clauses.append(f"{SINGULAR[components[0].kind]} '{components[0].name}'{more} removed")
     moved = sum(one.change == "relabelled" for one in compared.relabelled)
     if moved >= _MANY_MOVED:
-        clauses.append(f"{count(moved, 'training sentence')} moved to another intent")
+        explains = any(one.base - one.now <= moved and not one.unjudged for one in compared.cut_intents[:1])
+        clauses.insert(0 if explains else len(clauses), f"{count(moved, 'training sentence')} moved to another intent")
     return clauses
 
 
