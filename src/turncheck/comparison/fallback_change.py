@@ -83,10 +83,12 @@ def without_shifts(
     crossed = Counter(new.predicted.fallback - old.predicted.fallback for old, new in pairs)
     if abs(crossed[1] - crossed[-1]) > _SHARE_OF_A_SHIFT * len(pairs):
         return metrics
+    otherwise = any(
+        new.correct != old.correct and new.predicted.fallback == old.predicted.fallback for old, new in pairs
+    )
+    noisy = _FALLBACKS if otherwise else _OF_FALLBACKS
     return tuple(
-        replace(one, judgement="noise")
-        if one.name.startswith(_OF_FALLBACKS) and one.judgement in {"better", "worse"}
-        else one
+        replace(one, judgement="noise") if one.name.startswith(noisy) and one.judgement in {"better", "worse"} else one
         for one in metrics
     )
 

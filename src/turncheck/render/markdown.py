@@ -117,7 +117,6 @@ def draw(
     written = [section.written(writer.item) for section in sections]
     if short is not None:
         written = list(cut_to_fit(written, DETAILS, drawn, utf8_bytes, short).values())
-        written = list(cut_to_fit(written, DEGRADATION, drawn, utf8_bytes, short, in_sight=True).values())
     return fit(written, DEGRADATION, drawn, size.measure, size.limit)
 
 

@@ -92,13 +92,8 @@ def cut_to_fit(
     draw: Callable[[Mapping[str, Section[_Shown]]], str],
     measure: Callable[[str], int],
     limit: int,
-    *,
-    in_sight: bool = False,
 ) -> dict[str, Section[_Shown]]:
-    """Return the sections by name, cut so that :func:`fit` can draw them, as far as those in ``degradation`` allow.
-
-    ``in_sight``: what is in plain sight stays.
-    """
+    """Return the sections by name, cut so that :func:`fit` can draw them, as far as those in ``degradation`` allow."""
     shown = {section.name: section for section in sections}
     document = draw(shown)
     for name in degradation:
@@ -107,7 +102,7 @@ def cut_to_fit(
         full = shown.get(name)
         if full is None:
             continue
-        fewest, most = min(full.unfolded, len(full.entries)) if in_sight else 0, len(full.entries)
+        fewest, most = 0, len(full.entries)
         while fewest < most:
             middle = (fewest + most + 1) // 2
             if measure(draw({**shown, name: full.cut(middle)})) <= limit:
