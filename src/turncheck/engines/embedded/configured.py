@@ -96,7 +96,7 @@ def configured_components(
 ) -> tuple[ConfiguredComponent, ...] | None:
     """Return what is done with each component of the pipeline and each policy; ``None`` if it cannot be run at all."""
     try:
-        return (*_pipeline(config, allow_custom_code=allow_custom_code), *policies_of(config, rasa=rasa))
+        return (*_pipeline(config, rasa=rasa, allow_custom_code=allow_custom_code), *policies_of(config, rasa=rasa))
     except UserError:  # whoever trains it says so
         return None
 
@@ -113,11 +113,11 @@ def policies_of(config: Config, *, rasa: int) -> tuple[ConfiguredComponent, ...]
     return tuple(found)
 
 
-def _pipeline(config: Config, *, allow_custom_code: bool) -> Iterator[ConfiguredComponent]:
+def _pipeline(config: Config, *, rasa: int, allow_custom_code: bool) -> Iterator[ConfiguredComponent]:
     from turncheck.engines.embedded.nlu.plan import make_plan, pipeline_of  # imports NumPy
 
     pipeline = pipeline_of(config)
-    plan = make_plan(replace(config, pipeline=pipeline), allow_custom_code=allow_custom_code)
+    plan = make_plan(replace(config, pipeline=pipeline), rasa=rasa, allow_custom_code=allow_custom_code)
     steps = (plan.tokenizer, *plan.steps)
     for component in pipeline:
         of_it = [step for step in steps if step.component is component]
