@@ -4,10 +4,33 @@ from uuid import uuid4
 
 import pytest
 from hypothesis import settings
+from timing import Timing
+from tools.interrupts import heed_interrupts
 
 # A busy machine makes a single example slow now and then; what must be fast has a test or a benchmark of its own.
 settings.register_profile("turncheck", deadline=None)
 settings.load_profile("turncheck")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--timing", action="store_true", help="assert how long things take, too (make bench)")
+
+
+def pytest_configure() -> None:
+    """`make test &` works as `make test` does: what the tests interrupt would inherit that SIGINT is ignored."""
+    heed_interrupts()
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if isinstance(item, pytest.Function) and "timing" in item.fixturenames:
+            item.add_marker("timing")
+
+
+@pytest.fixture
+def timing(request: pytest.FixtureRequest) -> Timing:
+    return Timing(asserted=request.config.getoption("--timing"))
 
 
 @pytest.fixture(autouse=True)

@@ -342,6 +342,7 @@ def test_a_base_report_is_compared_with(
     assert "ask_menu" in (tmp_path / "out" / "comment.md").read_text()
 
 
+@pytest.mark.bench
 def test_the_small_example_takes_seconds_cold_start_included(tmp_path: Path) -> None:
     seconds = []
     for _ in range(3):
