@@ -1,5 +1,7 @@
 """What holds for all tests."""
 
+from collections.abc import Iterator
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -33,10 +35,25 @@ def timing(request: pytest.FixtureRequest) -> Timing:
     return Timing(asserted=request.config.getoption("--timing"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _cache_of_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The cache of fixtures that several tests share: none writes to the home folder."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("XDG_CACHE_HOME", str(folder))
+        yield folder
+
+
 @pytest.fixture(autouse=True)
 def _cache_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """No test is spared a training by another one, and none writes to the home folder."""
+    """No test is spared a training by another one, unless it asks for that."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / f"cache-{uuid4().hex}"))
+
+
+@pytest.fixture
+def _shared_cache(_cache_of_its_own: None, _cache_of_all: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same assistant is trained once for all tests that use this: those to which learning is beside the point."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(_cache_of_all))
 
 
 @pytest.fixture(autouse=True)

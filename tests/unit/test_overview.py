@@ -31,6 +31,7 @@ def folds(text: str) -> list[str]:
     return [line.partition("<code>")[2].partition("</code>")[0] for line in text.splitlines() if "<code>bots/" in line]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [4_000, 15_000, 60_000])
 def test_the_limit_is_kept_and_the_worst_are_shown(limit: int) -> None:
     text = str(render_overview_comment(Assistants("bots/*", runs(30)), LINKS, limit=limit).content)
@@ -51,6 +52,7 @@ def test_a_few_are_all_shown_at_length() -> None:
     assert text.startswith(f"> ⚠️ **{title}**\n{above}\n## ❌ 1 of 3 assistants failed\n")
 
 
+@pytest.mark.slow
 def test_rules_of_many_assistants_are_above_the_title_within_the_limit() -> None:
     text = str(render_overview_comment(Assistants("bots/*", runs(30)), LINKS, limit=15_000).content)
     above = text.partition("### ")[0]
