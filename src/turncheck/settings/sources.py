@@ -31,6 +31,20 @@ def from_flags(values: Mapping[str, Any]) -> dict[str, Any]:
     return _parse({k: v for k, v in values.items() if v is not None}, lambda name: f"--{name}")
 
 
+def from_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the arguments of a function (by name with underscores).
+
+    Raises:
+        UserError: an unknown name, or a bad value.
+    """
+    known = [name.replace("-", "_") for name in options()]
+    for name in values:
+        if name not in known:
+            raise UserError(f"unknown setting '{name}'", remedy=suggestion(name, known) or "docs/settings.md has them.")
+    named = {name.replace("_", "-"): value for name, value in values.items() if value is not None}
+    return _parse(named, lambda name: name.replace("-", "_"))
+
+
 def from_inputs(environment: Mapping[str, str]) -> dict[str, Any]:
     """Read the action's inputs (``INPUT_FAIL-ON``); an empty one is unset, as GitHub passes it."""
     values = {}
