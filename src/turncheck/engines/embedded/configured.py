@@ -99,7 +99,7 @@ def configured_components(
 ) -> tuple[ConfiguredComponent, ...] | None:
     """Return what is done with each component of the pipeline, policy and importer; ``None`` if they cannot be run."""
     try:
-        pipeline = _pipeline(config, allow_custom_code=allow_custom_code)
+        pipeline = _pipeline(config, rasa=rasa, allow_custom_code=allow_custom_code)
         return (*pipeline, *policies_of(config, rasa=rasa), *_importers(config))
     except UserError:  # whoever trains it says so
         return None
@@ -145,11 +145,11 @@ def _importers(config: Config) -> Iterator[ConfiguredComponent]:
             yield _component("importers", component, None, frozenset(), config.location)
 
 
-def _pipeline(config: Config, *, allow_custom_code: bool) -> Iterator[ConfiguredComponent]:
+def _pipeline(config: Config, *, rasa: int, allow_custom_code: bool) -> Iterator[ConfiguredComponent]:
     from turncheck.engines.embedded.nlu.plan import make_plan, pipeline_of  # imports NumPy
 
     pipeline = pipeline_of(config)
-    plan = make_plan(replace(config, pipeline=pipeline), allow_custom_code=allow_custom_code)
+    plan = make_plan(replace(config, pipeline=pipeline), rasa=rasa, allow_custom_code=allow_custom_code)
     steps = (plan.tokenizer, *plan.steps)
     for component in pipeline:
         of_it = [step for step in steps if step.component is component]
