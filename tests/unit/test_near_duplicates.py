@@ -23,6 +23,7 @@ def _sentences(number: int) -> list[Example]:
     return [Example(f"{' '.join(chance.choices(words, k=7))} {index}", f"i{index % 10}") for index in range(number)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [2_000, 10_000, 20_000])
 def test_few_signatures_of_different_sentences_are_kept(number: int) -> None:
     examples = _sentences(number)
@@ -31,6 +32,7 @@ def test_few_signatures_of_different_sentences_are_kept(number: int) -> None:
     assert kept < 0.1 * 10 * number, "each sentence has ten signatures"
 
 
+@pytest.mark.slow
 def test_near_duplicates_are_found_among_ten_thousand_sentences() -> None:
     examples = _sentences(10_000)
     rivals = [_changed(example) for example in examples[::500]]

@@ -69,6 +69,7 @@ def test_what_is_not_answers_is_refused(content: bytes, tmp_path: Path) -> None:
         list(read_answers(tmp_path))
 
 
+@pytest.mark.slow
 def test_merging_holds_one_answer_at_a_time(tmp_path: Path) -> None:
     names = [f"story:{number}" for number in range(20_000)]
     said = {name: f"{name} {'x' * 1000}" for name in names}  # 20 MB
@@ -88,6 +89,7 @@ def test_merging_holds_one_answer_at_a_time(tmp_path: Path) -> None:
     assert peak < 5_000_000
 
 
+@pytest.mark.slow
 def test_what_only_one_answer_has_is_not_kept() -> None:
     reader = AnswerReader()
     tracemalloc.start()
@@ -102,6 +104,7 @@ def test_what_only_one_answer_has_is_not_kept() -> None:
     assert peak < 8_000_000
 
 
+@pytest.mark.slow
 def test_storing_holds_packed_answers(tmp_path: Path) -> None:
     packed = PackedAnswers()
     tracemalloc.start()

@@ -145,6 +145,8 @@ class BaseSearch:
         return Base(branch, parents[0]) if parents else Missing("this is the first commit")
 
     def _unreachable(self, words: str, branch: str) -> Unreachable:
+        if self.checkout is not None and (why := self.checkout.why_not_asked()):
+            return Unreachable(f"{words}: {why}")
         brought = self._brought_by(branch)
         return Unreachable(f"{words} ({brought})" if brought else words)
 

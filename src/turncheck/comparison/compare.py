@@ -55,6 +55,8 @@ _IF_EMPTY: Final = {
     **dict.fromkeys(("data", "nlu", "stories", "e2e", "batch", "config", "domain"), "the usual places"),
 }
 """What a setting without a value means, if it means anything."""
+_USUAL: Final = {"config": ("config.yml",), "domain": ("domain.yml",), "data": ("data",)}
+"""What a setting without a value means to a reader of the project: to write it down changes nothing."""
 UNLISTED: Final = (
     "one side does not list all sentences that it judged: it is not known what changed, nor whether that is noise"
 )
@@ -263,9 +265,10 @@ def _settings_changed(base: Report, head: Report) -> tuple[SettingChange, ...]:
     changes = []
     for field in head.settings.__struct_fields__:
         one, other = getattr(base.settings, field), getattr(head.settings, field)
-        if one != other and one is not None and other is not None:
-            names = re.sub("_", "-", field)
-            changes.append(SettingChange(name=names, base=_setting(field, one), value=_setting(field, other)))
+        if one == other or one is None or other is None or {one, other} == {(), _USUAL.get(field)}:
+            continue
+        names = re.sub("_", "-", field)
+        changes.append(SettingChange(name=names, base=_setting(field, one), value=_setting(field, other)))
     if base.plugins != head.plugins:
         changes.append(SettingChange(name="plugins", base=plugins_in_words(base), value=plugins_in_words(head)))
     if _read(base.trust) != _read(head.trust) and base.engine is not None:

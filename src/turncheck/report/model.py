@@ -171,9 +171,9 @@ class IgnoredParameter(Part, frozen=True, kw_only=True):
 
 
 class ConfiguredComponent(Part, frozen=True, kw_only=True):
-    """A component of the pipeline, or a policy, and what the engine does with it."""
+    """A component of the pipeline, a policy or an importer, and what the engine does with it."""
 
-    section: Literal["pipeline", "policies"]
+    section: Literal["pipeline", "policies", "importers"]
     """Which section of the configuration it is in."""
     name: str
     """The component as the configuration names it."""

@@ -318,7 +318,8 @@ class BaselineSearch:
             inputs = self._inputs_for(there, own, source)
             measured = self.measure(inputs, Screen(quiet=True, stream=StringIO()))
         except UserError as error:  # the folder is temporary, named anew each time, and gone when this is read
-            why = f"the base cannot be measured: {error.what.replace(f'{there.files.folder}/', '')}"
+            what = error.what.replace(f"{there.files.folder}/", "").replace(str(there.files.folder), ".")
+            why = f"the base cannot be measured: {what}"
             asked = own.evaluations or DEFAULT_EVALUATIONS
             skipped = [Skipped(evaluation=one, reason=why, fault=True) for one in EVALUATIONS if one in asked]
             measured = report_of(report.project, own.seed, source=source, skipped=skipped)
