@@ -76,6 +76,7 @@ from turncheck.report.understanding import (
     TrainingSentence,
     Understood,
     UnjudgedIntent,
+    WordList,
 )
 
 SCHEMA: Final = "turncheck/report/v1"
@@ -387,6 +388,8 @@ class Report(Part, frozen=True, kw_only=True):
     """What of the project its tests reach, by kind (``intents``, ``responses`` …)."""
     training: tuple[TrainingSentence, ...] = ()
     """The training sentences, where tests were run without the section ``nlu``, which lists them otherwise."""
+    word_lists: tuple[WordList, ...] = ()
+    """The synonyms, lookup tables and patterns of the training data."""
     settings: GateSettings = GateSettings()
     """The gates as they were set."""
     trust: Trust | None = None
