@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -183,7 +183,7 @@ def _numbers(pairs: Sequence[Pair], counts: Callable[[Case], bool]) -> tuple[int
 
 
 def _tested_by_sentences(
-    section: str, tests: Matched, all_before: Mapping[str, Metric], all_after: Mapping[str, Metric]
+    section: str, tests: Matched, all_before: Mapping[str, Measured], all_after: Mapping[str, Measured]
 ) -> dict[str, Tested]:
     """Judge the figures that moved because tests are understood differently: their sentences are a sample, too.
 
