@@ -329,7 +329,7 @@ def branch_like_the_remote_branch(server: Server) -> None:
 
 def names_like_the_commits(server: Server) -> None:
     for commit in (server.tip, server.parted):
-        for digits in (7, 8, 12):
+        for digits in (7, 8, 12, 40):
             git(server.folder, "update-ref", f"refs/tags/{commit[:digits]}", server.head)
             git(server.folder, "update-ref", f"refs/heads/{commit[:digits]}", server.head)
 
@@ -521,6 +521,61 @@ def test_a_branch_without_a_change_of_its_own_is_compared_with_what_came_before(
     assert isinstance(base, Base)
     assert base.commit == server.parted
     assert found("", job, {}, monkeypatch) == Missing("this is the base itself")
+
+
+def github_on_main(server: Server, job: Path, event_name: str) -> dict[str, str]:
+    event = job.parent / "event.json"
+    event.write_text(json.dumps({"repository": {"default_branch": "main"}}))
+    return {
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_REPOSITORY": "acme/bots",
+        "GITHUB_EVENT_NAME": event_name,
+        "GITHUB_EVENT_PATH": str(event),
+        "GITHUB_SHA": server.tip,
+        "GITHUB_REF": "refs/heads/main",
+    }
+
+
+def gitlab_on_main(server: Server, job: Path, source: str) -> dict[str, str]:
+    return {
+        "GITLAB_CI": "true",
+        "CI_PIPELINE_SOURCE": source,
+        "CI_COMMIT_SHA": server.tip,
+        "CI_COMMIT_BRANCH": "main",
+        "CI_COMMIT_BEFORE_SHA": "0" * 40,
+        "CI_DEFAULT_BRANCH": "main",
+        "CI_PROJECT_PATH": "acme/bots",
+    }
+
+
+ON_MAIN = [
+    *((github_on_main, one) for one in ("schedule", "workflow_dispatch", "workflow_run", "issue_comment", "push")),
+    *((gitlab_on_main, one) for one in ("web", "schedule", "trigger")),
+]
+
+
+@pytest.mark.parametrize(("host", "started_by"), ON_MAIN)
+def test_a_run_on_the_default_branch_that_checks_a_change_out_judges_that(
+    host: Callable[[Server, Path, str], dict[str, str]],
+    started_by: str,
+    server: Server,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    job = tmp_path / "job"
+    full(server, job)
+    variables = host(server, job, started_by)
+
+    base = found("", job, variables, monkeypatch)
+
+    assert isinstance(base, Base)
+    assert (base.commit, base.of_a_change) == (server.parted, True)
+    git(job, "checkout", "-q", "--detach", server.tip)
+    git(job, "commit", "-q", "--allow-empty", "-m", "generated")
+    base = found("", job, variables, monkeypatch)
+    assert isinstance(base, Base)
+    if host is gitlab_on_main or started_by == "push":
+        assert base.commit == server.parted
 
 
 @pytest.mark.parametrize(
