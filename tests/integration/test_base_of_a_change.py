@@ -1,12 +1,14 @@
 """The base of a change cannot be chosen by the change: hosts × checkouts × tricks, with real git repositories.
 
 Each row is a job of a host with a checkout such as it makes, in which a trick was tried. Its base is the commit that an
-honest job finds, or it is out of reach, which fails the gates: never another commit, and never "there is none".
+honest job finds, or it is out of reach, which fails the gates: never another commit, and never "there is none". The
+outcome and the reason of each are in `bases.md`; `accept_bases.py` writes it anew.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import tempfile
@@ -52,9 +54,7 @@ class Server:
         return f"file://{self.folder}"
 
 
-@pytest.fixture(scope="module")
-def built() -> Iterator[Server]:
-    folder = Path(tempfile.mkdtemp()) / "acme" / "bots"
+def build(folder: Path) -> Server:
     folder.mkdir(parents=True)
     git(folder, "init", "-q")
     git(folder, "config", "uploadpack.allowFilter", "true")
@@ -75,8 +75,14 @@ def built() -> Iterator[Server]:
     merge = git(folder, "rev-parse", "HEAD")
     git(folder, "update-ref", "refs/pull/7/merge", merge)
     git(folder, "checkout", "-q", "main")
-    yield Server(folder, parted, tip, head, merge)
-    shutil.rmtree(folder.parent.parent)
+    return Server(folder, parted, tip, head, merge)
+
+
+@pytest.fixture(scope="module")
+def built() -> Iterator[Server]:
+    folder = Path(tempfile.mkdtemp())
+    yield build(folder / "acme" / "bots")
+    shutil.rmtree(folder)
 
 
 # --- hosts: the variables of a job that judges ``feature``; the base is ``parted``, of a test merge ``tip`` -----------
@@ -379,12 +385,42 @@ ROWS = [
 ]
 
 
-@pytest.fixture
-def server(built: Server, tmp_path: Path) -> Server:
-    """A copy whose path is that of the repository on its host."""
-    folder = tmp_path / "acme" / "bots"
+TABLE: Final = Path(__file__).parent / "bases.md"
+
+
+def copied(built: Server, place: Path) -> Server:
+    """Return a copy whose path is that of the repository on its host."""
+    folder = place / "acme" / "bots"
     shutil.copytree(built.folder, folder)
     return replace(built, folder=folder)
+
+
+@pytest.fixture
+def server(built: Server, tmp_path: Path) -> Server:
+    return copied(built, tmp_path)
+
+
+def prepared(row: tuple[str, str, str], server: Server, job: Path) -> dict[str, str]:
+    """Make the checkout of a row, and return the variables of its job."""
+    host, checkout, trick = row
+    TRICKS[trick](server)
+    CHECKOUTS[checkout](server, job)
+    if trick == "replaced_objects":
+        git(job, "fetch", "-q", "origin", "+refs/replace/*:refs/replace/*")
+    return HOSTS[host](server, job)
+
+
+def described(row: tuple[str, str, str], base: Base | Missing, server: Server) -> str:
+    """Return the line of the table: the outcome of a row and its reason."""
+    if isinstance(base, Missing):
+        outcome, reason = ("out of reach" if isinstance(base, Unreachable) else "none"), base.reason
+    else:
+        before = git(server.folder, "rev-parse", f"{server.parted}~1")
+        places = {server.parted: "where it left `main`", server.tip: "what it is merged into", before: "one before"}
+        outcome = places.get(base.commit or "", "another commit")
+        reason = f"`{base.branch}`, of a change" if base.of_a_change else f"`{base.branch}`"
+    reason = re.sub(r"\b[0-9a-f]{8,40}\b", "COMMIT", reason.replace(server.url, "URL"))
+    return f"| {' | '.join(row)} | {outcome} | {reason} |"
 
 
 def found(host: str, job: Path, variables: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> Base | Missing:
@@ -399,13 +435,10 @@ def test_the_base_is_the_one_that_the_host_names(
 ) -> None:
     host, checkout, trick = row
     job = tmp_path / "job"
-    TRICKS[trick](server)
-    CHECKOUTS[checkout](server, job)
-    if trick == "replaced_objects":
-        git(job, "fetch", "-q", "origin", "+refs/replace/*:refs/replace/*")
 
-    base = found(host, job, HOSTS[host](server, job), monkeypatch)
+    base = found(host, job, prepared(row, server, job), monkeypatch)
 
+    assert described(row, base, server) in TABLE.read_text().splitlines()
     if isinstance(base, Missing):
         assert isinstance(base, Unreachable), base.reason
         has_history = checkout in _WITH_HISTORY or (checkout, host) in {("merged", "azure"), ("merged", "github")}
