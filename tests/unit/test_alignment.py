@@ -46,6 +46,7 @@ def test_a_tokenizer_of_their_own_is_not_judged(tmp_path: Path) -> None:
     assert _misaligned(tmp_path, "a [lar](size)ge pizza", own) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sentence", ["[a](size) a ", "[a](size)s "])
 def test_the_cost_and_the_output_grow_with_the_annotations_of_a_sentence_and_no_faster(
     sentence: str, tmp_path: Path, timing: Timing

@@ -198,6 +198,7 @@ def test_any_pattern_and_any_value_are_compared(expected: str, found: str) -> No
     assert way == "equal" if expected.strip() == found else way in {None, "pattern"} or "|" in expected
 
 
+@pytest.mark.slow
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.integers() | st.text(), st.lists))
 def test_any_value_is_flattened(value: Any) -> None:
     flat = flatten(value)

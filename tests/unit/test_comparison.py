@@ -307,6 +307,7 @@ def test_what_is_no_figure_is_no_metric(value: object) -> None:
     assert compare(made, Missing("none")).metric("nlu.intents[x].f1") is None
 
 
+@pytest.mark.slow
 def test_ten_thousand_sentences_are_compared_quickly_even_if_all_are_new(timing: Timing) -> None:
     def side(first: int, commit: str) -> Report:
         return report(

@@ -167,6 +167,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(JSON)
 def test_every_value_is_the_same_as_itself(value: Any) -> None:
     assert same(value, value)
@@ -313,6 +314,7 @@ def test_what_came_before_its_turn_in_the_order_is_said_to_have_come_too_early()
         assert "but before what is asserted before it" in str(found[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["bot_uttered", "bot_did_not_utter"])
 def test_a_pattern_that_would_be_searched_for_ever_fails_its_assertion(kind: str, timing: Timing) -> None:
     with timing.at_most(20, time.monotonic):

@@ -310,6 +310,7 @@ def test_what_cannot_be_known_is_not_evaluated_and_never_wrong() -> None:
 # --- the commands -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_run_says_nothing_of_rasa_and_shows_no_secret(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = definition("harbour_pitfalls")
     project = tmp_path / "bot"
@@ -364,6 +365,7 @@ def test_what_does_not_go_with_such_an_assistant_says_why(
     assert told in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_thousand_utterances_are_judged_in_seconds(tmp_path: Path, timing: Timing) -> None:
     data = definition("tea_shop")
     words = ("please", "now", "today", "thanks", "quickly", "for my mother", "at home", "again", "if you can", "soon")

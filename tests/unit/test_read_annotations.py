@@ -107,6 +107,7 @@ def test_annotations_are_found_where_a_plain_regular_expression_finds_them(writt
         assert text == PATTERN.sub(lambda match: match[1], written)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["[", "[a](", "[a](b[", "[a]{", "[a][", "[a][{", "[]", "[a", "(", "[a]((", "[a](b:", "[a]{[a]("]
 )

@@ -181,6 +181,7 @@ def test_what_is_no_export_says_what_it_is_and_ends_with_2(
         assert "[kore-not-an-export]" in shown
 
 
+@pytest.mark.slow
 def test_a_zip_is_read_within_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "bot.zip"
     bomb = zipped(b'{"dialogs": [], "dialogComponents": [' + b" " * 40_000_000 + b"]}")
@@ -240,6 +241,7 @@ def test_a_language_is_refused_where_the_project_is_of_rasa(tmp_path: Path) -> N
 # --- what may be missing or of another type -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_any_part_may_be_missing_null_or_of_another_type(tmp_path: Path) -> None:
     whole = definition("city_library")
     for key in whole:
@@ -292,6 +294,7 @@ def test_names_and_phrases_that_appear_twice_are_found(tmp_path: Path) -> None:
     assert "Which one?" in found["kore-unresolved-parent"].message
 
 
+@pytest.mark.slow
 def test_a_large_export_is_read_in_two_seconds(tmp_path: Path, timing: Timing) -> None:
     data = definition()
     first = data["sentences"][0]

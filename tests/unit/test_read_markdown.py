@@ -305,6 +305,7 @@ PIECES = [
 DOCUMENTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=25).map("".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(DOCUMENTS)
 def test_whatever_is_written_is_read_or_refused_at_a_place_in_the_file(text: str) -> None:
@@ -372,6 +373,7 @@ LONG = ["<!--" * 20_000, "##" * 40_000 + ":", "[" * 60_000, "* " + "{" * 60_000 
         "## a\n* /\n" * 20_000, "`" * 60_000, "##" + " " * 60_000]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", LONG)
 def test_no_file_takes_long(text: str, timing: Timing) -> None:
 

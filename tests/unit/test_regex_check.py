@@ -134,6 +134,7 @@ def test_a_loop_that_has_one_way_is_let_pass(pattern: str) -> None:
     assert not backtracks(pattern)
 
 
+@pytest.mark.slow
 def test_what_is_found_really_does_not_end() -> None:
     searches = [subprocess.Popen([sys.executable, "-c", SEARCH, *case, "0"]) for case in EXPONENTIAL.items()]
     end = time.monotonic() + SECONDS
@@ -214,6 +215,7 @@ def test_loops_that_cannot_fail_or_share_nothing_are_harmless(pattern: str) -> N
     assert list(check_pattern(pattern, "it", Location("x.yml", 1, 1))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "pattern", [r"\w*" * 380 + "x", "".join(f"[{chr(97 + number % 26)}-z]*" for number in range(60)) + "x"]
 )
@@ -222,6 +224,7 @@ def test_a_pattern_made_to_be_hard_to_judge_is_judged_soon(pattern: str, timing:
         list(check_pattern(pattern, "it", Location("x.yml", 1, 1)))
 
 
+@pytest.mark.slow
 def test_a_long_pattern_that_python_takes_is_no_error() -> None:
     words = "|".join(f"w{number}" for number in range(2_500))
     assert len(words) > 10_000
@@ -242,6 +245,7 @@ def test_a_pattern_of_countless_ranges_is_told_too() -> None:
     assert finding.code == "regex-not-checked"
 
 
+@pytest.mark.slow
 def test_a_pattern_of_alternatives_in_each_other_is_judged_whatever_their_depth() -> None:
     for depth in (100, 240, 350):
         pattern = "".join(f"({chr(97 + level % 26)}b|" for level in range(depth)) + "x" + ")" * depth

@@ -61,6 +61,7 @@ def test_scores_of_both_sides_are_scikit_learns() -> None:
     assert scores.overall["recall"].after == pytest.approx(accuracy_score(expected, after))
 
 
+@pytest.mark.slow
 def test_the_interval_is_that_of_resampling_sentence_by_sentence() -> None:
     triples = some_triples(300)
     scores = paired_scores(one_each(triples), seed=1)
@@ -116,6 +117,7 @@ def test_which_changes_of_sides_are_real(wrong: int, right: int, *, real: bool) 
     assert (mcnemar_exact(wrong, right) < 0.05) is real
 
 
+@pytest.mark.slow
 def test_false_alarms_are_as_rare_as_the_level_says() -> None:
     alarms = 0
     for seed in range(200):

@@ -66,6 +66,7 @@ def test_a_name_with_one_letter_too_many_is_found_among_many(name: str, place: i
     assert suggestion(f"{name[:place]}x{name[place:]}", known) == f"Did you mean '{name}'?"
 
 
+@pytest.mark.slow
 def test_thousands_of_unknown_names_cost_little(timing: Timing) -> None:
     known = frozenset(f"ask_about_topic_{number}" for number in range(3000))
     with timing.at_most(8.0):

@@ -185,6 +185,7 @@ def test_a_comment_that_is_about_this_program_is_no_suppression(tmp_path: Path) 
     assert found.findings == ()
 
 
+@pytest.mark.slow
 def test_many_suppressions_of_many_findings_cost_little(tmp_path: Path, timing: Timing) -> None:
     actions = "".join(f"- action_{number}  # turncheck: ignore action-unused\n" for number in range(4000))
     project = read(tmp_path, (D, "actions:\n", f"actions:\n{actions}"))

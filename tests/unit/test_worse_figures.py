@@ -87,6 +87,7 @@ def some(family: Family) -> st.SearchStrategy[list[MetricDelta]]:
     return st.lists(deltas(family), min_size=1, max_size=3, unique_by=lambda one: one.name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.pattern.pattern)
 def test_every_figure_of_a_family_that_is_worse_is_shown(family: Family) -> None:
     made, comparison, _ = pull_request()
@@ -99,6 +100,7 @@ def test_every_figure_of_a_family_that_is_worse_is_shown(family: Family) -> None
     holds()
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(FAMILIES).flatmap(deltas), max_size=60, unique_by=lambda one: one.name))
 def test_figures_of_all_families_together_are_shown(metrics: list[MetricDelta]) -> None:

@@ -32,6 +32,10 @@ _SAMPLED: Final = re.compile(
 """Figures about a sample of what people write. Stories, cases and findings are not a sample: they are just counted."""
 
 
+_OF_STEPS: Final = ("core.accuracy", "core.precision", "core.recall", "core.f1")
+"""Figures about the steps of stories: a misunderstood sentence is a wrong step."""
+
+
 def metric_deltas(
     base: Report, head: Report, intents: Matched, tests: Mapping[Evaluation, Matched], items: Sequence[ChangedItem]
 ) -> tuple[MetricDelta, ...]:
@@ -61,7 +65,7 @@ def metric_deltas(
     same_cases = "batch" not in tests or tests["batch"].is_whole
     counted = dict(_counted(tests))
     for section in ("core", "e2e"):
-        tested |= _tested_by_sentences(section, tests[section]) if section in tests else {}
+        tested |= _tested_by_sentences(section, tests[section], before, after) if section in tests else {}
     hidden = is_read_in_part(head)
     deltas = (
         _delta_of_tests(metric, before[name].value, after[name].value, counted[name], tested.get(name))
@@ -185,7 +189,9 @@ def _numbers(pairs: Sequence[Pair], counts: Callable[[Case], bool]) -> tuple[int
     return sum(p.number for p in pairs if counts(p.base)), sum(p.number for p in pairs if counts(p.head))
 
 
-def _tested_by_sentences(section: str, tests: Matched) -> dict[str, Tested]:
+def _tested_by_sentences(
+    section: str, tests: Matched, all_before: Mapping[str, Metric], all_after: Mapping[str, Metric]
+) -> dict[str, Tested]:
     """Judge the figures that moved because tests are understood differently: their sentences are a sample, too.
 
     Distinct sentences are counted: one that breaks ten stories counts once. If a dialogue changed as well, the numbers
@@ -206,6 +212,9 @@ def _tested_by_sentences(section: str, tests: Matched) -> dict[str, Tested]:
         moved[f"{section}.passed"] = before_passed, passed
         if section == "core":
             moved["core.conversation_accuracy"] = before_passed / number, passed / number
+        if tests.is_whole:
+            of_steps = [name for name in _OF_STEPS if name in all_before and name in all_after]
+            moved |= {name: (all_before[name].value, all_after[name].value) for name in of_steps}
     return {
         name: (base, value, significance, p_value < LEVEL) for name, (base, value) in moved.items() if base != value
     }

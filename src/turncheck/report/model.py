@@ -75,6 +75,7 @@ from turncheck.report.understanding import (
     TrainingSentence,
     Understood,
     UnjudgedIntent,
+    WordList,
 )
 
 SCHEMA: Final = "turncheck/report/v1"
@@ -159,9 +160,9 @@ class IgnoredParameter(Part, frozen=True, kw_only=True):
 
 
 class ConfiguredComponent(Part, frozen=True, kw_only=True):
-    """A component of the pipeline, or a policy, and what the engine does with it."""
+    """A component of the pipeline, a policy or an importer, and what the engine does with it."""
 
-    section: Literal["pipeline", "policies"]
+    section: Literal["pipeline", "policies", "importers"]
     """Which section of the configuration it is in."""
     name: str
     """The component as the configuration names it."""
@@ -375,6 +376,8 @@ class Report(Part, frozen=True, kw_only=True):
     """What of the project its tests reach, by kind (``intents``, ``responses`` …)."""
     training: tuple[TrainingSentence, ...] = ()
     """The training sentences, where tests were run without the section ``nlu``, which lists them otherwise."""
+    word_lists: tuple[WordList, ...] = ()
+    """The synonyms, lookup tables and patterns of the training data."""
     settings: GateSettings = GateSettings()
     """The gates as they were set."""
     trust: Trust | None = None

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Strength,
         TrainingSentence,
         Validation,
+        WordList,
     )
     from turncheck.report.trust import Trust
 
@@ -61,6 +62,7 @@ def report_of(
     robustness: Robustness | None = None,
     coverage: Mapping[str, KindCoverage] | None = None,
     training: Iterable[TrainingSentence] = (),
+    word_lists: Iterable[WordList] = (),
     settings: GateSettings | None = None,
     trust: Trust | None = None,
     skipped: Iterable[Skipped] = (),
@@ -83,6 +85,7 @@ def report_of(
         robustness=robustness,
         coverage=dict(coverage or {}),
         training=tuple(training),
+        word_lists=tuple(word_lists),
         settings=settings or GateSettings(),
         trust=trust,
         skipped=tuple(skipped),
