@@ -75,7 +75,7 @@ PLACES: Mapping[str, tuple[tuple[str, Place], ...]] = {
         ("nlu/2/names", ("one_vs_rest",)),
         ("nlu/3/taggers", (0,)),
         ("nlu/engine", ("steps", 3, "parameters", "features", 0)),
-        ("nlu/engine", ("steps", 5, "parameters", "threshold", "x")),
+        ("nlu/engine", ("steps", 5, "parameters", "threshold")),
     ),
 }
 ARRAYS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
@@ -117,8 +117,7 @@ def with_json(members: Mapping[str, bytes], name: str, place: Place, value: Any)
     target: Any = root
     for key in way:
         target = target[key]
-    if isinstance(target, dict | list):
-        target[last] = value
+    target[last] = value
     return {**members, f"{name}.json": json.dumps(root["whole"]).encode()}
 
 
