@@ -283,6 +283,7 @@ def mutated(draw: st.DrawFn) -> Any:
     return answer
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(answer=ANYTHING | mutated() | mutated())
 def test_any_answer_ends_in_a_verdict_for_every_case(assistant: Assistant, answer: Any) -> None:
@@ -293,6 +294,7 @@ def test_any_answer_ends_in_a_verdict_for_every_case(assistant: Assistant, answe
         assert all(line.encode() for line in message_lines(message))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(answer=ANYTHING | mutated() | mutated())
 def test_any_answer_to_a_validation_ends_in_a_verdict_for_every_case(validating: Assistant, answer: Any) -> None:

@@ -250,6 +250,7 @@ def test_the_parameters_of_teamcity_are_read_as_they_are_written(tmp_path: Path,
     assert host.base(refuse) == Base("f\u00fcr", head="HEAD")
 
 
+@pytest.mark.slow
 def test_only_the_host_that_a_job_is_one_of_is_imported() -> None:
     """Each looks at variables that no other has; what it costs to load is for its own jobs alone."""
     look = "import os, sys; from turncheck.ci.hosts import find_host; print(type(find_host(os.environ)).__name__); "
@@ -264,5 +265,5 @@ def test_only_the_host_that_a_job_is_one_of_is_imported() -> None:
 
 
 def test_a_host_is_looked_for_by_each_variable_that_it_knows_itself_by() -> None:
-    for row in HOSTS:
+    for row in HOSTS.values():
         assert getattr(row.load(), "mark", row.marks[0]) in row.marks

@@ -227,6 +227,7 @@ def test_a_commit_that_is_not_here_is_an_error(repository: Path) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_a_git_that_is_missing_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -146,6 +146,7 @@ def files(formats: tuple[Any, ...]) -> dict[str, Rendered]:
     return {one.name: one for one in conclude(given, Missing("none"), LINKS, formats=formats).documents()}
 
 
+@pytest.mark.slow
 def test_each_format_is_written_where_it_is_asked_for() -> None:
     always = set(files(()))
 

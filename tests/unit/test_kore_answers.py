@@ -74,6 +74,7 @@ def is_judged(given_answers: tuple[UtteranceAnswer, ...]) -> None:
     encode(report_of(ProjectInfo(name="x"), 0, batch=batch_of([suite], SuiteRun())))
 
 
+@pytest.mark.slow
 @given(spoiled() | JSON)
 @settings(max_examples=400, deadline=None)
 def test_any_answer_is_a_value_or_unreadable(document: Any) -> None:
@@ -112,6 +113,7 @@ USUAL = ("two bags to Oslo", "so urgent", "hm", "Order Tea", "trait: Urgent||Ang
 CELLS = st.sampled_from((*USUAL, "True Positive")) | st.text(max_size=6)
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(CELLS, max_size=11), max_size=8), st.integers(0, 5))
 @settings(max_examples=300, deadline=None)
 def test_any_table_is_answers_or_words(rows: list[list[str]], place: int) -> None:

@@ -102,6 +102,7 @@ def test_a_place_without_a_line_of_a_file_has_no_hash(place: Location, tmp_path:
     assert line_hash_below(tmp_path)(Location("a.yml")) is not None
 
 
+@pytest.mark.slow
 def test_of_too_many_findings_the_worst_are_kept_in_their_order_and_it_is_said() -> None:
     found = findings(4_000, "info") + findings(3_000, "warning") + findings(1_500, "error")
 
@@ -116,6 +117,7 @@ def test_of_too_many_findings_the_worst_are_kept_in_their_order_and_it_is_said()
     assert run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"] == note
 
 
+@pytest.mark.slow
 def test_a_log_is_never_larger_than_github_takes() -> None:
     letters, alphabet = random.Random(1), [chr(code) for code in range(0x4E00, 0x9FFF)]
     texts = ["".join(letters.choices(alphabet, k=5_000)) for _ in range(2_000)]

@@ -176,6 +176,7 @@ def test_the_score_leaves_out_what_is_no_fault(tested: Strength) -> None:
     assert sum(group.killed for group in tested.by_file) == tested.killed == sum(one.killed for one in tested.by_kind)
 
 
+@pytest.mark.slow
 def test_fewer_tests_are_weaker(tested: Strength, tmp_path: Path) -> None:
     fewer = strength_of(small_bot(tmp_path, test_stories=STORIES))
 
@@ -234,6 +235,7 @@ def test_lines_that_a_commit_does_not_have(tmp_path: Path) -> None:
     assert len(changed) == 2
 
 
+@pytest.mark.slow
 def test_the_command_tells_survivors_with_their_places(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,6 +294,7 @@ def test_the_manual_lists_every_operator() -> None:
     assert "| `drop-step` |" in text
 
 
+@pytest.mark.slow
 def test_a_run_tries_the_tests_only_where_somebody_asks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

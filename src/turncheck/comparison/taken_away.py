@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from turncheck.comparison.changes import SINGULAR
 from turncheck.comparison.wording import count
 
 if TYPE_CHECKING:
@@ -26,9 +27,14 @@ def taken_away_in_words(compared: Comparison) -> list[str]:
         first, others = compared.stripped[0], len(compared.stripped) - 1
         more = f" and {count(others, 'more intent')}" if others else ""
         clauses.append(f"{count(removed, 'annotation')} removed from intent '{first.intent}'{more}")
+    components = [one for one in compared.changed_components if one.change == "removed"]
+    if components:
+        more = f" and {count(len(components) - 1, 'more')}" if len(components) > 1 else ""
+        clauses.append(f"{SINGULAR[components[0].kind]} '{components[0].name}'{more} removed")
     moved = sum(one.change == "relabelled" for one in compared.relabelled)
     if moved >= _MANY_MOVED:
-        clauses.append(f"{count(moved, 'training sentence')} moved to another intent")
+        explains = any(one.base - one.now <= moved and not one.unjudged for one in compared.cut_intents[:1])
+        clauses.insert(0 if explains else len(clauses), f"{count(moved, 'training sentence')} moved to another intent")
     return clauses
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Final, NotRequired, Self, TypedDict
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, fit_factor
 from turncheck.engines.embedded.nlu.classifiers import rank, softmax
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures
 from turncheck.messages.errors import UserError
+from turncheck.project.rasa_version import OLDEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,6 +72,7 @@ class LatentFeaturizer:
 class _Head(TypedDict):
     names: tuple[str, ...]
     factor: float
+    reads_counts: NotRequired[bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,8 @@ class SklearnIntentClassifier:
     names: tuple[str, ...]
     model: Any
     factor: float
+    reads_counts: bool = False
+    """Whether it reads sparse features: Rasa NLU 0.x did not distinguish between the two."""
 
     @classmethod
     def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:
@@ -93,7 +97,8 @@ class SklearnIntentClassifier:
             UserError: no featurizer before it gives dense features (Rasa refuses such a pipeline).
         """
         rows = training.intent_rows
-        features = _dense(training.batch.sentence_features)
+        reads_counts = training.project.major == OLDEST
+        features = _dense(training.batch.sentence_features, counts=reads_counts)
         if features is None:
             raise UserError(
                 "SklearnIntentClassifier needs dense features, and no featurizer before it gives any",
@@ -107,18 +112,18 @@ class SklearnIntentClassifier:
         column = {name: index for index, name in enumerate(names)}
         truth = np.array([column[label] for label in labels])
         model, factor = _search(features[rows], truth, parameters)
-        return cls(tuple(names), model, factor)
+        return cls(tuple(names), model, factor, reads_counts)
 
     def process(self, batch: Batch) -> None:
         """Set the intents and their ranking."""
-        features = _dense(batch.sentence_features)
+        features = _dense(batch.sentence_features, counts=self.reads_counts)
         confidences = softmax(_scores(self.model.decision_function(features)) * self.factor)
         for row, of_text in enumerate(confidences):
             batch.intents[row], batch.rankings[row] = rank(self.names, of_text, _RANKING_LENGTH)
 
     def save(self, members: MemberWriter) -> None:
         """Write the support vector machine."""
-        members.json("head", {"names": self.names, "factor": self.factor})
+        members.json("head", {"names": self.names, "factor": self.factor, "reads_counts": self.reads_counts})
         members.estimator("svc", self.model)
 
     @classmethod
@@ -127,11 +132,15 @@ class SklearnIntentClassifier:
         head = members.json("head", _Head)
         model = members.estimator("svc")
         ensure_dimensions(model.classes_, len(head["names"]))
-        return cls(head["names"], model, head["factor"])
+        return cls(head["names"], model, head["factor"], head.get("reads_counts", False))
 
 
-def _dense(blocks: Sequence[Any]) -> NDArray[np.float64] | None:
-    dense = [block for block in blocks if isinstance(block, np.ndarray)]
+def _dense(blocks: Sequence[Any], *, counts: bool) -> NDArray[np.float64] | None:
+    dense = [
+        block if isinstance(block, np.ndarray) else block.toarray()
+        for block in blocks
+        if counts or isinstance(block, np.ndarray)
+    ]
     return np.hstack(dense) if dense else None
 
 
