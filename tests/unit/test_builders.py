@@ -266,5 +266,5 @@ def test_only_the_host_that_a_job_is_one_of_is_imported() -> None:
 
 
 def test_a_host_is_looked_for_by_each_variable_that_it_knows_itself_by() -> None:
-    for row in HOSTS:
+    for row in HOSTS.values():
         assert getattr(row.load(), "mark", row.marks[0]) in row.marks
