@@ -4,12 +4,14 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# One more than there are cores, as many tests wait; what has fixtures in common stays together.
+WORKERS = $(shell $(BIN)/python -c 'import os; print(os.cpu_count() + 1)')
 EVERYDAY := not rasa and not image and not bench
 
 # A machine that forbids byte code would compile TensorFlow anew at each start of Rasa, and every test process its imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check page test test-image test-rasa bench fuzz interrupts lint format pins clean
+.PHONY: demo check accept page test test-image test-rasa bench fuzz interrupts lint format pins clean
 
 # Two floors: what a run needs, and what work on turncheck needs. Each is installed when what it lists has changed.
 $(VENV)/.run: requirements/run.txt pyproject.toml
@@ -50,7 +52,12 @@ format: $(VENV)/.test
 marked = $(shell grep -rl --include='test_*.py' 'mark\.$(1)\b' tests)
 
 test: lint
-	$(BIN)/pytest -n auto -m "$(EVERYDAY)"
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "$(EVERYDAY)"
+
+# Accepts the wordings and documents that the tests have now; `git diff` shows what has changed.
+accept: $(VENV)/.test
+	$(BIN)/python tests/unit/accept_golden.py
+	$(BIN)/pytest -q --accept -m golden $(shell grep -rl --include='test_*.py' 'golden: Golden' tests)
 
 test-image: $(VENV)/.test
 	$(BIN)/pytest -m image $(call marked,image)

@@ -5,6 +5,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from golden_texts import Golden
 from hypothesis import settings
 from timing import Timing
 from tools.interrupts import heed_interrupts
@@ -16,6 +17,7 @@ settings.load_profile("turncheck")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--timing", action="store_true", help="assert how long things take, too (make bench)")
+    parser.addoption("--accept", action="store_true", help="write the wordings of golden/ anew (make accept)")
 
 
 def pytest_configure() -> None:
@@ -26,13 +28,20 @@ def pytest_configure() -> None:
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if isinstance(item, pytest.Function) and "timing" in item.fixturenames:
-            item.add_marker("timing")
+        for name in {"timing", "golden"}.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(name)
 
 
 @pytest.fixture
 def timing(request: pytest.FixtureRequest) -> Timing:
     return Timing(asserted=request.config.getoption("--timing"))
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    path = request.path
+    file = path.parent / "golden" / f"{path.stem.removeprefix('test_')}.txt"
+    return Golden(file, request.node.name, accept=request.config.getoption("--accept"))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -51,6 +51,7 @@ class EngineSettings(TypedDict, total=False):
     """The settings of engines, as docs/settings.md explains them."""
 
     engine: str
+    plugins: Words
     seed: int
     vectors: bool | str
     today: str
@@ -291,8 +292,10 @@ def _given(settings: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     Raises:
         UserError: an unknown setting, or a bad value.
     """
+    from turncheck.registry import use_plugins
     from turncheck.settings.sources import from_arguments
 
+    use_plugins(())  # those of an earlier call, say
     return from_arguments({name: _plain(value) for name, value in {**settings, **more}.items()})
 
 

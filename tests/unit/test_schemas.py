@@ -13,7 +13,7 @@ import pytest
 from pull_request import pull_request
 from tools.write_schemas import documents
 
-from turncheck.comparison.metrics import FAMILIES
+from turncheck.comparison.metrics import METRICS
 from turncheck.comparison.model import encode, json_schemas
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -41,7 +41,7 @@ def test_every_metric_name_of_the_page_on_gates_is_known() -> None:
     names = set(re.findall(r"`((?:validation|nlu|core|e2e|batch|coverage)\.[^`\s:]+)`", page))
 
     assert len(names) > 15
-    assert [name for name in names if not any(family.pattern.fullmatch(name) for family in FAMILIES)] == []
+    assert [name for name in names if not any(family.pattern.fullmatch(name) for family in METRICS)] == []
 
 
 def properties(schema: Any) -> Iterator[tuple[str, Any]]:

@@ -279,11 +279,18 @@ def _settings_changed(base: Report, head: Report) -> tuple[SettingChange, ...]:
             continue
         names = re.sub("_", "-", field)
         changes.append(SettingChange(name=names, base=_setting(field, one), value=_setting(field, other)))
+    if base.plugins != head.plugins:
+        changes.append(SettingChange(name="plugins", base=plugins_in_words(base), value=plugins_in_words(head)))
     if _read(base.trust) != _read(head.trust) and base.engine is not None:
         one, other = _calibrated(base.trust), _calibrated(head.trust)
         more = ", with other numbers" if one == other else ""
         changes.append(SettingChange(name="calibration", base=one, value=f"{other}{more}"))
     return tuple(changes)
+
+
+def plugins_in_words(report: Report) -> str:
+    """Return the plugins that took part in a run, with their versions."""
+    return ", ".join(f"{one.name} {one.version}" for one in report.plugins) or "none"
 
 
 def _read(trust: Trust | None) -> Trust | None:

@@ -16,6 +16,7 @@ from turncheck.run.cases_again import held_against_base
 from turncheck.run.covered import coverage_by_tests
 from turncheck.run.evaluations import Evaluations
 from turncheck.run.head_start import NO_HEAD_START
+from turncheck.run.plugin_figures import Subject, evaluate_by_plugins, with_metrics_of_plugins
 from turncheck.run.reading import file_of_all, read_given, read_tests
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import ensure_assistant_here
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import NluData
     from turncheck.project.project_file import Role
     from turncheck.report.model import Report
+    from turncheck.report.plugin_figures import PluginFigure
     from turncheck.run.cases_again import JudgesAgain
     from turncheck.run.head_start import HeadStart
     from turncheck.run.inputs import Inputs
@@ -78,6 +80,7 @@ def evaluate_project(
     if head_start.ensure is not None:
         head_start.ensure(inputs, project, tests)
     run: Evaluations | None = None
+    of_plugins: dict[str, PluginFigure] = {}
     try:
         with engines_of_run(inputs, project, head_start) as engines, workplace_of(inputs.settings, screen) as work:
             engines.show_progress(screen)
@@ -85,6 +88,7 @@ def evaluate_project(
                 engines.use_cache(inputs.cache)
             run = Evaluations(inputs, project, tests, engines, screen, work=work, head_start=head_start)
             run.evaluate()
+            of_plugins = evaluate_by_plugins(Subject(project, tests, engines, inputs.settings))
         run.validate()
     except KeyboardInterrupt:
         if run is None:
@@ -94,7 +98,8 @@ def evaluate_project(
         for note in inputs.cache.notes():
             screen.note(note)
         inputs.cache.trim()
-    return EvaluatedProject(_report(inputs, project, tests, run, screen), project, run.cases_again())
+    report = with_metrics_of_plugins(_report(inputs, project, tests, run, screen), of_plugins)
+    return EvaluatedProject(report, project, run.cases_again())
 
 
 def read_all(inputs: Inputs, screen: Screen) -> tuple[Inputs, Project, Tests]:

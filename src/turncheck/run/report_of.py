@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck import __version__
-from turncheck.report.model import GateSettings, ProjectInfo, Report, Source, Tool, VersionSign
+from turncheck.registry import plugins_in_use
+from turncheck.report.model import GateSettings, PluginInfo, ProjectInfo, Report, Source, Tool, VersionSign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -90,5 +91,8 @@ def report_of(
         trust=trust,
         skipped=tuple(skipped),
         stopped=stopped,
+        plugins=tuple(
+            PluginInfo(name=one.name, version=one.version, provides=one.provides) for one in plugins_in_use()
+        ),
         timings=dict(timings or {}),
     )

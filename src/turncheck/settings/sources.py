@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.suggestions import suggestion
+from turncheck.registry import use_plugins
 from turncheck.settings.options import Settings, options
 from turncheck.settings.parsers import WrongWordError, shown
 
@@ -105,6 +106,8 @@ def _parse(
 ) -> dict[str, Any]:
     known = options()
     parsed = {}
+    if locate is None and values.get("plugins"):  # the names that other settings may have depend on them
+        use_plugins(known["plugins"].parse(values["plugins"]))
     for name, value in values.items():
         try:
             parsed[name.replace("-", "_")] = known[name].parse(value)
