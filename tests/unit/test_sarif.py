@@ -138,3 +138,15 @@ def test_nothing_is_said_where_nothing_is_left_out() -> None:
     assert len(run["results"]) == 10
     assert "invocations" not in run
     assert said == []
+
+
+def test_findings_that_say_the_same_of_one_file_have_fingerprints_of_their_own() -> None:
+    def fingerprints(found: list[Finding]) -> list[str]:
+        log, _, _ = log_of(found)
+        return [one["partialFingerprints"]["turncheck/v1"] for one in log["results"]]
+
+    three = fingerprints(findings(3, "warning"))
+    assert len(set(three)) == 3
+    moved = [Finding("code", "warning", "Bad.", Location("data/nlu.yml", line + 7, 1)) for line in range(1, 4)]
+    assert fingerprints(moved) == three
+    assert fingerprints(findings(1, "warning")) == three[:1]

@@ -9,7 +9,8 @@ import pytest
 import yaml
 from test_strength import CASES, CONFIG, DOMAIN, NLU, RULES, STORIES, small_bot
 
-from turncheck.cli import run_command_line
+from turncheck.cli import build_parser, run_command_line
+from turncheck.commands.flags.strength import BUDGET, tested_settings
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.embedded.workshop import EmbeddedWorkshop
 from turncheck.evaluation.robustness.robustness import evaluate_robustness
@@ -322,3 +323,10 @@ def test_each_kind_of_suggestion_is_found_again_in_its_file(tmp_path: Path) -> N
     assert list(suggested_before(tmp_path)) == [
         key_of_test(case), key_of_test(story), key_of_task(task), key_of_training(group),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", [["test", "strength"], ["suggest"]])
+def test_mutants_are_tried_for_a_limited_time_unless_it_is_switched_off(command: list[str]) -> None:
+    parser = build_parser(command[0])
+    assert tested_settings(parser.parse_args(command)).strength_budget == BUDGET
+    assert tested_settings(parser.parse_args([*command, "--budget", "0"])).strength_budget == 0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, NotRequired, Self, TypedDict
 
 import numpy as np
 
+from turncheck.engines.embedded.model_archive import ensure_dimensions
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, fit_factor
 from turncheck.engines.embedded.nlu.classifiers import rank, softmax
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures
@@ -64,7 +65,14 @@ class LatentFeaturizer:
     @classmethod
     def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
         """Inverse of :meth:`save`."""
-        return cls(NgramFeatures.load(members), members.arrays("projection")["projection"])
+        ngrams, projection = NgramFeatures.load(members), members.arrays("projection")["projection"]
+        return cls(ngrams, ensure_dimensions(projection, ngrams.width, projection.shape[-1]))
+
+
+class _Head(TypedDict):
+    names: tuple[str, ...]
+    factor: float
+    reads_counts: NotRequired[bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +129,10 @@ class SklearnIntentClassifier:
     @classmethod
     def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
         """Inverse of :meth:`save`."""
-        head = members.json("head")
-        return cls(tuple(head["names"]), members.estimator("svc"), head["factor"], bool(head.get("reads_counts")))
+        head = members.json("head", _Head)
+        model = members.estimator("svc")
+        ensure_dimensions(model.classes_, len(head["names"]))
+        return cls(head["names"], model, head["factor"], head.get("reads_counts", False))
 
 
 def _dense(blocks: Sequence[Any], *, counts: bool) -> NDArray[np.float64] | None:

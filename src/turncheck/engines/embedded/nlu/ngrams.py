@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypedDict
 
 import numpy as np
+
+from turncheck.engines.embedded.model_archive import ensure_dimensions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -124,6 +126,12 @@ _COLUMNS: Final = 2048
 """Number of columns that are made dense at a time."""
 
 
+class _Terms(TypedDict):
+    words: list[str]
+    characters: list[str]
+    unknown_count: bool
+
+
 @dataclass(frozen=True, slots=True)
 class NgramFeatures:
     """A trained vocabulary with its idf weights."""
@@ -214,10 +222,11 @@ class NgramFeatures:
     @classmethod
     def load(cls, members: MemberReader) -> Self:
         """Inverse of :meth:`save`."""
-        terms = members.json("terms")
+        terms = members.json("terms", _Terms)
         words = {term: column for column, term in enumerate(terms["words"])}
         characters = {term: column + len(words) for column, term in enumerate(terms["characters"])}
-        return cls(words, characters, members.arrays("idf")["idf"], terms["unknown_count"])
+        idf = ensure_dimensions(members.arrays("idf")["idf"], len(words) + len(characters))
+        return cls(words, characters, idf, terms["unknown_count"])
 
 
 def _word_terms(text: str) -> list[str]:
