@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from turncheck.ci.git import Checkout, GitError
 from turncheck.process.regular_file import read_regular
 from turncheck.process.temporary import temporary_folder
+from turncheck.web.addresses import is_same_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -108,9 +109,16 @@ def written_submodules(
             continue
         else:
             url = _address(then.url(path), source[0])
-            lacking = _fetched(url, commit, source[1], folder / path, None) if url else _ALL
+            lacking = _fetched(url, commit, _connection(url, *source), folder / path, None) if url else _ALL
         left_out |= {posixpath.normpath(posixpath.join(path, one)) for one in lacking}
     return frozenset(left_out)
+
+
+def _connection(url: str, around: str, connection: Mapping[str, list[str]]) -> Mapping[str, list[str]]:
+    """Return git's settings for a submodule: a header for every server may hold a token of the one around it."""
+    if is_same_server(url, around):
+        return connection
+    return {name: values for name, values in connection.items() if name.lower() != "http.extraheader"}
 
 
 def _is_empty(place: Path) -> bool:
