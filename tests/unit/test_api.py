@@ -13,6 +13,7 @@ from typing import Any, get_type_hints
 
 import msgspec
 import pytest
+from golden_texts import Golden
 
 import turncheck
 from turncheck import api
@@ -64,7 +65,7 @@ def test_importing_it_imports_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("first", ["import turncheck.run.prepare", "import turncheck.api", "pass"])
-def test_run_is_a_function_whatever_was_imported_before(first: str) -> None:
+def test_run_is_a_function_whatever_was_imported_before(first: str, golden: Golden) -> None:
     program = f"""
 import turncheck
 {first}
@@ -77,7 +78,7 @@ except turncheck.UserError as error:
     print(error.what)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "no such project folder: nowhere\n"
+    golden(done.stdout)
 
 
 def test_every_setting_is_an_argument_or_left_out_on_purpose() -> None:

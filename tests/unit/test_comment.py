@@ -14,6 +14,7 @@ import jinja2
 import msgspec
 import pytest
 from github_markdown import ACTIVE, elements, links, text_outside_code, to_html
+from golden_texts import Golden
 from hostile import HOSTILE
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -108,11 +109,11 @@ def test_the_verdict_comes_first_then_the_table_then_what_changed_then_details_t
     assert places == sorted(places)
 
 
-def test_a_change_of_the_gate_settings_stands_above_everything_else() -> None:
+def test_a_change_of_the_gate_settings_stands_above_everything_else(golden: Golden) -> None:
     lines = comment_of(head_report(), base_report()).splitlines()
 
     assert re.fullmatch("<!-- turncheck:report id=bots-bank-[0-9a-f]{8} -->", lines[0])
-    assert lines[1] == "> ⚠️ **This change alters the rules it is judged by:**"
+    golden(lines[1])
 
 
 @pytest.mark.parametrize(
