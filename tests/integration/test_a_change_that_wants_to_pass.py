@@ -520,6 +520,13 @@ _IGNORED = (
         "adds mine.Importer",
     ),
     _configured(
+        "who no longer reads the training data",
+        "importers:\n- name: mine.Importer\n",
+        "",
+        "removes mine.Importer",
+        base={"config.yml": f"importers:\n- name: mine.Importer\n{_CONFIG}"},
+    ),
+    _configured(
         "a component that is left out here, and goes away",
         "- name: custom.Sentiment\n",
         "",

@@ -215,5 +215,5 @@ def test_tests_that_fail_because_of_a_rename_are_told_below_it(
 
     comment = next(one.content for one in outcome.renderings() if one.name == "comment.md")
 
-    golden(next(line for line in str(comment).splitlines() if "because of" in line))
+    golden(next(line for line in str(comment).splitlines() if "because of it: " in line))
     assert "Newly failing tests" not in str(comment), "there are no others"

@@ -212,6 +212,18 @@ def test_an_annotation_is_not_removed_if_copies_of_a_sentence_change_places() ->
     assert (lost.intent, lost.annotations) == ("enter", 1)
 
 
+def test_sentences_that_moved_are_named_before_what_they_cause() -> None:
+    def side(intent: str, fallbacks: int, commit: str = "2" * 40) -> Report:
+        made = understood(fallbacks, commit=commit)
+        moving = [sentence(f"m {n}", intent, line=n + 1) for n in range(8)]
+        kept = [*many("a", 9), *many("b", 9)]
+        return replace(made, nlu=replace(nlu_of(made), training=(*kept, *moving)))
+
+    _, verdict, _ = judged(side("b", 60), side("a", 0, BASE_COMMIT))
+    assert verdict.summary.startswith("8 training sentences moved to another intent")
+    assert "60 sentences no longer understood" in verdict.summary
+
+
 def words(name: str, *entries: str) -> WordList:
     place = Location("data/nlu.yml", 3, 3)
     return WordList(kind="synonyms", name=name, location=place, entries=len(entries), digest=" ".join(entries))

@@ -52,6 +52,7 @@ SINGULAR: Final = {
     "regexes": "pattern",
     "pipeline": "component",
     "policies": "policy",
+    "importers": "importer",
 }
 """What a thing of each kind is called."""
 

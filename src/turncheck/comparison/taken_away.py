@@ -18,11 +18,10 @@ _MANY_MOVED: Final = 3
 def taken_away_in_words(compared: Comparison) -> list[str]:
     """Return what is no longer judged or understood, and what was removed or moved, the worst first."""
     clauses = [_cut(compared)] if compared.cut_intents else []
-    if compared.fallback is not None and compared.fallback.number:
-        changed = threshold_in_words(compared.fallback)
-        clauses.append(
-            f"{count(compared.fallback.number, 'sentence')} no longer understood{f' ({changed})' if changed else ''}"
-        )
+    less = compared.fallback if compared.fallback is not None and compared.fallback.number else None
+    changed = threshold_in_words(less) if less else ""
+    if less and changed:
+        clauses.append(f"{count(less.number, 'sentence')} no longer understood ({changed})")
     if removed := sum(one.annotations for one in compared.stripped):
         first, others = compared.stripped[0], len(compared.stripped) - 1
         more = f" and {count(others, 'more intent')}" if others else ""
@@ -35,6 +34,8 @@ def taken_away_in_words(compared: Comparison) -> list[str]:
     if moved >= _MANY_MOVED:
         explains = any(one.base - one.now <= moved and not one.unjudged for one in compared.cut_intents[:1])
         clauses.insert(0 if explains else len(clauses), f"{count(moved, 'training sentence')} moved to another intent")
+    if less and not changed:  # a consequence of what is named before it
+        clauses.append(f"{count(less.number, 'sentence')} no longer understood")
     return clauses
 
 
