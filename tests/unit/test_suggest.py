@@ -10,7 +10,7 @@ import yaml
 from test_strength import CASES, CONFIG, DOMAIN, NLU, RULES, STORIES, small_bot
 
 from turncheck.cli import build_parser, run_command_line
-from turncheck.commands.flags.strength import BUDGET, tested_settings
+from turncheck.commands.flags import strength
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.embedded.workshop import EmbeddedWorkshop
 from turncheck.evaluation.robustness.robustness import evaluate_robustness
@@ -328,5 +328,5 @@ def test_each_kind_of_suggestion_is_found_again_in_its_file(tmp_path: Path) -> N
 @pytest.mark.parametrize("command", [["test", "strength"], ["suggest"]])
 def test_mutants_are_tried_for_a_limited_time_unless_it_is_switched_off(command: list[str]) -> None:
     parser = build_parser(command[0])
-    assert tested_settings(parser.parse_args(command)).strength_budget == BUDGET
-    assert tested_settings(parser.parse_args([*command, "--budget", "0"])).strength_budget == 0
+    assert strength.tested_settings(parser.parse_args(command)).strength_budget == strength.BUDGET
+    assert strength.tested_settings(parser.parse_args([*command, "--budget", "0"])).strength_budget == 0

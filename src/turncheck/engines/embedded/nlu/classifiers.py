@@ -216,7 +216,7 @@ class KeywordIntentClassifier:
     @classmethod
     def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
         """Read the keywords."""
-        stored = members.json("keywords", list[tuple[str, int, str]])
+        stored = members.json("keywords", list[tuple[str, int, str | None]])
         return cls(
             tuple((re.compile(pattern, flags & int(re.IGNORECASE)), intent) for pattern, flags, intent in stored)
         )
