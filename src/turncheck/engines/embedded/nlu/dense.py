@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, fit_factor
-from turncheck.engines.embedded.nlu.classifiers import rank, softmax
+from turncheck.engines.embedded.nlu.classifiers import best_columns, rank, softmax
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures
 from turncheck.messages.errors import UserError
 
@@ -150,4 +150,4 @@ def _search(
         if np.min(np.bincount(truth)) < folds:
             return search.best_estimator_, UNCALIBRATED
         held_out = cross_val_predict(search.best_estimator_, features, truth, cv=folds, method="decision_function")
-    return search.best_estimator_, fit_factor(_scores(held_out), _scores(held_out).argmax(axis=1) == truth)
+    return search.best_estimator_, fit_factor(_scores(held_out), best_columns(_scores(held_out)) == truth)

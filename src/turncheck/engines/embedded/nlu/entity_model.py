@@ -187,7 +187,7 @@ class EntityModel:
                 tags[attribute] = of_all
         if "entity" not in tags:
             return None
-        pieces = _held_out(tags["entity"], seed)
+        pieces = _held_out([example.text for example in examples], tags["entity"], seed)
         words = WordFeatures()
         parameters = {"max_iterations": _iterations(sum(len(one.words) for one in tokens))}
         bias = _bias_in_use(len(examples))
@@ -333,13 +333,17 @@ def _iterations(words: int) -> int:
     return max(_FEWEST_ITERATIONS, min(_MOST_ITERATIONS, _VISITS // max(1, words)))
 
 
-def _held_out(tags: Sequence[Sequence[str]], seed: int) -> list[frozenset[int]]:
+def _held_out(texts: Sequence[str], tags: Sequence[Sequence[str]], seed: int) -> list[frozenset[int]]:
     """Choose sentences to judge, among those with entities and among the others; some with entities are left."""
     with_entities = [row for row, of_text in enumerate(tags) if any(tag != OUTSIDE for tag in of_text)]
     others = sorted(set(range(len(tags))) - set(with_entities))
     return [
         frozenset({*(with_entities[row] for row in piece), *(others[row] for row in more)})
-        for piece, more in zip(held_out(len(with_entities), seed), held_out(len(others), seed), strict=False)
+        for piece, more in zip(
+            held_out([texts[row] for row in with_entities], seed),
+            held_out([texts[row] for row in others], seed),
+            strict=False,
+        )
         if 0 < len(piece) < len(with_entities)
     ]
 
