@@ -50,6 +50,10 @@ NEAR: Final = 1e-6
 thousand times less, differ between processors."""
 
 
+DECIMALS: Final = 6
+"""Those of a confidence."""
+
+
 def best_columns(scores: NDArray[Any]) -> NDArray[np.int64]:
     """The column with the highest score in each row; of those that count as equal the first."""
     return np.asarray((scores >= scores.max(axis=1, keepdims=True) - NEAR).argmax(axis=1))
@@ -66,11 +70,8 @@ def settled(confidences: NDArray[np.float64]) -> NDArray[np.float64]:
     places = np.arange(len(descending))
     begins = np.append(True, descending[:-1] - descending[1:] > NEAR)
     result = np.empty_like(descending)
-    result[order] = descending[np.maximum.accumulate(np.where(begins, places, 0))].round(_DECIMALS)
+    result[order] = descending[np.maximum.accumulate(np.where(begins, places, 0))].round(DECIMALS)
     return result
-
-
-_DECIMALS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +200,9 @@ class KeywordIntentClassifier:
         intents: dict[str, str] = {}
         ambiguous: set[str] = set()
         patterns: dict[str, re.Pattern[str]] = {}
-        for row in training.intent_rows:
-            example = training.examples[row]
+        for example in training.project.nlu.examples:  # in the order of the files
+            if not example.intent or not example.text:
+                continue
             intent = str(example.base_intent)
             if intents.setdefault(example.text, intent) != intent:
                 ambiguous.add(example.text)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from turncheck.engines.embedded.nlu.calibration import EntityConfidence, held_out
+from turncheck.engines.embedded.nlu.classifiers import DECIMALS
 from turncheck.engines.embedded.nlu.crf import SequenceTagger, encodable, train_taggers
 from turncheck.engines.embedded.nlu.tagging import (
     ATTRIBUTES,
@@ -231,7 +232,7 @@ class EntityModel:
         return found
 
     def _confidence(self, attribute: Attribute, marginal: float) -> float:
-        return self.confidences[attribute].applied(marginal)
+        return round(self.confidences[attribute].applied(marginal), DECIMALS)
 
     def marked(self, tokens: Tokens, ranking: Ranking, split_by_comma: bool | Mapping[str, bool]) -> list[TaggedEntity]:
         """Find them as above; confidences are the means of their tokens' marginal probabilities.

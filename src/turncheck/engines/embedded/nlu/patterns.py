@@ -85,4 +85,5 @@ def collect_patterns(
 
 
 def _lookup_tables(lookups: tuple[Lookup, ...]) -> list[tuple[str, tuple[str, ...]]]:
-    return [(lookup.name, lookup.elements) for lookup in lookups]
+    """Tables in the order of their names and elements; the order of elements is the file's, as in Rasa."""
+    return sorted((lookup.name, lookup.elements) for lookup in lookups)
