@@ -117,7 +117,7 @@ def test_intents_are_judged_before_the_fallback_and_understood_after_it() -> Non
     nlu = held_out(
         [Example("hm", "greet"), Example("see you", "bye")], unsure, parse_of("see you", ("bye", 0.9)), config=config
     )
-    first = next(one for one in nlu.predictions if one.text == "hm")
+    first = nlu.predictions[0]
     assert (first.predicted.intent, first.predicted.confidence, first.predicted.fallback) == ("greet", 0.25, True)
     assert [entry.name for entry in first.predicted.ranking] == ["greet", "bye"]
     assert first.correct
@@ -134,8 +134,7 @@ def test_after_a_fallback_a_ranking_is_as_long_as_any_other() -> None:
         parse_of("hi", *names),
         parse_of("see you", ("bye", 0.9)),
     )
-    of = {one.text: one.predicted for one in nlu.predictions}
-    unsure, sure = of["hm"], of["hi"]
+    unsure, sure, _ = (one.predicted for one in nlu.predictions)
     assert unsure.ranking == sure.ranking
     assert [entry.name for entry in sure.ranking] == ["greet", "bye", "order"]
 
@@ -143,9 +142,8 @@ def test_after_a_fallback_a_ranking_is_as_long_as_any_other() -> None:
 def test_a_fallback_that_is_alone_in_the_ranking_is_the_prediction() -> None:
     alone = fallen_back(Parse("hm", PredictedIntent(None, 0.0)), 0.3)
     nlu = held_out([Example("hm", "greet"), Example("bye", "bye")], alone, parse_of("bye", ("bye", 0.9)))
-    first = next(one for one in nlu.predictions if one.text == "hm")
-    assert first.predicted.intent == "nlu_fallback"
-    assert not first.correct
+    assert nlu.predictions[0].predicted.intent == "nlu_fallback"
+    assert not nlu.predictions[0].correct
 
 
 def test_fewer_than_two_intents_are_not_scored_and_that_is_said() -> None:

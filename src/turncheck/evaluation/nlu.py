@@ -102,8 +102,7 @@ def evaluate_held_out(
     """
     if reason := why_not_testable(project, test_data, folds=2):
         raise ValueError(reason)
-    examples = without_entities(test_data.in_order().examples, unknown_entities)
-    project = replace(project, nlu=project.nlu.in_order())
+    examples = without_entities(test_data.examples, unknown_entities)
 
     def ask(missing: Sequence[int]) -> list[Parse]:
         parses = [shortened(parse) for parse in engine.parse([examples[index].text for index in missing])]
@@ -180,12 +179,7 @@ def cross_validate(
     runs, stopped = finished_part(
         lambda: run_folds(project, trainer, plan, work=work, progress=progress, answers=answers)
     )
-    placed = _placed(examples, plan, runs)
-    order = sorted(range(len(examples)), key=lambda index: examples[index].place_in_order)
-    examples = tuple(examples[index] for index in order)
-    plan = replace(plan, fold_of=tuple(plan.fold_of[index] for index in order))
-    project = replace(project, nlu=project.nlu.in_order())
-    judged = [placed[index] for index in order if index in placed]
+    judged = _in_order(examples, plan, runs)
     wrong = _wrong(judged)
     measurement = _measure(
         project,
@@ -205,13 +199,13 @@ def cross_validate(
     return measurement
 
 
-def _placed(examples: Sequence[Example], plan: Folds, runs: Iterable[FoldRun]) -> dict[int, Judged]:
-    """Return the sentences of all folds by the index of the example."""
+def _in_order(examples: Sequence[Example], plan: Folds, runs: Iterable[FoldRun]) -> list[Judged]:
+    """Return the sentences of all folds in the order of the examples."""
     placed: dict[int, Judged] = {}
     for run in runs:
         for index, parse in zip(plan.judged(run.fold), run.parses, strict=True):
             placed[index] = Judged(examples[index], parse, run.fold)
-    return placed
+    return [placed[index] for index in sorted(placed)]
 
 
 def _wrong(judged: Sequence[Judged]) -> dict[int, str]:

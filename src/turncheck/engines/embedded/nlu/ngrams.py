@@ -161,7 +161,7 @@ class NgramFeatures:
         )
         counts = beside(word_counts, character_counts)
         documents = np.bincount(counts.columns, minlength=counts.width)
-        idf = _on_grid(np.log((1 + len(texts)) / (1 + documents)) + 1).astype(np.float32)
+        idf = on_grid(np.log((1 + len(texts)) / (1 + documents)) + 1).astype(np.float32)
         features = cls(words, {term: column + len(words) for term, column in characters.items()}, idf, unknown_count)
         return features, features._weigh(counts)
 
@@ -205,7 +205,7 @@ class NgramFeatures:
         if unknown is not None:
             squares = squares + unknown * float(self.idf.max(initial=0.0)) ** 2
         values /= np.sqrt(np.maximum(squares, 1e-30))[part]
-        return SparseRows(counts.starts, counts.columns, _on_grid(values).astype(np.float32), self.width)
+        return SparseRows(counts.starts, counts.columns, on_grid(values).astype(np.float32), self.width)
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         """Pickle without the cached words."""
@@ -226,7 +226,8 @@ class NgramFeatures:
         return cls(words, characters, members.arrays("idf")["idf"], terms["unknown_count"])
 
 
-def _on_grid(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def on_grid(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round to multiples of a millionth or so: sums of their products are exact, in whatever order."""
     return np.round(values / _GRID) * _GRID
 
 

@@ -85,5 +85,4 @@ def collect_patterns(
 
 
 def _lookup_tables(lookups: tuple[Lookup, ...]) -> list[tuple[str, tuple[str, ...]]]:
-    """Tables in the order of their names and elements; the order of elements is the file's, as in Rasa."""
-    return sorted((lookup.name, lookup.elements) for lookup in lookups)
+    return [(lookup.name, lookup.elements) for lookup in lookups]
