@@ -161,7 +161,7 @@ class NgramFeatures:
         )
         counts = beside(word_counts, character_counts)
         documents = np.bincount(counts.columns, minlength=counts.width)
-        idf = on_grid(np.log((1 + len(texts)) / (1 + documents)) + 1).astype(np.float32)
+        idf = on_grid(np.log((1.0 + len(texts)) / (1.0 + documents)) + 1).astype(np.float32)
         features = cls(words, {term: column + len(words) for term, column in characters.items()}, idf, unknown_count)
         return features, features._weigh(counts)
 
@@ -226,7 +226,7 @@ class NgramFeatures:
         return cls(words, characters, members.arrays("idf")["idf"], terms["unknown_count"])
 
 
-def on_grid(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def on_grid(values: NDArray[Any]) -> NDArray[np.float64]:
     """Round to multiples of a millionth or so: sums of their products are exact, in whatever order."""
     return np.round(values / _GRID) * _GRID
 
