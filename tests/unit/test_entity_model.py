@@ -44,7 +44,7 @@ def folds(count: int = 5) -> list[tuple[list[tuple[Example, Ranking]], list[tupl
 
 
 def found_in_folds() -> tuple[int, int, int]:
-    """How many words are found with their type, how many are said to be in an entity, how many are: several divisions."""
+    """How many words are found with their type, how many are said to be in one, how many are; in three divisions."""
     right = said = there = 0
     for learnt, judged in (*folds(4), *folds(5), *folds(8)):
         model = EntityModel.train(
