@@ -3,31 +3,48 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# One more than there are cores, as many tests wait; what has fixtures in common stays together.
+WORKERS = $(shell $(BIN)/python -c 'import os; print(os.cpu_count() + 1)')
+EVERYDAY := not rasa and not image and not bench
 
 # A machine that forbids byte code would compile TensorFlow anew at each start of Rasa, and every test process its imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo page test test-image test-rasa bench fuzz interrupts lint format pins clean
+.PHONY: demo check accept page test test-image test-rasa bench fuzz interrupts lint format pins clean
 
-$(VENV)/.installed: requirements/test.txt requirements/vectors.txt pyproject.toml
+# Two floors: what a run needs, and what work on turncheck needs. Each is installed when what it lists has changed.
+$(VENV)/.run: requirements/run.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer was found: install one, or name it: make PYTHON=..." >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/test.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/vectors.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(INSTALL) --require-hashes -r requirements/run.txt
+	$(INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.run requirements/test.txt requirements/vectors.txt
+	$(INSTALL) --require-hashes -r requirements/test.txt
+	$(INSTALL) --require-hashes --no-deps -r requirements/vectors.txt
 	$(BIN)/python -m compileall -q src
 	@touch $@
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.run
 	$(BIN)/turncheck run --project examples/pizzeria --out results/demo --json results/demo/report.json
 
-lint: $(VENV)/.installed
+# What to run after each change; the first time takes longer, as mypy remembers nothing yet.
+check: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy src
+	$(BIN)/lint-imports
+	$(BIN)/pytest tests/unit -q -n auto -m "$(EVERYDAY) and not slow"
+
+lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(VENV)/.installed
+format: $(VENV)/.test
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
@@ -35,17 +52,22 @@ format: $(VENV)/.installed
 marked = $(shell grep -rl --include='test_*.py' 'mark\.$(1)\b' tests)
 
 test: lint
-	$(BIN)/pytest -n auto -m "not rasa and not image"
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "$(EVERYDAY)"
 
-test-image: $(VENV)/.installed
+# Accepts the wordings and documents that the tests have now; `git diff` shows what has changed.
+accept: $(VENV)/.test
+	$(BIN)/python tests/unit/accept_golden.py
+	$(BIN)/pytest -q --accept -m golden $(shell grep -rl --include='test_*.py' 'golden: Golden' tests)
+
+test-image: $(VENV)/.test
 	$(BIN)/pytest -m image $(call marked,image)
 
 # Installs Rasa 3.6.21 below .cache/, trains and serves it; RASA_PYTHON names the Python of one that is there already.
 # Two files at once: Rasa uses one core for most of its time, and a gigabyte of memory.
-test-rasa: $(VENV)/.installed
+test-rasa: $(VENV)/.test
 	$(BIN)/pytest -m rasa -n 2 --dist loadfile --durations=10 $(call marked,rasa)
 
-pins: $(VENV)/.installed
+pins: $(VENV)/.test
 	$(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-header \
 		--group test pyproject.toml -o requirements/test.txt >/dev/null
 	$(BIN)/uv pip compile --quiet --universal --fork-strategy fewest --python-version 3.11 --generate-hashes --no-header \
@@ -56,13 +78,14 @@ pins: $(VENV)/.installed
 		requirements/vectors.in -o requirements/vectors.txt >/dev/null
 
 # The script of report.html, after a change in page/src.
-page: $(VENV)/.installed
+page: $(VENV)/.test
 	$(BIN)/python tools/build_page.py
 
-dist: $(VENV)/.installed
+dist: $(VENV)/.test
 	$(BIN)/hatchling build -d dist
 
-bench: $(VENV)/.installed
+bench: $(VENV)/.test
+	$(BIN)/pytest --timing -m "timing or bench"
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/older_formats.py
 	$(BIN)/python benchmarks/validation.py
@@ -82,11 +105,11 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/start.py
 
-fuzz: $(VENV)/.installed
+fuzz: $(VENV)/.test
 	$(BIN)/python -m tools.fuzz
 
 # Interrupts hundreds of runs at random moments; about half an hour.
-interrupts: $(VENV)/.installed
+interrupts: $(VENV)/.test
 	$(BIN)/python tools/interrupts.py
 
 clean:

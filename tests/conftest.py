@@ -1,19 +1,68 @@
 """What holds for all tests."""
 
+from collections.abc import Iterator
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from golden_texts import Golden
 from hypothesis import settings
+from timing import Timing
+from tools.interrupts import heed_interrupts
 
 # A busy machine makes a single example slow now and then; what must be fast has a test or a benchmark of its own.
 settings.register_profile("turncheck", deadline=None)
 settings.load_profile("turncheck")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--timing", action="store_true", help="assert how long things take, too (make bench)")
+    parser.addoption("--accept", action="store_true", help="write the wordings of golden/ anew (make accept)")
+
+
+def pytest_configure() -> None:
+    """`make test &` works as `make test` does: what the tests interrupt would inherit that SIGINT is ignored."""
+    heed_interrupts()
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for name in {"timing", "golden"}.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(name)
+
+
+@pytest.fixture
+def timing(request: pytest.FixtureRequest) -> Timing:
+    return Timing(asserted=request.config.getoption("--timing"))
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    path = request.path
+    file = path.parent / "golden" / f"{path.stem.removeprefix('test_')}.txt"
+    return Golden(file, request.node.name, accept=request.config.getoption("--accept"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cache_of_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The cache of fixtures that several tests share: none writes to the home folder."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("XDG_CACHE_HOME", str(folder))
+        yield folder
+
+
 @pytest.fixture(autouse=True)
 def _cache_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """No test is spared a training by another one, and none writes to the home folder."""
+    """No test is spared a training by another one, unless it asks for that."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / f"cache-{uuid4().hex}"))
+
+
+@pytest.fixture
+def _shared_cache(_cache_of_its_own: None, _cache_of_all: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same assistant is trained once for all tests that use this: those to which learning is beside the point."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(_cache_of_all))
 
 
 @pytest.fixture(autouse=True)

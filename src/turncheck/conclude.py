@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from turncheck.render.links import Links
     from turncheck.render.rendered import Rendered
     from turncheck.report.model import GateSettings, Report
-    from turncheck.settings.options import JunitFlavour, OutputFormat
+    from turncheck.settings.options import JunitFlavour
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Outcome:
     verdict: Verdict
     links: Links
     flavour: JunitFlavour = "common"
-    formats: tuple[OutputFormat, ...] = ()
+    formats: tuple[str, ...] = ()
     fork: Fork | None = None
 
     @property
@@ -133,7 +133,7 @@ def conclude(
     places: Places = MappingProxyType({}),
     *,
     flavour: JunitFlavour = "common",
-    formats: Collection[OutputFormat] = (),
+    formats: Collection[str] = (),
     gates: GateSettings | None = None,
 ) -> Outcome:
     """Compare and judge: everything that follows from reports alone.
@@ -183,7 +183,7 @@ class Several:
     key: str
     links: Links
     flavour: JunitFlavour = "common"
-    formats: tuple[OutputFormat, ...] = ()
+    formats: tuple[str, ...] = ()
     fork: Fork | None = None
 
     @property

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fake_rasa import FakeRasa, serving
 from test_rasa_run import EVERYTHING, FILES, command, shown
+from timing import Timing
 
 from turncheck.report.codec import decode
 
@@ -132,8 +133,13 @@ def test_bare_test_writes_one_report_of_both(bot: Path) -> None:
 # --- an interrupt ----------------------------------------------------------------------------------------------------
 
 
-def interrupted(bot: Path, words: tuple[str, ...], number: signal.Signals, *, after: int, of: str) -> tuple[str, str]:
-    """Interrupt a command while the server holds the call about ``of`` back, and return what it printed."""
+def interrupted(
+    bot: Path, words: tuple[str, ...], number: signal.Signals, timing: Timing, *, after: int, of: str
+) -> tuple[str, str]:
+    """Interrupt a command while the server holds the call about ``of`` back, and return what it printed.
+
+    A runner kills what has not ended ten seconds after it was asked to.
+    """
     held: list[str] = []
 
     def fault(path: str, body: Any) -> Any:
@@ -154,10 +160,9 @@ def interrupted(bot: Path, words: tuple[str, ...], number: signal.Signals, *, af
         while time.monotonic() < end and len(held) <= after:
             time.sleep(0.02)
         time.sleep(0.5)  # the other calls are answered meanwhile
-        begin = time.monotonic()
-        process.send_signal(number)
-        output, errors = process.communicate(timeout=60)
-    assert time.monotonic() - begin < 5, "a runner kills what has not ended ten seconds after it was asked to"
+        with timing.at_most(5, time.monotonic):
+            process.send_signal(number)
+            output, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     return output, errors
 
@@ -175,9 +180,16 @@ def interrupted(bot: Path, words: tuple[str, ...], number: signal.Signals, *, af
     ],
 )
 def test_interrupted_a_command_ends_at_once_with_what_was_finished(
-    bot: Path, words: tuple[str, ...], of: str, finished: dict[str, Any], told: str, *, number: signal.Signals
+    bot: Path,
+    words: tuple[str, ...],
+    of: str,
+    finished: dict[str, Any],
+    told: str,
+    *,
+    number: signal.Signals,
+    timing: Timing,
 ) -> None:
-    output, errors = interrupted(bot, words, number, after=0, of=of)
+    output, errors = interrupted(bot, words, number, timing, after=0, of=of)
     report = written(bot)
     if of == "hello":
         finished = {**finished, "nlu": [entry for entry in EVERYTHING["nlu"] if entry[0] != "hello"]}
@@ -187,14 +199,14 @@ def test_interrupted_a_command_ends_at_once_with_what_was_finished(
     assert errors.endswith("turncheck: interrupted\n")
 
 
-def test_interrupted_one_worker_is_not_waited_for_either(bot: Path) -> None:
-    interrupted(bot, (*E2E, "--workers", "1", "--repeat", "1000"), signal.SIGINT, after=20, of="greet please")
+def test_interrupted_one_worker_is_not_waited_for_either(bot: Path, timing: Timing) -> None:
+    interrupted(bot, (*E2E, "--workers", "1", "--repeat", "1000"), signal.SIGINT, timing, after=20, of="greet please")
     report = written(bot)
     assert shown(report) == {**NOTHING, "e2e": [("greet", "skipped"), ("order", "skipped")]}
     assert (bot / "results.yml").exists()
 
 
-def test_interrupted_between_its_repetitions_a_case_is_not_run_to_its_end(bot: Path) -> None:
+def test_interrupted_between_its_repetitions_a_case_is_not_run_to_its_end(bot: Path, timing: Timing) -> None:
     begin = time.monotonic()
     with serving(FakeRasa()) as rasa:
         process = subprocess.Popen(
@@ -204,8 +216,7 @@ def test_interrupted_between_its_repetitions_a_case_is_not_run_to_its_end(bot: P
         )
         while len(rasa.calls) < 50 and time.monotonic() - begin < 60:
             time.sleep(0.02)
-        begin = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
-    assert time.monotonic() - begin < 5
+        with timing.at_most(5, time.monotonic):
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 130
     assert written(bot).stopped == "interrupted"

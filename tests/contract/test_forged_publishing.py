@@ -204,6 +204,15 @@ def test_many_artifacts_of_a_fork_make_one_comment_and_one_check(job: Job) -> No
     assert len(job.github.checks) == 1
 
 
+def test_several_assistants_without_a_base_are_not_plainly_passed(job: Job) -> None:
+    run = measured_by_fork(job)
+    artifacts = [{"report.json": encode(with_root(healthy(job), f"bots/{number}"))} for number in range(2)]
+    body = published(job, run, *artifacts, fail_on="errors")
+
+    assert "### ⚠️ 2 assistants passed, 2 with reservations: not compared with the base" in body
+    assert "✅ 2 assistants passed" not in body
+
+
 def test_a_later_run_of_the_fork_replaces_its_comment(job: Job) -> None:
     run = measured_by_fork(job)
     assert second_workflow(job, run) == 0

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -15,6 +13,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from in_process import turncheck
 
 from turncheck.commands.import_results import import_results
 from turncheck.comparison.baseline import Present
@@ -80,12 +79,6 @@ def test_results_of_test_core_come_out_as_they_went_in(folder: Path, tmp_path: P
         assert (wrong == {story.name for story in failed}) != unclear, "what was predicted instead is among the steps"
     listed = (folder / "successful_test_stories.yml").exists() or not conversations["correct"]
     assert listed == (not any("--successes" in remark for remark in core.remarks))
-
-
-def turncheck(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "turncheck", *map(str, arguments)], capture_output=True, text=True, check=False, cwd=cwd
-    )
 
 
 def test_imported_reports_are_compared_and_judged(tmp_path: Path) -> None:

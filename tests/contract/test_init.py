@@ -12,9 +12,11 @@ import pytest
 import yaml
 
 from turncheck.cli import run_command_line
+from turncheck.commands.init.first_tests import first_tests
 from turncheck.commands.init.settings_text import settings_text
 from turncheck.commands.init.workflows import CHECKOUT, workflow
 from turncheck.project.e2e.cases import read_cases
+from turncheck.project.reader import read_project
 from turncheck.project.testfiles import find_test_nlu, find_test_stories
 from turncheck.settings.file import read_settings_file
 from turncheck.settings.options import Settings, options
@@ -219,3 +221,13 @@ def test_the_host_is_known_by_its_files_or_the_remote(
 def test_a_folder_without_an_assistant_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["init", str(tmp_path)]) == 2
     assert "no assistant was found" in capsys.readouterr().err
+
+
+def test_pull_requests_in_a_merge_queue_are_measured_too() -> None:
+    written = yaml.safe_load(workflow("github", ["."], "main"))
+    assert set(written[True]) == {"pull_request", "merge_group", "push"}  # YAML 1.1 reads "on" as true
+
+
+@pytest.mark.parametrize("name", ["city_library", "tea_shop"])
+def test_an_export_of_kore_gets_no_file_of_test_sentences(name: str) -> None:
+    assert first_tests(read_project(ROOT / "tests" / "oracle" / "kore" / "exports" / name)) == {}

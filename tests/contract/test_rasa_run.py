@@ -13,11 +13,13 @@ import time
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import bad_servers
 import pytest
 from action_servers import free_port
 from fake_rasa import FakeRasa, serving
+from in_process import turncheck
 
 from turncheck.report.codec import decode
 
@@ -110,14 +112,8 @@ Done = subprocess.CompletedProcess[str]
 
 
 def run(bot: Path, *flags: str, out: str = "out", **environment: str) -> tuple[Done, Report]:
-    done = subprocess.run(
-        [sys.executable, "-m", "turncheck", "run", str(bot), "--engine", "rasa", "--out", str(bot / out), *flags],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **environment},
-        timeout=120,
-    )
+    with patch.dict(os.environ, environment):
+        done = turncheck("run", bot, "--engine", "rasa", "--out", bot / out, *flags)
     report = bot / out / "report.json"
     assert report.exists(), (done.returncode, done.stderr)
     return done, decode(report.read_bytes())
@@ -350,14 +346,7 @@ def test_a_server_that_is_not_there_ends_the_run_with_2(bot: Path) -> None:
     ],
 )
 def test_settings_that_do_not_fit_together_are_refused(bot: Path, flags: tuple[str, ...], told: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "turncheck", "run", str(bot), "--engine", "rasa", *flags],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=bot,
-        timeout=60,
-    )
+    done = turncheck("run", bot, "--engine", "rasa", *flags, cwd=bot)
     assert done.returncode == 2
     assert told in done.stderr
 

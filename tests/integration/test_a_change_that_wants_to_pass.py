@@ -250,8 +250,11 @@ _SAME_RULES = (
         silent=(_RULES,),
         given={**_ONLY_DATA, "folds": 3, "seed": 1, "today": "2024-01-01"},
     ),
+    Attempt("what is no rule", {"turncheck.yml": "comment: never\nworkers: 1\n"}, silent=(_RULES,)),
     Attempt(
-        "the usual place by its name", {"turncheck.yml": "comment: never\n"}, silent=(_RULES, "is measured in its")
+        "the usual places by their names",
+        {"turncheck.yml": "config: ./config.yml\ndomain: domain.yml\ndata: [data]\n"},
+        silent=(_RULES, "is measured in its"),
     ),
 )
 
@@ -347,6 +350,27 @@ _SILENCED = (
         {"domain.yml": f"{_DOMAIN}  utter_idle: [{{text: Idle}}]  # turncheck: ignore response-unused\n"},
         ("This change suppresses warnings that the base does not (1)", "1 warning newly suppressed"),
         given={**_ONLY_DATA, "fail_on_warnings": True},
+    ),
+    Attempt(
+        "a comment beside the use of a name that the change takes away",
+        {
+            "domain.yml": _DOMAIN.replace("utter_leave:", "utter_farewell:"),
+            "data/stories.yml": _STORIES.replace("utter_leave", "utter_leave  # turncheck: ignore response-undefined"),
+        },
+        (f"{_SUPPRESSED} (1)", "utter_leave was renamed to utter_farewell in this change; 1 use keeps the old name"),
+        base={"tests/test_stories.yml": _TESTS.replace("utter_leave", "utter_greet")},
+        given=_ONLY_DATA,
+        title="⚠️ Passed, but an error is newly suppressed",
+    ),
+    Attempt(
+        "a code in the settings, and an intent that loses its sentences",
+        {
+            "data/nlu.yml": _NLU.partition("- intent: leave")[0],
+            "turncheck.yml": "ignore: [intent-without-examples]\n",
+        },
+        (f"{_SUPPRESSED} (1)", "The intent leave has lost all its examples in this change"),
+        given=_ONLY_DATA,
+        title="⚠️ Passed, but an error is newly suppressed",
     ),
     Attempt(
         "the gate for teams that want it hard",
@@ -473,6 +497,34 @@ _IGNORED = (
         "- name: CountVectorsFeaturizer\n- name: RegexFeaturizer\n",
         "config.yml:7",
         "adds RegexFeaturizer",
+    ),
+    _configured(
+        "epochs, and the class with its module",
+        "DIETClassifier\n  epochs: 100",
+        "rasa.nlu.classifiers.diet_classifier.DIETClassifier\n  epochs: 1",
+        "changes epochs of rasa.nlu.classifiers.diet_classifier.DIETClassifier",
+    ),
+    _configured(
+        "what a policy sees of a turn",
+        "max_history: 5\n",
+        "featurizer: [{name: MaxHistoryTrackerFeaturizer, max_history: 5, state_featurizer: [{name: mine.Own}]}]\n",
+        "config.yml:15",
+        "sets featurizer of TEDPolicy",
+    ),
+    _configured("a policy of one's own", "policies:\n", "policies:\n- name: mine.Policy\n", "adds mine.Policy"),
+    _configured(
+        "who reads the training data",
+        "assistant_id: small\n",
+        "assistant_id: small\nimporters:\n- name: mine.Importer\n",
+        "config.yml:5",
+        "adds mine.Importer",
+    ),
+    _configured(
+        "who no longer reads the training data",
+        "importers:\n- name: mine.Importer\n",
+        "",
+        "removes mine.Importer",
+        base={"config.yml": f"importers:\n- name: mine.Importer\n{_CONFIG}"},
     ),
     _configured(
         "a component that is left out here, and goes away",

@@ -67,7 +67,7 @@ def bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).write_text(content)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "greeter", sys.modules[__name__])
-    monkeypatch.setitem(ENGINES, "greeter", RegisteredEngine("greeter"))
+    monkeypatch.setitem(ENGINES.built_in, "greeter", RegisteredEngine("greeter"))
     return tmp_path
 
 

@@ -26,6 +26,7 @@ from turncheck.ci.host import (
 from turncheck.ci.hosts import RegisteredHost
 from turncheck.cli import run_command_line
 from turncheck.process.secret import Secret
+from turncheck.registry import Registry
 from turncheck.render.annotations import Annotation, Level
 from turncheck.render.markdown import render_comment
 from turncheck.render.rendered import Rendered
@@ -166,7 +167,8 @@ def loom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loom:
         return host if "LOOM_HEAD" in environment else None
 
     monkeypatch.setattr(Loom, "detect", staticmethod(detect), raising=False)
-    monkeypatch.setattr("turncheck.ci.hosts.HOSTS", (RegisteredHost(__name__, "Loom", ("LOOM_HEAD",)),))
+    loom_alone = Registry("turncheck.hosts", {"loom": RegisteredHost(__name__, "Loom", ("LOOM_HEAD",))}, RegisteredHost)
+    monkeypatch.setattr("turncheck.ci.hosts.HOSTS", loom_alone)
     return host
 
 

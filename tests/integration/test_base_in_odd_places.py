@@ -105,6 +105,33 @@ def test_a_settings_file_that_the_change_corrects_still_says_what_the_base_measu
     assert gone_tests().startswith("failed: 1 story")
 
 
+@pytest.mark.parametrize("said", ["project: [bot\n", "- project: bot\n", None], ids=["cut", "a list", "a folder"])
+@pytest.mark.parametrize("chosen", ["bot", "decoy"])
+def test_a_settings_file_of_the_base_that_cannot_be_read_does_not_let_the_change_choose(
+    repository: Repository, said: str | None, chosen: str
+) -> None:
+    def base(folder: Path) -> None:
+        assistant(folder / "bot", GREET, THANK)
+        if said is None:
+            (folder / "turncheck.yml").mkdir()
+            (folder / "turncheck.yml" / "kept").write_text("")
+        else:
+            settings(folder, said)
+
+    def then(folder: Path) -> None:
+        if said is None:
+            shutil.rmtree(folder / "turncheck.yml")
+        assistant(folder / "decoy", GREET)
+        settings(folder, f"project: {chosen}\n")
+
+    change(repository, base, then)
+
+    code, comparison = repository.judged()
+
+    assert comparison["baseline"]["status"] == "present"
+    assert (code, gone_tests().startswith("failed: 1 story")) == ((0, False) if chosen == "bot" else (1, True))
+
+
 # --- a report in the repository, the change's own word ---------------------------------------------------------------
 
 
@@ -291,6 +318,29 @@ def test_a_job_that_goes_through_a_link_is_compared_with_what_the_base_has_there
     assert gone_tests().startswith("failed: 1 story")
 
 
+@pytest.mark.parametrize("other", ["assets", "zones"])
+def test_a_second_link_to_the_same_place_does_not_hide_what_the_job_has_entered(
+    repository: Repository, other: str
+) -> None:
+    def base(folder: Path) -> None:
+        assistant(folder / "bot", GREET, THANK)
+        (folder / other).mkdir()
+        (folder / other / "picture").write_text("")
+
+    def then(folder: Path) -> None:
+        a_link_to_a_decoy(folder)
+        shutil.rmtree(folder / other)
+        (folder / other).symlink_to("decoy")
+
+    change(repository, base, then)
+    repository.goes_to = repository.job / "bot"
+
+    code, _ = repository.judged()
+
+    assert code == 1
+    assert gone_tests().startswith("failed: 1 story")
+
+
 @pytest.mark.parametrize("kind", ["its parent is a link to another checkout", "to a plain folder", "a clone inside"])
 def test_an_assistant_of_another_repository_is_not_measured(
     repository: Repository, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
@@ -362,6 +412,47 @@ def test_a_submodule_that_the_change_switches_off_is_missed(repository: Reposito
     assert gone_tests().startswith("failed: 1 story")
 
 
+NONE = '[submodule "tests/suite"]\n\tupdate = none\n'
+
+
+@pytest.mark.parametrize(
+    "rewritten",
+    [
+        lambda said: said + NONE,
+        lambda said: NONE + said,
+        lambda said: said + NONE.replace("\n\t", " "),
+        lambda said: said + NONE.replace("submodule", "SUBMODULE"),
+        lambda said: said + NONE.replace("tests/", "tests\\/"),
+        None,
+    ],
+    ids=["section after", "section before", "one line", "capitals", "escaped", "no longer a submodule"],
+)
+def test_whether_a_job_checks_a_submodule_out_is_not_the_changes_choice(
+    repository: Repository, tmp_path: Path, rewritten: Callable[[str], str] | None
+) -> None:
+    url = other_repository(tmp_path / "suite", THANK)
+
+    def base(folder: Path) -> None:
+        assistant(folder, GREET)
+        git(folder, "submodule", "--quiet", "add", url, "tests/suite")
+
+    def then(folder: Path) -> None:
+        if rewritten is None:  # what `.gitmodules` says of it stays there
+            git(folder, "rm", "-q", "--cached", "tests/suite")
+            shutil.rmtree(folder / "tests" / "suite")
+        else:
+            (folder / ".gitmodules").write_text(rewritten((folder / ".gitmodules").read_text()))
+
+    change(repository, base, then)
+    repository.clone("--recurse-submodules")
+
+    code, _ = repository.run()
+
+    assert not list((repository.job / "tests").glob("suite/*"))
+    assert code == 1
+    assert gone_tests().startswith("failed: 1 story")
+
+
 def test_a_submodule_within_a_submodule_belongs_to_the_base(repository: Repository, tmp_path: Path) -> None:
     url, inner = other_repository(tmp_path / "suite", THANK), tmp_path / "inner"
     assistant(inner, GREET)
@@ -398,10 +489,9 @@ def test_a_submodule_that_no_job_needs_may_be_removed(repository: Repository, tm
     assert (code, comparison["baseline"]["status"]) == (0, "present")
 
 
-@pytest.mark.parametrize("can_be_had", [True, False])
-def test_tests_that_are_kept_as_large_files_are_read(
-    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, can_be_had: bool
-) -> None:
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where large files are kept: a filter as that of git-lfs, which fetches nothing if there is a file `excluded`."""
     store = tmp_path / "store"
     store.mkdir()
     tool = tmp_path / "large.py"
@@ -409,12 +499,13 @@ def test_tests_that_are_kept_as_large_files_are_read(
         "import hashlib, os, sys\n"
         f"store = {str(store)!r}\n"
         "text = sys.stdin.read()\n"
+        "fetches = 'GIT_LFS_SKIP_SMUDGE' not in os.environ and not os.path.exists(f'{store}/excluded')\n"
         "if sys.argv[1] == 'clean' and not text.startswith('version https'):\n"
         "    name = hashlib.sha256(text.encode()).hexdigest()\n"
         "    open(f'{store}/{name}', 'w').write(text)\n"
         "    spec = 'version https://git-lfs.github.com/spec/v1'\n"
         "    text = f'{spec}\\noid sha256:{name}\\nsize {len(text)}\\n'\n"
-        "elif sys.argv[1] == 'smudge' and 'GIT_LFS_SKIP_SMUDGE' not in os.environ and 'sha256:' in text:\n"
+        "elif sys.argv[1] == 'smudge' and fetches and 'sha256:' in text:\n"
         "    text = open(store + '/' + text.split('sha256:')[1].split()[0]).read()\n"
         "sys.stdout.write(text)\n"
     )
@@ -424,12 +515,17 @@ def test_tests_that_are_kept_as_large_files_are_read(
         "".join(f'[filter "lfs"]\n{one} = python3 {tool} {one}\n' for one in ("clean", "smudge"))
     )
     monkeypatch.setenv("HOME", str(home))
+    return store
 
-    def base(folder: Path) -> None:
-        (folder / ".gitattributes").write_text("tests/*.yml filter=lfs -text\n")
-        at_the_top(folder)
 
-    change(repository, base, one_test_deleted)
+def with_large_files(folder: Path) -> None:
+    (folder / ".gitattributes").write_text("tests/*.yml filter=lfs -text\n")
+    at_the_top(folder)
+
+
+@pytest.mark.parametrize("can_be_had", [True, False])
+def test_tests_that_are_kept_as_large_files_are_read(repository: Repository, store: Path, can_be_had: bool) -> None:
+    change(repository, with_large_files, one_test_deleted)
     assert "oid sha256" in git(repository.server, "show", "main:tests/test_stories.yml")
     repository.clone()
     if not can_be_had:
@@ -443,6 +539,28 @@ def test_tests_that_are_kept_as_large_files_are_read(
     else:
         assert comparison["baseline"]["status"] == "unreachable"
         assert "tests/test_stories.yml" in comparison["baseline"]["reason"]
+
+
+def test_large_files_that_the_change_tells_jobs_not_to_fetch_are_missed(repository: Repository, store: Path) -> None:
+    def then(folder: Path) -> None:
+        (folder / ".lfsconfig").write_text("[lfs]\n\tfetchexclude = tests/**\n")
+        (folder / "tests" / "test_kept.yml").write_text('version: "3.1"\nstories:\n' + GREET)
+        (folder / ".gitattributes").write_text("tests/test_stories.yml filter=lfs -text\n")
+
+    def base(folder: Path) -> None:
+        with_large_files(folder)
+        (folder / ".gitattributes").write_text("tests/test_stories.yml filter=lfs -text\n")
+
+    change(repository, base, then)
+    (store / "excluded").write_text("")
+    repository.clone()
+    (store / "excluded").unlink()
+    assert "oid sha256" in (repository.job / "tests" / "test_stories.yml").read_text()
+
+    code, _ = repository.run()
+
+    assert code == 1
+    assert gone_tests().startswith("failed: 1 story")
 
 
 def test_a_repository_with_longer_object_ids_has_its_base(repository: Repository) -> None:

@@ -1,12 +1,14 @@
 """The base of a change cannot be chosen by the change: hosts × checkouts × tricks, with real git repositories.
 
 Each row is a job of a host with a checkout such as it makes, in which a trick was tried. Its base is the commit that an
-honest job finds, or it is out of reach, which fails the gates: never another commit, and never "there is none".
+honest job finds, or it is out of reach, which fails the gates: never another commit, and never "there is none". The
+outcome and the reason of each are in `bases.md`; `accept_bases.py` writes it anew.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import tempfile
@@ -52,9 +54,7 @@ class Server:
         return f"file://{self.folder}"
 
 
-@pytest.fixture(scope="module")
-def built() -> Iterator[Server]:
-    folder = Path(tempfile.mkdtemp()) / "acme" / "bots"
+def build(folder: Path) -> Server:
     folder.mkdir(parents=True)
     git(folder, "init", "-q")
     git(folder, "config", "uploadpack.allowFilter", "true")
@@ -75,8 +75,14 @@ def built() -> Iterator[Server]:
     merge = git(folder, "rev-parse", "HEAD")
     git(folder, "update-ref", "refs/pull/7/merge", merge)
     git(folder, "checkout", "-q", "main")
-    yield Server(folder, parted, tip, head, merge)
-    shutil.rmtree(folder.parent.parent)
+    return Server(folder, parted, tip, head, merge)
+
+
+@pytest.fixture(scope="module")
+def built() -> Iterator[Server]:
+    folder = Path(tempfile.mkdtemp())
+    yield build(folder / "acme" / "bots")
+    shutil.rmtree(folder)
 
 
 # --- hosts: the variables of a job that judges ``feature``; the base is ``parted``, of a test merge ``tip`` -----------
@@ -329,7 +335,7 @@ def branch_like_the_remote_branch(server: Server) -> None:
 
 def names_like_the_commits(server: Server) -> None:
     for commit in (server.tip, server.parted):
-        for digits in (7, 8, 12):
+        for digits in (7, 8, 12, 40):
             git(server.folder, "update-ref", f"refs/tags/{commit[:digits]}", server.head)
             git(server.folder, "update-ref", f"refs/heads/{commit[:digits]}", server.head)
 
@@ -379,12 +385,42 @@ ROWS = [
 ]
 
 
-@pytest.fixture
-def server(built: Server, tmp_path: Path) -> Server:
-    """A copy whose path is that of the repository on its host."""
-    folder = tmp_path / "acme" / "bots"
+TABLE: Final = Path(__file__).parent / "bases.md"
+
+
+def copied(built: Server, place: Path) -> Server:
+    """Return a copy whose path is that of the repository on its host."""
+    folder = place / "acme" / "bots"
     shutil.copytree(built.folder, folder)
     return replace(built, folder=folder)
+
+
+@pytest.fixture
+def server(built: Server, tmp_path: Path) -> Server:
+    return copied(built, tmp_path)
+
+
+def prepared(row: tuple[str, str, str], server: Server, job: Path) -> dict[str, str]:
+    """Make the checkout of a row, and return the variables of its job."""
+    host, checkout, trick = row
+    TRICKS[trick](server)
+    CHECKOUTS[checkout](server, job)
+    if trick == "replaced_objects":
+        git(job, "fetch", "-q", "origin", "+refs/replace/*:refs/replace/*")
+    return HOSTS[host](server, job)
+
+
+def described(row: tuple[str, str, str], base: Base | Missing, server: Server) -> str:
+    """Return the line of the table: the outcome of a row and its reason."""
+    if isinstance(base, Missing):
+        outcome, reason = ("out of reach" if isinstance(base, Unreachable) else "none"), base.reason
+    else:
+        before = git(server.folder, "rev-parse", f"{server.parted}~1")
+        places = {server.parted: "where it left `main`", server.tip: "what it is merged into", before: "one before"}
+        outcome = places.get(base.commit or "", "another commit")
+        reason = f"`{base.branch}`, of a change" if base.of_a_change else f"`{base.branch}`"
+    reason = re.sub(r"\b[0-9a-f]{8,40}\b", "COMMIT", reason.replace(server.url, "URL"))
+    return f"| {' | '.join(row)} | {outcome} | {reason} |"
 
 
 def found(host: str, job: Path, variables: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> Base | Missing:
@@ -399,13 +435,10 @@ def test_the_base_is_the_one_that_the_host_names(
 ) -> None:
     host, checkout, trick = row
     job = tmp_path / "job"
-    TRICKS[trick](server)
-    CHECKOUTS[checkout](server, job)
-    if trick == "replaced_objects":
-        git(job, "fetch", "-q", "origin", "+refs/replace/*:refs/replace/*")
 
-    base = found(host, job, HOSTS[host](server, job), monkeypatch)
+    base = found(host, job, prepared(row, server, job), monkeypatch)
 
+    assert described(row, base, server) in TABLE.read_text().splitlines()
     if isinstance(base, Missing):
         assert isinstance(base, Unreachable), base.reason
         has_history = checkout in _WITH_HISTORY or (checkout, host) in {("merged", "azure"), ("merged", "github")}
@@ -448,6 +481,20 @@ def test_a_base_that_the_workflow_names_is_that_branch(
         assert base.commit == git(server.folder, "--no-replace-objects", "merge-base", "refs/heads/main", server.head)
     else:
         assert isinstance(base, Unreachable)
+
+
+@pytest.mark.parametrize("opened", ["mallory/bots!3,acme/bots!7", "acme/bots!7,mallory/bots!3"])
+def test_a_fork_cannot_name_its_target_by_a_merge_request_of_its_own(
+    opened: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = tmp_path / "job"
+    full(server, job)
+    variables = gitlab_fork(server, job) | {"CI_COMMIT_BRANCH": "feature", "CI_OPEN_MERGE_REQUESTS": opened}
+
+    base = found("gitlab_fork", job, variables, monkeypatch)
+
+    assert isinstance(base, Unreachable)
+    assert "in several projects" in base.reason
 
 
 # --- a fork's own branch of the same name, a merge that nobody but its author made, direct pushes --------------------
@@ -507,6 +554,61 @@ def test_a_branch_without_a_change_of_its_own_is_compared_with_what_came_before(
     assert isinstance(base, Base)
     assert base.commit == server.parted
     assert found("", job, {}, monkeypatch) == Missing("this is the base itself")
+
+
+def github_on_main(server: Server, job: Path, event_name: str) -> dict[str, str]:
+    event = job.parent / "event.json"
+    event.write_text(json.dumps({"repository": {"default_branch": "main"}}))
+    return {
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_REPOSITORY": "acme/bots",
+        "GITHUB_EVENT_NAME": event_name,
+        "GITHUB_EVENT_PATH": str(event),
+        "GITHUB_SHA": server.tip,
+        "GITHUB_REF": "refs/heads/main",
+    }
+
+
+def gitlab_on_main(server: Server, job: Path, source: str) -> dict[str, str]:
+    return {
+        "GITLAB_CI": "true",
+        "CI_PIPELINE_SOURCE": source,
+        "CI_COMMIT_SHA": server.tip,
+        "CI_COMMIT_BRANCH": "main",
+        "CI_COMMIT_BEFORE_SHA": "0" * 40,
+        "CI_DEFAULT_BRANCH": "main",
+        "CI_PROJECT_PATH": "acme/bots",
+    }
+
+
+ON_MAIN = [
+    *((github_on_main, one) for one in ("schedule", "workflow_dispatch", "workflow_run", "issue_comment", "push")),
+    *((gitlab_on_main, one) for one in ("web", "schedule", "trigger")),
+]
+
+
+@pytest.mark.parametrize(("host", "started_by"), ON_MAIN)
+def test_a_run_on_the_default_branch_that_checks_a_change_out_judges_that(
+    host: Callable[[Server, Path, str], dict[str, str]],
+    started_by: str,
+    server: Server,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    job = tmp_path / "job"
+    full(server, job)
+    variables = host(server, job, started_by)
+
+    base = found("", job, variables, monkeypatch)
+
+    assert isinstance(base, Base)
+    assert (base.commit, base.of_a_change) == (server.parted, True)
+    git(job, "checkout", "-q", "--detach", server.tip)
+    git(job, "commit", "-q", "--allow-empty", "-m", "generated")
+    base = found("", job, variables, monkeypatch)
+    assert isinstance(base, Base)
+    if host is gitlab_on_main or started_by == "push":
+        assert base.commit == server.parted
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ import pytest
 from dask_cluster import SlowTrainer, dask_cluster
 from distributed import LocalCluster
 from test_strength import CASES, STORIES, small_bot
+from timing import Timing
 
 from turncheck.cli import run_command_line
 from turncheck.evaluation.fold_runs import FoldRun, run_folds
@@ -242,7 +243,7 @@ def test_a_scheduler_that_is_not_there_is_said(
 
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0" * 64, b"\xff" * 64], ids=repr)
 def test_what_accepts_and_never_answers_is_given_up(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, answer: bytes
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, answer: bytes, timing: Timing
 ) -> None:
     monkeypatch.setattr(cluster_module, "CONNECT_SECONDS", 1.0)
     monkeypatch.setattr(cluster_module, "ANSWER_SECONDS", 3.0)
@@ -257,14 +258,12 @@ def test_what_accepts_and_never_answers_is_given_up(
 
         Thread(target=accept, daemon=True).start()
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
-        begin = time.monotonic()
-        assert turncheck("run", bot(tmp_path), "--cluster", address, "--out", tmp_path / "out") == 2
-        taken = time.monotonic() - begin
+        with timing.at_most(20, time.monotonic):
+            assert turncheck("run", bot(tmp_path), "--cluster", address, "--out", tmp_path / "out") == 2
 
     said = capsys.readouterr().err
     assert f"the Dask scheduler at '{address}' cannot be reached" in said
     assert "Traceback" not in said
-    assert taken < 20
     for one in kept:
         one.close()
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+pytestmark = pytest.mark.usefixtures("_shared_cache")
 CASES = """\
 test_cases:
 - test_case: evening

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from in_process import turncheck
 
+pytestmark = pytest.mark.usefixtures("_shared_cache")
 FILES = {
     "config.yml": """\
 recipe: default.v1
@@ -100,17 +101,6 @@ stories:
 COLLIDING = "".join(
     f"    - good evening to you {more}\n" for more in ("when do you close", "are you open", "and until when", "hours")
 )
-
-
-def turncheck(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "turncheck", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=cwd,
-        timeout=300,
-    )
 
 
 def document(folder: Path, name: str) -> Any:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("_shared_cache")
 PIZZERIA = Path(__file__).parents[2] / "examples" / "pizzeria"
 
 

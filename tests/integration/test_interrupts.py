@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import current_thread, main_thread
 
 import pytest
-from tools.interrupts import CASES, Case, heed_interrupts, kill, project_of
+from tools.interrupts import CASES, Case, kill, project_of
 
 from turncheck.engines.embedded.nlu.crf import train_tagger
 from turncheck.engines.embedded.nlu.crf_training import StoppableTrainer
@@ -40,7 +40,6 @@ TRAINING = """
 @pytest.mark.parametrize("algorithm", ["pa", "lbfgs"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_training_of_a_crf_can_be_interrupted_at_any_moment(algorithm: str, number: signal.Signals) -> None:
-    heed_interrupts()
     draw = random.Random(f"{algorithm} {number.name}")
     for _ in range(3):
         process = subprocess.Popen(

@@ -22,6 +22,7 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.usefixtures("_shared_cache")
 @pytest.mark.parametrize(
     "streams",
     [

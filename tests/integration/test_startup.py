@@ -51,6 +51,7 @@ def test_nothing_is_drawn_unless_asked_for(tmp_path: Path) -> None:
     assert loaded_by("run", str(PIZZERIA), "--out", str(tmp_path), of=("matplotlib",)) == ""
 
 
+@pytest.mark.bench
 @pytest.mark.parametrize("argument", ["--version", "--help"])
 def test_the_first_words_come_at_once(argument: str) -> None:
     """Within ten times of an empty Python, measured in turn so that a busy machine slows both."""

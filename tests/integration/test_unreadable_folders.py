@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("_shared_cache")
 PIZZERIA = Path(__file__).parents[2] / "examples" / "pizzeria"
 OBEYS = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--"]
 """Has root obey permissions as other users do."""

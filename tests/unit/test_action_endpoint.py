@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -110,3 +112,24 @@ def test_certificates_come_from_the_endpoint_or_the_environment() -> None:
     own = choose_server(endpoint(url="https://a/", cafile="own.pem"), environment)
     assert isinstance(own, HttpActionServer)
     assert own.endpoint.cafile == "own.pem"
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "link to a device", "large"])
+def test_certificates_are_read_from_a_file(kind: str, tmp_path: Path) -> None:
+    """What reads them would wait for a pipe, and take the rest of a script that comes from the standard input."""
+    named = tmp_path / "ca.pem"
+    match kind:
+        case "pipe":
+            os.mkfifo(named)
+        case "device":
+            named = Path("/dev/zero")
+        case "folder":
+            named.mkdir()
+        case "link to a device":
+            named.symlink_to("/dev/stdin" if not Path("/dev/stdin").is_file() else "/dev/zero")
+        case _:
+            named.touch()
+            os.truncate(named, 1 << 33)
+    made = endpoint(url="https://localhost:1/webhook", cafile=str(named))
+    with pytest.raises(UserError, match="the file of 'cafile' cannot be read: it is"):
+        choose_server(made, {})

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 import pytest
+from golden_texts import Golden
 
 from turncheck import __version__
 from turncheck.comparison.baseline import Present
@@ -183,12 +184,12 @@ def deltas(base: Trust | None, head: Trust | None) -> tuple[str, Any]:
     ],
 )
 def test_a_change_where_the_two_do_not_agree_has_no_verdict(
-    base: Trust | None, head: Trust | None, judgement: str, outcome: str
+    base: Trust | None, head: Trust | None, judgement: str, outcome: str, golden: Golden
 ) -> None:
     judged, gate = deltas(base, head)
     assert (judged, gate.outcome) == (judgement, outcome)
     if outcome == "not judged":
-        assert gate.reason == "the stand-in agrees with your Rasa on 40 % there, below 70 %"
+        golden(gate.reason)
 
 
 def test_a_changed_calibration_is_a_changed_setting_and_a_changed_pipeline_is_none() -> None:
@@ -230,9 +231,9 @@ def line(trust: Trust | None) -> str:
     return "" if entry is None else "".join(getattr(part, "text", "") for part in entry.line)
 
 
-def test_the_line_says_how_far_and_when() -> None:
+def test_the_line_says_how_far_and_when(golden: Golden) -> None:
     trust = trusted(91, entities=Agreement(both=78, ours=100, theirs=100))
-    assert line(trust) == "The stand-in agrees with your Rasa on 91 % of sentences, 78 % of entities (12 Nov 2026)."
+    golden(line(trust))
     assert line(None).startswith("Stand-in not compared with your Rasa yet")
     assert "before pipeline or policies changed" in line(msgspec.structs.replace(trust, outdated=True))
     assert "is not JSON" in line(Trust(path=CALIBRATION_FILE, problem=f"{CALIBRATION_FILE} is not JSON"))
@@ -409,11 +410,11 @@ def test_a_few_common_intents_do_not_make_it_the_same(tmp_path: Path) -> None:
         (b"[" * 100_000, "is not JSON"),
     ],
 )
-def test_a_broken_one_is_named_and_not_used(tmp_path: Path, content: bytes, says: str) -> None:
+def test_a_broken_one_is_named_and_not_used(tmp_path: Path, content: bytes, says: str, golden: Golden) -> None:
     write(tmp_path, content)
     with pytest.raises(UserError, match=says) as caught:
         read_calibration(tmp_path)
-    assert caught.value.remedy == "Write it again: turncheck calibrate."
+    golden(caught.value.remedy)
     trust, found = trust_in(project(tmp_path))
     assert trust is not None
     assert says in trust.problem

@@ -84,6 +84,7 @@ def test_ordinary_brackets_are_left_alone(written: str) -> None:
     assert not is_slip(written)
 
 
+@pytest.mark.bench
 @pytest.mark.parametrize("piece", ["]a)", "[", "] (", "[a(", "]("])
 def test_a_line_of_brackets_takes_time_by_its_length(piece: str) -> None:
     def seconds(number: int) -> float:

@@ -16,7 +16,7 @@ from turncheck.cli import run_command_line
 from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
-from turncheck.comparison.metrics import family_of, metrics_of
+from turncheck.comparison.metrics import metric_of, metrics_of
 from turncheck.comparison.verdict import Verdict
 from turncheck.messages.errors import UserError
 from turncheck.render.annotations import find_annotations
@@ -48,7 +48,7 @@ def test_figures_have_names_of_all_suites_and_of_each() -> None:
     assert metrics["batch[bank].f1"].value == 1.0
     assert metrics["batch.failed"].better == "lower"
     with pytest.raises(UserError):
-        family_of("batch.suites[x].f1")
+        metric_of("batch.suites[x].f1")
 
 
 def test_failed_cases_fail_a_run_unless_a_stand_in_judged_them() -> None:

@@ -10,6 +10,7 @@ import os
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,7 +127,7 @@ def test_content_with_a_right_digest_may_still_be_anything(tmp_path: Path, conte
     cache.put(KEY, "fold", content)
 
     def read(reader: MemberReader) -> str:
-        value = reader.json("a")
+        value = reader.json("a", dict[str, Any])
         return str(value["name"].rpartition(".")[2])
 
     assert read_kept(cache, KEY, "fold", read) is None
@@ -139,7 +140,7 @@ def test_more_than_the_bound_is_not_unpacked(tmp_path: Path, monkeypatch: pytest
     cache = Cache(tmp_path)
     cache.put(KEY, "fold", packed({"a.json": b'{"name": "x"}' + b" " * (2 << 20)}))
 
-    assert read_kept(cache, KEY, "fold", lambda reader: reader.json("a")) is None
+    assert read_kept(cache, KEY, "fold", lambda reader: reader.json("a", Any)) is None
     assert len(cache.damaged) == 1
 
 
@@ -183,5 +184,5 @@ def test_what_is_kept_can_be_read(tmp_path: Path) -> None:
         writer.json("a", {"name": "x.y"})
 
     assert keep(cache, KEY, "fold", write) is not None
-    assert json.dumps(read_kept(cache, KEY, "fold", lambda reader: reader.json("a"))) == '{"name": "x.y"}'
+    assert json.dumps(read_kept(cache, KEY, "fold", lambda reader: reader.json("a", Any))) == '{"name": "x.y"}'
     assert cache.damaged == cache.unsigned == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 from github_markdown import elements, to_html
+from golden_texts import Golden
 from pull_request import LINKS
 from report_builder import BASE_COMMIT, case, finding, report, story
 
@@ -38,12 +39,12 @@ RENAMED = [story(f"ask {i}", "utter_greet", "utter_hours!utter_opening_hours", l
 OTHER = story("goodbye", "utter_bye!utter_greet", line=100)
 
 
-def test_tests_that_fail_alike_are_one_entry_with_the_rest_to_unfold() -> None:
+def test_tests_that_fail_alike_are_one_entry_with_the_rest_to_unfold(golden: Golden) -> None:
     comment, _ = drawn(report(stories=[OTHER, *RENAMED], cases=[case("e", "utter_hours!utter_opening_hours")]))
 
     assert "#### Failing tests (14)" in comment
     lines = comment[comment.index("#### Failing tests") :].splitlines()
-    assert lines[2] == "- 12 stories and 1 end-to-end case: expected `utter_hours`, got `utter_opening_hours`"
+    golden(lines[2])
     assert [line.partition(" · ")[0] for line in lines[3:7]] == [f"  - story `ask {i}`" for i in range(4)]
     assert lines[7] == "  <details><summary>9 more</summary>"
     assert comment.count("\n  - story `ask ") == 12

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.messages.finding import Finding
+    from turncheck.report.model import Report
 
 SAID = "The rule 'a' contradicts the story 'b' (data/stories.yml:{line}:3)."
 
@@ -120,3 +121,13 @@ def test_another_order_of_sentences_and_stories_makes_no_finding_new_or_gone(tmp
     assert codes <= {found.code for found in one}
     assert {found.message for found in one} != {found.message for found in other}
     assert changed_findings(report(findings=one), report(findings=other)) == ((), ())
+
+
+def test_a_warning_about_a_whole_file_is_not_new_in_the_parts_that_the_file_is_split_into() -> None:
+    def low(*paths: str, severity: str = "warning") -> Report:
+        said = "The version 2.0 of '{}' is lower than 3.1."
+        return report(findings=[finding("version-too-low", said.format(path), severity, path) for path in paths])
+
+    assert changed_findings(low("data/nlu.yml"), low("data/a.yml", "data/b.yml", "data/c.yml")) == ((), ())
+    new, _ = changed_findings(low("data/nlu.yml", severity="error"), low("data/a.yml", "data/b.yml", severity="error"))
+    assert len(new) == 1, "what fails a run is counted"

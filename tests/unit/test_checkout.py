@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from turncheck.ci.git import Checkout, GitError, find_checkout
+from turncheck.ci.submodules import written_submodules
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -227,6 +232,7 @@ def test_a_commit_that_is_not_here_is_an_error(repository: Path) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_a_git_that_is_missing_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -240,3 +246,34 @@ def test_a_git_that_is_missing_is_named(
     assert "git is not installed here, or not on the PATH" in capsys.readouterr().err
     assert run_command_line(words) == 0
     assert "git is not installed here, or not on the PATH" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("url", "goes_on"),
+    [
+        ("../suite.git", True),
+        ("https://git.example/other/suite.git", True),
+        ("https://elsewhere.example/acme/suite.git", False),
+        (r"https://elsewhere.example\@git.example/acme/suite.git", False),
+        ("http://git.example/acme/suite.git", False),
+    ],
+)
+def test_a_token_for_every_server_goes_to_no_other_one(
+    url: str, goes_on: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some hosts write the token of a job as a header that git sends wherever it fetches from."""
+    asked: list[Mapping[str, object]] = []
+
+    def fetch(_: Checkout, url: str, commit: str, connection: Mapping[str, object]) -> None:
+        asked.append(connection)
+        raise GitError(f"{url} has no {commit}")
+
+    monkeypatch.setattr(Checkout, "fetch", fetch)
+    (tmp_path / ".gitmodules").write_text(f'[submodule "suite"]\n\tpath = suite\n\turl = {url}\n', encoding="utf-8")
+    header = {"http.extraheader": ["Authorization: s3cret"]}
+    scoped = {"http.https://git.example/.extraheader": ["Authorization: s3cret"]}
+    source = "https://job:s3cret@git.example/acme/bots.git", {**header, **scoped}
+
+    written_submodules({"suite": "1" * 40}, tmp_path, None, source)
+
+    assert asked == [{**(header if goes_on else {}), **scoped}]

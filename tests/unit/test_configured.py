@@ -182,6 +182,14 @@ def components(text: str, tmp_path: Path) -> tuple[ConfiguredComponent, ...]:
 
 
 _DIET = "pipeline:\n- name: WhitespaceTokenizer\n- name: DIETClassifier\n"
+_TED = f"""{_DIET}policies:
+- name: TEDPolicy
+  featurizer:
+  - name: MaxHistoryTrackerFeaturizer
+    max_history: 5
+    state_featurizer:
+    - name: SingleStateFeaturizer
+"""
 _COUNTED = _DIET.replace("- name: D", "- name: CountVectorsFeaturizer\n  analyzer: char\n- name: D")
 
 
@@ -212,6 +220,19 @@ _COUNTED = _DIET.replace("- name: D", "- name: CountVectorsFeaturizer\n  analyze
             ["replaced WhitespaceTokenizer"],
             True,
         ),
+        (
+            f"{_DIET}  epochs: 9\n",
+            f"{_DIET.replace('DIET', 'rasa.nlu.classifiers.diet_classifier.DIET')}  epochs: 1\n",
+            ["changed rasa.nlu.classifiers.diet_classifier.DIETClassifier.epochs"],
+            True,
+        ),
+        (_TED, _TED.replace("MaxHistory", "rasa.core.featurizers.MaxHistory"), [], True),
+        (_TED, _TED.replace("MaxHistory", "FullDialogue"), [], False),
+        (_TED, _TED.replace("history: 5", "history: 6"), [], False),
+        (_TED, _TED.replace("SingleState", "BinarySingleState"), ["changed TEDPolicy.featurizer"], True),
+        (_TED, _TED.replace("MaxHistory", "mine.MaxHistory"), ["changed TEDPolicy.featurizer"], True),
+        (_DIET, f"{_DIET}importers:\n- name: mine.Importer\n", ["added mine.Importer"], True),
+        (_DIET, f"{_DIET}importers:\n- name: RasaFileImporter\n", [], True),
     ],
 )
 def test_what_two_configurations_do_not_let_be_seen(

@@ -6,6 +6,7 @@ machine, so what is connected to is seen, not guessed: whatever a place makes of
 
 from __future__ import annotations
 
+import json
 import threading
 from base64 import b64encode
 from collections.abc import Callable, Iterator
@@ -19,6 +20,8 @@ import pytest
 import requests
 from urllib3.util import parse_url
 
+from turncheck.ci.azure.api import AzureClient
+from turncheck.ci.bitbucket.api import BitbucketClient
 from turncheck.ci.github.client import GitHubClient
 from turncheck.ci.github.results_service import NoService, find_service
 from turncheck.ci.gitlab.api import GitLabClient
@@ -154,9 +157,10 @@ class Forbidden(BaseHTTPRequestHandler):
         if link:
             self.send_header("Link", f'<{link}>; rel="next"')
         self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", "2")
+        body = self.server.body  # type: ignore[attr-defined]
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(b"[]")
+        self.wfile.write(body)
 
     do_GET = do_POST = do_PUT = do_HEAD = _note  # noqa: N815 - names of the standard library
 
@@ -167,7 +171,7 @@ class Forbidden(BaseHTTPRequestHandler):
 @contextmanager
 def listening(host: str) -> Iterator[ThreadingHTTPServer]:
     with ThreadingHTTPServer((host, 0), Forbidden) as server:
-        server.reached, server.location, server.link = [], "", ""  # type: ignore[attr-defined]
+        server.reached, server.location, server.link, server.body = [], "", "", b"[]"  # type: ignore[attr-defined]
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         try:
             yield server
@@ -201,7 +205,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
 @pytest.fixture
 def two(servers: Two) -> Two:
     for server in (servers.good, servers.evil):
-        server.reached, server.location, server.link = [], "", ""
+        server.reached, server.location, server.link, server.body = [], "", "", b"[]"
     return servers
 
 
@@ -396,6 +400,8 @@ SENT_ON: Final[dict[str, tuple[str, str]]] = {
 CLIENTS: Final[dict[str, Callable[[str], Any]]] = {
     "GitHub": lambda url: GitHubClient(url, Secret("ghs_" + "s" * 20), Patience(0.0)),
     "GitLab": lambda url: GitLabClient(url, Secret("glpat-" + "s" * 20), Patience(0.0)),
+    "Azure": lambda url: AzureClient(url, Secret("s" * 52), Patience(0.0)),
+    "Bitbucket": lambda url: BitbucketClient(url, Secret("s" * 24), Patience(0.0)),
 }
 
 
@@ -415,6 +421,18 @@ def test_no_token_goes_on_to_another_server(client: str, way: str, address: str,
         pass
     else:
         assert outcome == GOOD or way == "link"
+
+    assert two.evil.reached == []
+
+
+@pytest.mark.parametrize(("address", "outcome"), SENT_ON.values(), ids=SENT_ON)
+def test_no_token_goes_on_to_another_server_that_an_answer_names(address: str, outcome: str, two: Two) -> None:
+    """Bitbucket names the next page in the answer itself."""
+    two.good.body = json.dumps({"values": [], "next": two.written(address)}).encode()
+    client = CLIENTS["Bitbucket"](f"http://{two.place(two.good)}")
+
+    with pytest.raises(RestError, match="continues on another host" if outcome != GOOD else "cannot be reached"):
+        list(client.pages("/x", dict[str, Any], key="values"))
 
     assert two.evil.reached == []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from golden_texts import Golden
 
 from turncheck.engines.action_server.server import NoActionServer
 from turncheck.engines.embedded.conversation import RUN_LIMIT
@@ -59,15 +60,15 @@ def texts(turn: Turn) -> list[Any]:
     return [message["text"] for message in turn.responses]
 
 
-def test_an_action_that_only_reverts_ends_with_the_circuit_breaker(engine: EmbeddedEngine) -> None:
+def test_an_action_that_only_reverts_ends_with_the_circuit_breaker(engine: EmbeddedEngine, golden: Golden) -> None:
     turn = engine.conversation(stubs=STUBS).say("/undo")
-    assert turn.stopped == "more than 10 actions in one turn"
+    golden(turn.stopped)
     assert len(turn.custom_actions) == 10
 
 
-def test_an_action_that_says_it_listens_ends_too(engine: EmbeddedEngine) -> None:
+def test_an_action_that_says_it_listens_ends_too(engine: EmbeddedEngine, golden: Golden) -> None:
     turn = engine.conversation(stubs=STUBS).say("/listen")
-    assert turn.stopped == "more than 50 actions in one turn"
+    golden(turn.stopped)
     assert len(turn.custom_actions) == RUN_LIMIT
 
 
@@ -109,12 +110,12 @@ def test_the_users_words_are_given_back_as_they_were_typed(engine: EmbeddedEngin
     assert next(event["text"] for event in turn.events if event["event"] == "user") == "/tell"
 
 
-def test_after_a_loop_that_is_no_form_the_message_is_lost_as_in_rasa(engine: EmbeddedEngine) -> None:
+def test_after_a_loop_that_is_no_form_the_message_is_lost_as_in_rasa(engine: EmbeddedEngine, golden: Golden) -> None:
     stubs = {"action_undo": {"events": [{"event": "active_loop", "name": "nobodys_form"}], "responses": []}}
     conversation = engine.conversation(stubs=stubs, fixtures={"name": "Ann"})
     lost = conversation.say("/undo")
     assert (lost.events, lost.active_loop, lost.slots["name"]) == ((), None, None)
-    assert lost.stopped == "'nobodys_form' is not an action of the domain, so the message was lost"
+    golden(lost.stopped)
     assert texts(conversation.say("/tell")) == ["Ann"]
     again = conversation.say("/undo")
     assert (again.events, again.active_loop, again.slots["name"]) == ((), None, "Ann")

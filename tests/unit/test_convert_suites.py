@@ -69,12 +69,14 @@ CASES = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(CASES)
 def test_what_is_written_as_json_is_read_again(cases: list[SuiteCase]) -> None:
     found = read_json_suite(Source("a.json", write_suite(cases, ".json")), Rules("a.json"))
     assert list(found) == cases
 
 
+@pytest.mark.slow
 @given(CASES)
 def test_what_is_written_as_csv_is_read_again_or_refused(cases: list[SuiteCase]) -> None:
     with suppress(UserError):
@@ -83,6 +85,7 @@ def test_what_is_written_as_csv_is_read_again_or_refused(cases: list[SuiteCase])
         assert list(found) == without_repetitions(cases)
 
 
+@pytest.mark.slow
 @given(CASES)
 def test_from_json_to_csv_and_back_nothing_changes(cases: list[SuiteCase]) -> None:
     keys = [(case.text, case.intents, case.is_trait, case.parent) for case in cases]
@@ -321,6 +324,7 @@ def judged(draw: st.DrawFn) -> BatchCase:
     )
 
 
+@pytest.mark.slow
 @given(st.lists(judged(), min_size=1, max_size=4), st.booleans())
 def test_results_that_are_written_are_imported_again(cases: list[BatchCase], raw: bool) -> None:
     assume(all(one.text != other.text for one, other in pairwise(cases)))

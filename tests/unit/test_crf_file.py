@@ -81,6 +81,7 @@ def test_what_was_trained_is_sound(content: bytes) -> None:
         ensure_sound(one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 6000, 3000))
 def test_no_damaged_file_ends_the_process(content: bytes, tmp_path: Path, first: int) -> None:
     (tmp_path / "model").write_bytes(content)
@@ -119,6 +120,7 @@ def test_a_weight_that_is_not_a_number_is_refused(content: bytes) -> None:
         ensure_sound(bytes(changed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 47, 48, 2000, 4096, 7000])
 def test_a_model_that_was_cut_off_while_it_was_written_is_an_error(content: bytes, most: int) -> None:
     assert len(content) > most

@@ -196,6 +196,7 @@ def is_found(folder: Path, code: str, example: str, edits: list[Edit]) -> bool:
     return code in found_in(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", PLACES)
 def test_the_wrong_example_is_found_and_the_right_one_is_not(code: str, tmp_path: Path) -> None:
     check = CHECKS[code]
@@ -217,6 +218,7 @@ def test_examples_that_name_their_files(code: str, tmp_path: Path) -> None:
         assert (code in found_in(folder)) == is_wrong
 
 
+@pytest.mark.slow
 def test_the_example_of_many_joined_dialogues(tmp_path: Path) -> None:
     check = CHECKS["checkpoint-joins-many"]
     question, hint = (

@@ -70,6 +70,7 @@ def test_what_is_right_is_right_for_both(tmp_path: Path, text: str) -> None:
     assert errors_of_reader(tmp_path, text) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", INVALID)
 def test_what_is_wrong_is_wrong_for_both(tmp_path: Path, text: str) -> None:
     with pytest.raises(jsonschema.ValidationError):
@@ -97,6 +98,7 @@ ASSERTION = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.sampled_from(sorted(ASSERTIONS)), ASSERTION)
 def test_reader_and_schema_agree_on_whatever_is_asserted(folder: Path, kind: str, value: object) -> None:
     document = {"test_cases": [{"test_case": "a", "steps": [{"user": "a", "assertions": [{kind: value}]}]}]}
@@ -120,6 +122,7 @@ def stubbing(**returned: object) -> dict[str, object]:
     return {"stub_custom_actions": {"action_a": returned}, "test_cases": cases}
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from([*sorted(MESSAGE_KEYS), "x"]), STUBBED, max_size=3))
 def test_reader_schema_and_action_agree_on_whatever_is_stubbed_as_a_message(
     folder: Path, message: dict[str, object]
@@ -127,6 +130,7 @@ def test_reader_schema_and_action_agree_on_whatever_is_stubbed_as_a_message(
     agreed(folder, {"responses": [message]})
 
 
+@pytest.mark.slow
 @given(st.sampled_from([*_READERS, "x"]), st.data())
 def test_reader_schema_and_action_agree_on_whatever_is_stubbed_as_an_event(
     folder: Path, kind: str, data: st.DataObject

@@ -60,6 +60,7 @@ def found(engine: EmbeddedNluEngine, examples: list[Example]) -> list[tuple[Pred
     return answers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [60, 240, 1500])
 def test_confidences_of_entities_say_how_often_they_are_right(count: int) -> None:
     """One model is fitted in thirds, one to a third, one to a tenth."""
@@ -72,12 +73,14 @@ def test_confidences_of_entities_say_how_often_they_are_right(count: int) -> Non
     assert np.median(sure) > 0.7, "the CRF's own marginals lie below a half"
 
 
+@pytest.mark.slow
 def test_confidences_of_roles_are_probabilities_too() -> None:
     answers = found(trained(sentences(1, 240)), sentences(2, 200))
     sure = [one.extra["confidence_role"] for one, right in answers if right and one.role]
     assert np.median(sure) > 0.7
 
 
+@pytest.mark.slow
 def test_calibration_changes_no_entity(monkeypatch: pytest.MonkeyPatch) -> None:
     calibrated = found(trained(sentences(1, 240)), sentences(2, 100))
     monkeypatch.setattr(entity_model, "held_out", lambda count, seed: [])

@@ -72,6 +72,7 @@ def words_of(entities: Iterable[EntityAnnotation | TaggedEntity], tokens: Tokens
     }
 
 
+@pytest.mark.slow
 def test_entities_of_few_sentences_are_not_left_out_for_want_of_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
     right, said, there = found_in_folds()
     monkeypatch.setattr(entity_model, "_BIAS_IN_USE", (1.0, 1.0))
@@ -80,6 +81,7 @@ def test_entities_of_few_sentences_are_not_left_out_for_want_of_evidence(monkeyp
     assert 2 * right / (said + there) > 2 * right_without / (said_without + there) + 0.01
 
 
+@pytest.mark.slow
 def test_unsure_intents_are_weighed_against_each_other_to_good_effect(monkeypatch: pytest.MonkeyPatch) -> None:
     right, said, there = found_in_folds()
     monkeypatch.setattr(entity_model, "_SURE", 0.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pull_request import LINKS
@@ -45,6 +46,7 @@ def sentence(number: int, *, wrong: bool) -> NluPrediction:
 side = st.dictionaries(st.integers(0, 60), st.booleans(), min_size=2, max_size=40)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(side, side)
 def test_every_row_of_the_table_adds_up(before: dict[int, bool], after: dict[int, bool]) -> None:

@@ -108,6 +108,16 @@ def test_hostile_texts_stay_texts(text: str) -> None:
     assert len({sample.labels["assistant"] for sample in samples}) == 1
 
 
+def test_a_number_sign_in_a_name_begins_no_comment_in_gitlabs_reader() -> None:
+    given = report(name="C# bot", root="bots/c#")
+
+    rendered = render_open_metrics(given, compare(given, Missing("none"))).encoded.decode("utf-8")
+
+    samples = [line for line in rendered.splitlines() if not line.startswith("#")]
+    assert samples
+    assert all("#" not in line and "bots/c%23" in line for line in samples)
+
+
 def test_metrics_are_what_a_reader_of_openmetrics_takes_and_have_every_value() -> None:
     given, comparison, _ = pull_request()
 
@@ -146,6 +156,7 @@ def files(formats: tuple[Any, ...]) -> dict[str, Rendered]:
     return {one.name: one for one in conclude(given, Missing("none"), LINKS, formats=formats).documents()}
 
 
+@pytest.mark.slow
 def test_each_format_is_written_where_it_is_asked_for() -> None:
     always = set(files(()))
 

@@ -66,12 +66,14 @@ def _given_codes() -> tuple[set[str], set[str]]:
     return {text for text in texts if CODE.fullmatch(text)} - NO_CODES, endings
 
 
+@pytest.mark.slow
 def test_every_code_that_any_command_gives_is_in_the_manual() -> None:
     given, _ = _given_codes()
     assert {"schema-violation", "yaml-syntax", "e2e-syntax", "file-without-data", "max-history-invalid"} <= given
     assert given - CHECKS.keys() == set()
 
 
+@pytest.mark.slow
 def test_every_code_of_the_manual_is_given_somewhere() -> None:
     given, endings = _given_codes()
     assert {code for code in CHECKS.keys() - given if not code.endswith(tuple(endings))} == set()

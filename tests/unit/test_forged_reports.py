@@ -60,6 +60,7 @@ def test_a_field_that_cannot_be_is_refused_when_it_is_read(field: tuple[str | in
         decode(json.dumps(report).encode())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_reports_with_every_field_are_shown_in_every_way(seed: int, tmp_path: Path) -> None:
     """What is fuzzed is what a run could have written."""

@@ -63,7 +63,7 @@ TABS = Format("Tabs", lambda path, _: path.suffix == ".tsv", frozenset({"nlu"}),
 
 @pytest.fixture(autouse=True)
 def tabs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "FORMATS", (*registry.FORMATS, TABS))
+    monkeypatch.setitem(registry.FORMATS.built_in, "TABS", TABS)
 
 
 def write(root: Path, **files: str) -> Path:
@@ -133,7 +133,7 @@ def test_a_file_may_hold_a_whole_domain(tmp_path: Path, monkeypatch: pytest.Monk
         return Parts(domain=Domain(intents={"greet": Intent("greet", place)}, location=place))
 
     whole = Format("Whole", lambda path, _: path.suffix == ".bot", frozenset({"domain"}), read_whole)
-    monkeypatch.setattr(registry, "FORMATS", (*registry.FORMATS, whole))
+    monkeypatch.setitem(registry.FORMATS.built_in, "whole", whole)
     project = read_project(write(tmp_path, data__all_dot_bot="bot", data__some_dot_tsv=SENTENCES))
     assert list(project.domain.intents) == ["greet"]
     assert project.domain.location.path == "data/all.bot"
@@ -160,7 +160,7 @@ def test_end_to_end_cases_come_through_the_same_door(tmp_path: Path, monkeypatch
         return Parts(cases=E2ECases((E2ECase("greets", place, (turn,)),)))
 
     plain = Format("Plain", lambda path, _: path.suffix == ".case", frozenset({"test_cases"}), read_cases_of)
-    monkeypatch.setattr(registry, "FORMATS", (*registry.FORMATS, plain))
+    monkeypatch.setitem(registry.FORMATS.built_in, "plain", plain)
     write(tmp_path, tests__one_dot_case="hello\n", tests__some_dot_tsv=SENTENCES)
     cases = read_cases(tmp_path, [tmp_path / "tests"])
     assert [(case.name, case.turns[0].user) for case in cases.cases] == [("greets", "hello")]

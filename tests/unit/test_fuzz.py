@@ -15,6 +15,7 @@ from tools.fuzzing.project_files import projects
 from tools.fuzzing.trial import PLANTED, Trial, as_json
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_spoiled_inputs_give_words_and_no_traceback_and_no_secret(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, kind: str

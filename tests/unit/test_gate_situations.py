@@ -21,6 +21,7 @@ from gate_situations import (
     skipped,
     with_tables,
 )
+from golden_texts import Golden
 from msgspec.structs import replace
 from report_builder import case, example, finding, nlu, report, story, with_changes
 
@@ -75,7 +76,7 @@ def test_what_is_said_fits_what_failed(situation: Situation, settings: GateSetti
 
 
 @pytest.mark.parametrize("baseline", [Missing("it is new"), Unreachable("no answer"), Unreadable("no report"), None])
-def test_without_a_baseline_every_failure_is_new(baseline: Missing | Unreadable | None) -> None:
+def test_without_a_baseline_every_failure_is_new(baseline: Missing | Unreadable | None, golden: Golden) -> None:
     head = report(stories=[*STORIES[:2], story("broken", "a!b", line=40)], findings=[finding("bad", "it is bad")])
     settings = GateSettings(fail_on=("errors", "new-failures"))
 
@@ -83,7 +84,7 @@ def test_without_a_baseline_every_failure_is_new(baseline: Missing | Unreadable 
 
     failed = gate(verdict, "new-failures")
     assert failed.outcome == "failed"
-    assert "so every failure counts as new: 1 of 3 stories failed, 1 error in the data" in failed.reason
+    golden(failed.reason)
     assert [cause.what for cause in failed.failed_by] == ["story broken", "bad: it is bad"]
     assert verdict.summary.startswith("it is bad (domain.yml:1:1); 1 of 3 stories failed")
 
@@ -125,7 +126,7 @@ def test_a_rule_that_needs_a_baseline_is_not_waived_by_an_outage(
     assert "not judged" in verdict.summary
 
 
-def test_an_unreadable_file_is_one_failure_with_its_consequences() -> None:
+def test_an_unreadable_file_is_one_failure_with_its_consequences(golden: Golden) -> None:
     situation = BY_NAME["unreadable file"]
     verdict = situation.verdict(EVERY_GATE)
     head = with_changes(situation.head, settings=EVERY_GATE)
@@ -133,9 +134,7 @@ def test_an_unreadable_file_is_one_failure_with_its_consequences() -> None:
     terminal = str(render_console(head, compare(head, situation.base), verdict, Links()).content)
 
     assert {one.name for one in verdict.gates if one.fails and not one.follows} == {"could-be-run"}
-    assert verdict.summary == (
-        "The NLU data cannot be read completely (data/nlu.yml:181:1), so core and e2e could not be run"
-    )
+    golden(verdict.summary)
     for document in (comment, terminal):
         assert document.count("This is not YAML") == 2, "once among the findings, once among the gates"
         assert (
@@ -156,12 +155,12 @@ def test_a_gate_with_a_cause_of_its_own_is_no_consequence() -> None:
     assert [cause.what for cause in errors.failed_by] == ["bad: it is bad"], "the other is named above"
 
 
-def test_a_gate_names_what_failed_it_first_and_how_many_more() -> None:
+def test_a_gate_names_what_failed_it_first_and_how_many_more(golden: Golden) -> None:
     head = report(findings=[finding("bad", "it is bad", line=3), finding("worse", "it is worse", line=9)])
 
     verdict = Situation("", head, Missing("it is new")).verdict(GateSettings(fail_on=("errors",)))
 
-    assert gate(verdict, "errors").in_words == "2 errors in the data: bad: it is bad (domain.yml:3:1) and 1 more"
+    golden(gate(verdict, "errors").in_words)
 
 
 def kept_from_running(*names: str) -> Report:
@@ -211,13 +210,10 @@ def test_of_test_files_only_the_unreadable_one_hides_its_tests() -> None:
     assert [case.name for case in comparison.stories.not_run] == ["pay"]
 
 
-def test_half_a_base_is_said() -> None:
+def test_half_a_base_is_said(golden: Golden) -> None:
     verdict = next(one for one in SITUATIONS if one.name.startswith("half a base")).verdict(ON_PULL_REQUESTS)
 
-    assert gate(verdict, "new-failures").reason == (
-        "1 failure that the base does not have; the base has no results of e2e (it cannot be run: no memory), "
-        "so all end-to-end cases that fail count as new"
-    )
+    golden(gate(verdict, "new-failures").reason)
 
 
 def test_a_case_that_the_base_did_not_run_is_neither_new_nor_gone() -> None:
@@ -291,12 +287,12 @@ def test_what_may_go_is_named(accepted: tuple[str, ...], outcome: str) -> None:
     assert gone(report(stories=STORIES[:1], cases=CASES[:1]), FINE, *accepted).outcome == outcome
 
 
-def test_what_is_gone_and_accepted_is_said_all_the_same() -> None:
+def test_what_is_gone_and_accepted_is_said_all_the_same(golden: Golden) -> None:
     settings = GateSettings(accept_gone=("pay", "greet", "user pays"))
     verdict = Situation("", report(stories=STORIES[:1], cases=CASES[:1]), base(FINE)).verdict(settings)
 
     assert verdict.passed
-    assert "2 stories gone, 1 end-to-end case gone (accepted)" in verdict.summary
+    golden(verdict.summary)
 
 
 @pytest.mark.parametrize(
@@ -325,14 +321,14 @@ def test_all_held_out_sentences_may_not_go_and_single_ones_may() -> None:
     assert gone(folded, before, "tests/test_nlu.yml").outcome == "passed"
 
 
-def test_tests_of_a_file_that_cannot_be_read_are_not_run_rather_than_gone() -> None:
+def test_tests_of_a_file_that_cannot_be_read_are_not_run_rather_than_gone(golden: Golden) -> None:
     part = Skipped(evaluation="core", reason="its test file tests/b.yml cannot be read (see the findings)", part=True)
     head = with_changes(report(stories=STORIES[:2]), skipped=(part,))
 
     judged = gone(head, report(stories=STORIES))
 
     assert compare(head, base(report(stories=STORIES))).stories.gone == ()
-    assert "1 story that ran on the base was not run: its test file tests/b.yml cannot be read" in judged.reason
+    golden(judged.reason)
     assert gate(judge(head, None, GateSettings(require=("core",))), "require: core").outcome == "failed"
 
 
@@ -354,17 +350,17 @@ def test_what_is_required_must_run_whole_and_what_would_make_it_run_is_said() ->
     ]
 
 
-def test_cases_none_of_which_ran_are_no_success() -> None:
+def test_cases_none_of_which_ran_are_no_success(golden: Golden) -> None:
     head = report(stories=STORIES, cases=skipped("user orders", "user pays"))
     verdict = judge(head, None, GateSettings())
 
     assert gate(verdict, "test-failures").outcome == "not judged"
     assert verdict.summary.startswith("2 end-to-end cases not run, 3 stories passed")
-    assert verdict.in_words == "passed, but not all tests were run"
+    golden(verdict.in_words)
     assert not judge(head, None, GateSettings(not_judged="fail")).passed
 
 
-def test_intents_that_were_dropped_fail_what_is_required() -> None:
+def test_intents_that_were_dropped_fail_what_is_required(golden: Golden) -> None:
     from turncheck.report.model import UnjudgedIntent  # for this one
 
     sentences = [example("hi", "greet"), example("bye", "goodbye")]
@@ -373,7 +369,7 @@ def test_intents_that_were_dropped_fail_what_is_required() -> None:
 
     failed = gate(judge(head, None, GateSettings(require=("nlu",))), "require: nlu")
 
-    assert failed.reason == "1 intent not judged ('rare'): fewer examples than there are folds"
+    golden(failed.reason)
 
 
 # --- what chooses the tests ------------------------------------------------------------------------------------------

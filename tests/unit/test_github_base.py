@@ -54,7 +54,7 @@ def test_an_event_that_says_nothing_has_none() -> None:
     assert base_of(GitHubContext("acme/bots", "schedule", "5" * 40, "refs/heads/x")) == Missing(
         "the event 'schedule' names no default branch"
     )
-    for event in ("pull_request", "merge_group"):
+    for event in ("pull_request", "merge_group", "workflow_dispatch", "workflow_run", "issue_comment"):
         assert isinstance(base_of(GitHubContext("acme/bots", event, "5" * 40, "refs/heads/x")), Unreachable)
 
 

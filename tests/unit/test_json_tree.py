@@ -30,6 +30,7 @@ def faults(text: str) -> list[tuple[str, int | None, int | None]]:
     return [(one.kind, one.location.line, one.location.column) for one in parse(text).faults]
 
 
+@pytest.mark.slow
 @given(VALUES, st.booleans(), st.sampled_from([None, 0, 2]))
 def test_what_python_writes_is_read(value: Any, ascii_only: bool, indent: int | None) -> None:
     document = parse(json.dumps(value, ensure_ascii=ascii_only, indent=indent))

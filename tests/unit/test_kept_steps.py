@@ -112,6 +112,7 @@ def bot(folder: Path, name: str = "", old: str = "", new: str = "") -> Project:
     return read_project(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edit", EDITS)
 def test_a_step_is_trained_again_only_where_what_it_learns_from_changed(
     edit: str, tmp_path: Path, trained: list[str]

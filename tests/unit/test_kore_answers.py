@@ -12,6 +12,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from golden_texts import Golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,6 +75,7 @@ def is_judged(given_answers: tuple[UtteranceAnswer, ...]) -> None:
     encode(report_of(ProjectInfo(name="x"), 0, batch=batch_of([suite], SuiteRun())))
 
 
+@pytest.mark.slow
 @given(spoiled() | JSON)
 @settings(max_examples=400, deadline=None)
 def test_any_answer_is_a_value_or_unreadable(document: Any) -> None:
@@ -112,6 +114,7 @@ USUAL = ("two bags to Oslo", "so urgent", "hm", "Order Tea", "trait: Urgent||Ang
 CELLS = st.sampled_from((*USUAL, "True Positive")) | st.text(max_size=6)
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(CELLS, max_size=11), max_size=8), st.integers(0, 5))
 @settings(max_examples=300, deadline=None)
 def test_any_table_is_answers_or_words(rows: list[list[str]], place: int) -> None:
@@ -135,13 +138,13 @@ def test_any_file_is_a_table_or_words(content: bytes) -> None:
             read_report(table)
 
 
-def test_equal_utterances_are_told_apart_by_what_is_expected() -> None:
+def test_equal_utterances_are_told_apart_by_what_is_expected(golden: Golden) -> None:
     rows = ("hi,A,B,False Positive", "hi,B,B,True Positive", "hi,A,,FalseNegative")
     table = "\n".join(("Utterance,ExpectedIntent,MatchedIntent,ResultType", *rows)).encode()
     cases = tuple(SuiteCase("hi", (name,)) for name in ("B", "A", "A", "A"))
     found = answers_to(cases, read_report(table).cases)
     assert [answer.result for answer in found] == ["tp", "fp", "fn", None]
-    assert found[3].error == "the platform's report has no row for it"
+    golden(found[3].error)
 
 
 @given(st.lists(st.floats(0, 30), min_size=1, max_size=400))

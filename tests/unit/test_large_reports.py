@@ -54,6 +54,7 @@ def test_a_damaged_case_is_refused_with_its_place_in_the_whole() -> None:
         decode(broken)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [0, 1, 999, 1000, 1001, 2500])
 def test_the_pieces_of_a_document_are_its_json(number: int) -> None:
     made = many(number)
@@ -67,6 +68,7 @@ def test_a_long_text_is_a_text_in_pieces_too() -> None:
     assert b"".join(json_pieces(made)) == msgspec.json.encode(made)
 
 
+@pytest.mark.slow
 def test_a_very_large_document_is_never_in_one_piece() -> None:
     made = many(1)
     large = msgspec.structs.replace(made, core=made.core and msgspec.structs.replace(made.core, stories=many_wide()))

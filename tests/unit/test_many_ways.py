@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import gc
-import time
 import tracemalloc
 from pathlib import Path
 
 import pytest
 from small_project import places, read
+from timing import Timing
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.training import StoryTracker, training_trackers
@@ -24,13 +24,14 @@ def _story(alternatives: int) -> tuple[str, str, str]:
     return S, "stories:\n", f"stories:\n- story: survey\n  steps:\n{_OR * alternatives}"
 
 
-def test_twenty_five_alternatives_in_a_row_are_a_finding_soon(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_twenty_five_alternatives_in_a_row_are_a_finding_soon(tmp_path: Path, timing: Timing) -> None:
     project = read(tmp_path, _story(25))
-    begin = time.process_time()
-    assert places(validate(project), "story-ways-too-many") == ["data/stories.yml:3:3"]
-    assert time.process_time() - begin < 60
+    with timing.at_most(60):
+        assert places(validate(project), "story-ways-too-many") == ["data/stories.yml:3:3"]
 
 
+@pytest.mark.slow
 def test_training_refuses_them_with_the_place(tmp_path: Path) -> None:
     project = read(tmp_path, _story(25))
     with pytest.raises(UserError, match="More than 10000 dialogues lead through 'survey'"):
@@ -55,6 +56,7 @@ def _joined(points: int) -> tuple[str, str, str]:
     return S, "stories:\n", "stories:\n" + first + "".join(joining) + last
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("points", [8, 12])
 def test_checkpoints_that_thousands_of_dialogues_go_on_from_are_named(points: int, tmp_path: Path) -> None:
     findings = validate(read(tmp_path, _joined(points))).findings
@@ -64,10 +66,12 @@ def test_checkpoints_that_thousands_of_dialogues_go_on_from_are_named(points: in
     assert any(finding.code == "story-ways-too-many" for finding in findings) == (points == 12)
 
 
+@pytest.mark.slow
 def test_checkpoints_with_few_dialogues_are_not_named(tmp_path: Path) -> None:
     assert places(validate(read(tmp_path, _joined(6))), "checkpoint-joins-many") == []
 
 
+@pytest.mark.slow
 def test_thousands_of_joined_dialogues_share_what_they_have_in_common(tmp_path: Path) -> None:
     project = read(tmp_path, _joined(8))
     domain = DialogueDomain.of(project)
@@ -83,6 +87,7 @@ def test_thousands_of_joined_dialogues_share_what_they_have_in_common(tmp_path: 
     assert held / len(stories) < 3_000
 
 
+@pytest.mark.slow
 def test_dialogues_that_are_refused_are_not_kept(tmp_path: Path) -> None:
     project = read(tmp_path, _joined(12))
     dialogues = Dialogues.of(project)

@@ -56,6 +56,7 @@ def test_entities_that_are_no_json_object_are_left_out(entities: str) -> None:
     assert parse is None or parse.entities == ()
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_any_text_is_read_without_a_fault(text: str) -> None:
     read_direct_message("/" + text, DOMAIN)

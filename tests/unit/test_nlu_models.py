@@ -105,6 +105,7 @@ def test_the_small_solver_finds_what_scikit_learn_finds() -> None:
     assert np.allclose(queries.times(weights) + intercepts, theirs.decision_function(queries.to_scipy()), atol=1e-3)
 
 
+@pytest.mark.slow
 def test_columns_of_one_row_are_learnt_together_and_score_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     chance = np.random.default_rng(0)
     words = [f"{chance.integers(10**9):x}" for _ in range(600)]

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import msgspec
+import pytest
 from nlu_fakes import ScriptedEngine, project_of
 
 from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent
@@ -50,6 +51,7 @@ def size_of(png: str | bytes) -> tuple[int, int]:
     return width, height
 
 
+@pytest.mark.slow
 def test_every_picture_of_rasa_is_drawn_whatever_the_labels_are() -> None:
     pictures = {plot.name: plot for plot in nlu_plots(report_of(HOSTILE))}
     assert sorted(pictures) == [
@@ -63,11 +65,13 @@ def test_every_picture_of_rasa_is_drawn_whatever_the_labels_are() -> None:
         assert size_of(plot.encoded)[0] > 300
 
 
+@pytest.mark.slow
 def test_the_same_report_gives_the_same_bytes() -> None:
     report = report_of(("greet", "bye"))
     assert [plot.content for plot in nlu_plots(report)] == [plot.content for plot in nlu_plots(report)]
 
 
+@pytest.mark.slow
 def test_with_150_intents_each_has_a_row_high_enough_for_its_name() -> None:
     labels = [f"intent_{place:03}" for place in range(150)]
     picture = next(iter(nlu_plots(report_of(labels, wrong=labels[0]))))
@@ -100,6 +104,7 @@ def test_the_matrix_of_an_extractor_has_the_tokens_without_entity() -> None:
     assert matrix.cells == {("thing", "thing"): 4, ("no_entity", "no_entity"): 8}
 
 
+@pytest.mark.slow
 def test_curves_are_a_pdf_and_a_png_that_do_not_change_from_one_drawing_to_the_next() -> None:
     curves = {"a$b$": [CurvePoint(10, 0.5, 0.1), CurvePoint(40, 0.8, 0.0)], "_c": [CurvePoint(10, 0.4, 0.2)]}
     once, again = draw_curves(curves), draw_curves(curves)
@@ -107,6 +112,7 @@ def test_curves_are_a_pdf_and_a_png_that_do_not_change_from_one_drawing_to_the_n
     assert once == again
 
 
+@pytest.mark.slow
 def test_matplotlib_is_imported_on_drawing_alone() -> None:
     code = "import sys, turncheck.render.plots, turncheck.commands.nlu; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

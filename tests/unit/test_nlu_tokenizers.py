@@ -46,6 +46,7 @@ def test_a_bad_token_pattern_is_an_error_with_its_place(tmp_path: Path) -> None:
     assert error.value.location == component.location
 
 
+@pytest.mark.slow
 def test_jieba_splits_chinese(tmp_path: Path) -> None:
     component = Component("JiebaTokenizer", {}, Location("config.yml"))
     tokens = make_tokenizer(Step(component.name, component, {"dictionary_path": None}), tmp_path).tokenize(
@@ -55,6 +56,7 @@ def test_jieba_splits_chinese(tmp_path: Path) -> None:
     assert tokens.spans[-1] == (5, 9)
 
 
+@pytest.mark.slow
 def test_jieba_takes_the_dictionaries_of_the_project_alone(tmp_path: Path) -> None:
     (tmp_path / "words").mkdir()
     (tmp_path / "words" / "own.txt").write_text("到北京清华 100000 n\n", encoding="utf-8")

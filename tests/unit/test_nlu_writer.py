@@ -56,6 +56,7 @@ def read_back(content: str) -> NluData:
     return data
 
 
+@pytest.mark.slow
 @given(st.lists(annotated_examples(), min_size=1, max_size=3, unique_by=lambda example: example.text))
 def test_examples_survive_with_their_entities_and_metadata(examples: list[Example]) -> None:
     again = read_back(write_nlu_yaml(NluData(tuple(examples)))).examples
@@ -67,6 +68,7 @@ def content(example: Example) -> tuple[Any, ...]:
     return example.text, example.intent, example.entities, example.metadata
 
 
+@pytest.mark.slow
 @given(st.lists(NAME, min_size=1, max_size=4, unique=True))
 def test_names_that_look_like_something_else_in_yaml_survive(names: list[str]) -> None:
     odd = ["yes", "null", "1e3", "12:30", "0x1F", "~", "- a", "a: b", "a #b", *names]
@@ -134,6 +136,7 @@ CONTENT: Any = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(CONTENT, min_size=1, max_size=3))
 def test_responses_are_yaml_of_the_same_content(contents: list[dict[str, Any]]) -> None:
     response = Response("utter_faq/hours", tuple(ResponseVariation(content, HERE) for content in contents), HERE)

@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pull_request import LINKS, pull_request
@@ -279,12 +280,14 @@ _WHOLE = Size("comment.md.j2", COMMENT_LIMIT, utf16_units, unfolded=8)
 _SETTINGS = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
+@pytest.mark.slow
 @_SETTINGS
 @given(reports("2" * 40), reports(BASE_COMMIT))
 def test_against_a_base_every_number_is_accounted_for(head: Report, base: Report) -> None:
     check(head, base)
 
 
+@pytest.mark.slow
 @_SETTINGS
 @given(reports("2" * 40))
 def test_without_a_base_every_number_is_accounted_for(head: Report) -> None:

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import pytest
 from github_markdown import elements, links, to_html
+from golden_texts import Golden
 from msgspec import structs
 from pull_request import LINKS, pull_request
 
 from turncheck.ci.bitbucket.markdown import to_bitbucket
 from turncheck.comparison.changes import FindingChange
+from turncheck.comparison.verdict import Reservation
 from turncheck.messages.location import Location
 from turncheck.render.assistants import Assistants, Broken, Run, key_of
 from turncheck.render.overview import render_overview_comment, render_overview_summary
@@ -30,6 +32,7 @@ def folds(text: str) -> list[str]:
     return [line.partition("<code>")[2].partition("</code>")[0] for line in text.splitlines() if "<code>bots/" in line]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [4_000, 15_000, 60_000])
 def test_the_limit_is_kept_and_the_worst_are_shown(limit: int) -> None:
     text = str(render_overview_comment(Assistants("bots/*", runs(30)), LINKS, limit=limit).content)
@@ -50,6 +53,7 @@ def test_a_few_are_all_shown_at_length() -> None:
     assert text.startswith(f"> ⚠️ **{title}**\n{above}\n## ❌ 1 of 3 assistants failed\n")
 
 
+@pytest.mark.slow
 def test_rules_of_many_assistants_are_above_the_title_within_the_limit() -> None:
     text = str(render_overview_comment(Assistants("bots/*", runs(30)), LINKS, limit=15_000).content)
     above = text.partition("### ")[0]
@@ -90,12 +94,29 @@ def test_the_key_stays_while_assistants_come_and_go() -> None:
     assert key_of(["teams/x/bots/a", "teams/y/bots/a"]) == "teams/*"
 
 
-def test_what_it_says_of_all() -> None:
+def test_what_it_says_of_all(golden: Golden) -> None:
     assert Assistants("*", runs(1, failing=0)).in_words == "1 assistant passed"
     assert Assistants("*", runs(3, failing=2)).in_words == "2 of 3 assistants failed"
     both = Assistants("*", runs(3, failing=2), (Broken("x", "y"),))
-    assert both.in_words == "2 of 4 assistants failed, 1 could not be measured"
+    golden(both.in_words)
     assert not both.passed
+
+
+@pytest.mark.parametrize(
+    ("reservations", "title"),
+    [
+        (("", "", ""), "✅ 3 assistants passed"),
+        (("old failures only", "", ""), "✅ 3 assistants passed"),
+        (("less is judged", "", ""), "⚠️ 3 assistants passed, 1 with a reservation: less is judged"),
+        (("less is judged", "", "intents collide"), "⚠️ 3 assistants passed, 2 with reservations"),
+    ],
+)
+def test_a_reservation_about_one_of_them_is_in_the_title(reservations: tuple[Reservation, ...], title: str) -> None:
+    made = zip(runs(3, failing=0), reservations, strict=True)
+    several = tuple(replace(run, verdict=structs.replace(run.verdict, reservation=one)) for run, one in made)
+    text = str(render_overview_comment(Assistants("bots/*", several), LINKS, limit=30_000).content)
+
+    assert f"### {title}" in text.splitlines()
 
 
 def test_a_host_without_html_has_the_names_as_code() -> None:

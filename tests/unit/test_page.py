@@ -267,6 +267,7 @@ def test_keys_say_what_a_case_is_and_not_where() -> None:
 # --- how large it gets -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_details_of_what_passed_leave_first_and_the_page_says_so() -> None:
     examples = [
         example(
@@ -296,6 +297,7 @@ def test_details_of_what_passed_leave_first_and_the_page_says_so() -> None:
     assert LIMIT == 5 * 1024 * 1024
 
 
+@pytest.mark.slow
 def test_what_fails_comes_first_and_stays_longest() -> None:
     many = [story(f"story {n} {hashlib.sha256(str(n).encode()).hexdigest()}", "a") for n in range(3000)]
     parts = coverage("intents", **{f"intent_{n}": (str(n), n % 3 != 0) for n in range(3000)})
@@ -321,6 +323,7 @@ def _without_pattern(seed: int, length: int) -> str:
     return "".join(parts)[:length]
 
 
+@pytest.mark.slow
 def test_whatever_is_large_the_page_stays_below_its_limit() -> None:
     limit = 1_000_000
     names = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from dialogues import DIALOGUE, rule, slot, story
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,6 +92,7 @@ HAPPENINGS = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(HAPPENINGS, max_size=6), max_size=8))
 def test_augmented_memoization_says_the_same_whatever_it_was_asked_before(dialogues: list[list[list[Event]]]) -> None:
     settings = MemoizationSettings("AugmentedMemoizationPolicy", max_history=3)

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -109,6 +110,7 @@ EXPORTS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(EXPORTS)
 def test_any_export_is_read_and_its_annotations_lie_in_their_sentences(data: dict[str, Any]) -> None:
@@ -134,6 +136,7 @@ def test_any_export_is_read_and_its_annotations_lie_in_their_sentences(data: dic
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.text() | ANY.map(json.dumps), st.none() | WORDS)
 def test_any_text_is_refused_in_words(text: str, language: str | None) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from timing import Timing
 
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.formats.annotations import parse_annotations
@@ -304,6 +305,7 @@ PIECES = [
 DOCUMENTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=25).map("".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(DOCUMENTS)
 def test_whatever_is_written_is_read_or_refused_at_a_place_in_the_file(text: str) -> None:
@@ -371,16 +373,15 @@ LONG = ["<!--" * 20_000, "##" * 40_000 + ":", "[" * 60_000, "* " + "{" * 60_000 
         "## a\n* /\n" * 20_000, "`" * 60_000, "##" + " " * 60_000]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", LONG)
-def test_no_file_takes_long(text: str) -> None:
-    import time
+def test_no_file_takes_long(text: str, timing: Timing) -> None:
 
-    begin = time.process_time()
-    source = Source("a.md", text)
-    read_markdown_nlu(ProjectFolder(FOLDER), source)
-    read_markdown_stories(source)
-    is_responses_file(text)
-    assert time.process_time() - begin < 5
+    with timing.at_most(5):
+        source = Source("a.md", text)
+        read_markdown_nlu(ProjectFolder(FOLDER), source)
+        read_markdown_stories(source)
+        is_responses_file(text)
 
 
 @pytest.mark.parametrize("path", ["a\0b.txt", "a" * 5000 + ".txt"])

@@ -75,6 +75,7 @@ VALUES = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(PIECES).map("".join), VALUES)
 def test_no_filled_text_is_longer_than_the_template_and_the_values_that_it_names(
     template: str, values: dict[str, Any]

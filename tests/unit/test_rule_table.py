@@ -43,6 +43,7 @@ def _key(states: Sequence[State]) -> str:
     return json.dumps(states, sort_keys=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_the_same_rules_fit_in_the_same_order_as_when_each_is_tried(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     draw = random.Random(seed)

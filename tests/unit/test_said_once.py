@@ -93,7 +93,9 @@ def test_an_overlap_that_the_base_has_too_is_not_in_the_headline() -> None:
 
 
 def test_a_fallback_and_the_intent_behind_it_are_two_names() -> None:
-    assert understood("nlu_fallback, else hours") == line(Code("nlu_fallback"), ", else ", Code("hours"))
+    assert understood("nlu_fallback, else hours") == line(
+        Code("nlu_fallback"), ", below the threshold, else ", Code("hours")
+    )
     assert understood("hours") == line(Code("hours"))
 
     wrong = Misunderstanding(
@@ -105,7 +107,7 @@ def test_a_fallback_and_the_intent_behind_it_are_two_names() -> None:
     spoilt = msgspec.structs.replace(STORY, passed=False, as_written=True, misunderstood=(wrong,))
     comment, _ = drawn(report(stories=[spoilt]), report(stories=[STORY], commit=BASE_COMMIT))
 
-    assert "expected `hours`, got `nlu_fallback`, else `greet` (0.20)" in comment
+    assert "expected `hours`, got `nlu_fallback`, below the threshold, else `greet` (0.20)" in comment
 
 
 def test_a_figure_of_a_single_entity_says_on_how_few_it_rests() -> None:

@@ -102,6 +102,7 @@ def test_a_place_without_a_line_of_a_file_has_no_hash(place: Location, tmp_path:
     assert line_hash_below(tmp_path)(Location("a.yml")) is not None
 
 
+@pytest.mark.slow
 def test_of_too_many_findings_the_worst_are_kept_in_their_order_and_it_is_said() -> None:
     found = findings(4_000, "info") + findings(3_000, "warning") + findings(1_500, "error")
 
@@ -116,6 +117,7 @@ def test_of_too_many_findings_the_worst_are_kept_in_their_order_and_it_is_said()
     assert run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"] == note
 
 
+@pytest.mark.slow
 def test_a_log_is_never_larger_than_github_takes() -> None:
     letters, alphabet = random.Random(1), [chr(code) for code in range(0x4E00, 0x9FFF)]
     texts = ["".join(letters.choices(alphabet, k=5_000)) for _ in range(2_000)]
@@ -136,3 +138,15 @@ def test_nothing_is_said_where_nothing_is_left_out() -> None:
     assert len(run["results"]) == 10
     assert "invocations" not in run
     assert said == []
+
+
+def test_findings_that_say_the_same_of_one_file_have_fingerprints_of_their_own() -> None:
+    def fingerprints(found: list[Finding]) -> list[str]:
+        log, _, _ = log_of(found)
+        return [one["partialFingerprints"]["turncheck/v1"] for one in log["results"]]
+
+    three = fingerprints(findings(3, "warning"))
+    assert len(set(three)) == 3
+    moved = [Finding("code", "warning", "Bad.", Location("data/nlu.yml", line + 7, 1)) for line in range(1, 4)]
+    assert fingerprints(moved) == three
+    assert fingerprints(findings(1, "warning")) == three[:1]

@@ -232,6 +232,7 @@ def judged(folder: Path, out: str, *flags: str) -> object:
     return report["core"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("major", "name"), [one for one in NAMES if "." not in one[1] or one[1].startswith("rasa_")])
 def test_a_saved_model_judges_as_the_one_trained_in_memory(
     major: int, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -267,6 +268,7 @@ def test_a_folder_of_saved_models_is_judged(name: str, tmp_path: Path, monkeypat
     assert results == {"config": [[right]], "other": [[right]]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("major", "name"), [one for one in NAMES if "." not in one[1]])
 def test_a_run_with_a_warm_cache_is_the_run_without_one(
     major: int, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -13,7 +13,7 @@ import pytest
 from pull_request import pull_request
 from tools.write_schemas import documents
 
-from turncheck.comparison.metrics import FAMILIES
+from turncheck.comparison.metrics import METRICS
 from turncheck.comparison.model import encode, json_schemas
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -27,6 +27,7 @@ def test_the_committed_schema_is_the_one_of_the_types(name: str) -> None:
     assert json.loads((DOCS / f"{name}.schema.json").read_text("utf-8")) == made
 
 
+@pytest.mark.slow
 def test_what_is_written_is_valid_by_them() -> None:
     _, comparison, verdict = pull_request()
     schemas = json_schemas()
@@ -40,7 +41,7 @@ def test_every_metric_name_of_the_page_on_gates_is_known() -> None:
     names = set(re.findall(r"`((?:validation|nlu|core|e2e|batch|coverage)\.[^`\s:]+)`", page))
 
     assert len(names) > 15
-    assert [name for name in names if not any(family.pattern.fullmatch(name) for family in FAMILIES)] == []
+    assert [name for name in names if not any(family.pattern.fullmatch(name) for family in METRICS)] == []
 
 
 def properties(schema: Any) -> Iterator[tuple[str, Any]]:
@@ -56,6 +57,7 @@ def properties(schema: Any) -> Iterator[tuple[str, Any]]:
             yield from properties(part)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(documents()))
 def test_every_property_is_described_and_the_schema_has_an_absolute_address(name: str) -> None:
     """The description of a document's property is the string below its field."""

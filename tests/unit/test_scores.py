@@ -29,6 +29,7 @@ def test_the_examples_in_the_docstrings_hold(module: Any) -> None:
     assert doctest.testmod(module).failed == 0
 
 
+@pytest.mark.slow
 @given(PAIRS, st.sampled_from([None, "no_entity"]))
 def test_a_report_equals_that_of_scikit_learn(pairs: list[tuple[str, str]], excluded: str | None) -> None:
     ours = score_pairs(Counter(pairs), excluded=excluded)

@@ -207,6 +207,7 @@ def test_what_pasting_leaves_around_a_secret_is_taken_off() -> None:
         from_flags({"token": "\n"})
 
 
+@pytest.mark.slow
 def test_the_fault_of_another_process_shows_no_token(bot: Path, tmp_path: Path) -> None:
     """The whole command, as it was found: a token with a line end inside."""
     variables = {

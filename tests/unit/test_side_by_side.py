@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from turncheck.process.secret import redact, remember
 from turncheck.process.side_by_side import Ended, side_by_side
 
@@ -35,6 +37,7 @@ def done_with(items: list[str], at_once: int = 2) -> dict[str, str | Ended]:
     return found
 
 
+@pytest.mark.slow
 def test_one_that_ends_hides_none_of_the_others_and_secrets_stay_hidden_there() -> None:
     remember("hunter2hunter2")
 
@@ -51,6 +54,7 @@ def test_one_that_ends_hides_none_of_the_others_and_secrets_stay_hidden_there() 
 
 INTERRUPTED = """
 import sys
+import pytest
 from test_side_by_side import work
 from turncheck.process import interrupts
 from turncheck.process.side_by_side import side_by_side
@@ -75,6 +79,7 @@ def started(tmp_path: Path) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.slow
 def test_an_interrupt_reaches_those_that_run_whose_results_are_kept(tmp_path: Path) -> None:
     process = started(tmp_path)
 

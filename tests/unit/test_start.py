@@ -6,6 +6,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
 from small_project import write_project
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def test_the_version_needs_no_parser(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_validation_loads_readers_only_of_what_is_there(tmp_path: Path) -> None:
     ours = {name.removeprefix("turncheck.") for name in loaded(write_project(tmp_path), "data", "validate")}
     assert "validation.pipeline" in ours

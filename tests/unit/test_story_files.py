@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,6 +48,7 @@ def core(*stories: StoryResult) -> Core:
     return Core(stories=stories, report={}, accuracy=0.5, conversation_accuracy=0.5)
 
 
+@pytest.mark.slow
 @given(NAMES, st.lists(st.tuples(STEPS, st.one_of(st.none(), st.text()))))
 def test_what_is_written_reads_back_the_same_whatever_the_comments(
     name: str, steps: list[tuple[dict[str, Any], str | None]]

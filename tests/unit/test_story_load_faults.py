@@ -57,6 +57,7 @@ def test_an_or_with_an_alternative_without_intent_is_skipped_whole(tmp_path: Pat
     assert [type(step).__name__ for step in story.steps] == ["ActionStep"]
 
 
+@pytest.mark.slow
 def test_synonyms_of_one_file_are_settled_before_those_of_several(tmp_path: Path) -> None:
     first = 'version: "3.1"\nnlu:\n- synonym: large\n  examples: |\n    - big\n'
     second = (

@@ -111,6 +111,7 @@ def tested(tmp_path_factory: pytest.TempPathFactory) -> Strength:
     return strength_of(root, changed={Path("domain.yml").as_posix(): range(1, 100)})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "what",
     [

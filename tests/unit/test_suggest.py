@@ -9,7 +9,8 @@ import pytest
 import yaml
 from test_strength import CASES, CONFIG, DOMAIN, NLU, RULES, STORIES, small_bot
 
-from turncheck.cli import run_command_line
+from turncheck.cli import build_parser, run_command_line
+from turncheck.commands.flags.strength import BUDGET, tested_settings
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.embedded.workshop import EmbeddedWorkshop
 from turncheck.evaluation.robustness.robustness import evaluate_robustness
@@ -81,6 +82,7 @@ def named(suggested: SuggestedTest) -> set[tuple[str, str, str]]:
     return {(one.operator, one.what, str(one.location)) for one in suggested.notices}
 
 
+@pytest.mark.slow
 def test_suggested_tests_bring_the_score_up(tmp_path: Path) -> None:
     root = small_bot(tmp_path, test_stories=STORIES)
     before = measured(root, the_tests(root))
@@ -98,6 +100,7 @@ def test_suggested_tests_bring_the_score_up(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_each_suggested_test_kills_the_mutants_that_it_names(tmp_path: Path) -> None:
     root = small_bot(tmp_path / "bot", test_stories=STORIES)
     suggested = measured(root, the_tests(root)).suggested
@@ -118,6 +121,7 @@ def test_they_are_marked_and_say_what_they_would_notice(tmp_path: Path) -> None:
     assert {"bot": "Hello there"} in hello["steps"]
 
 
+@pytest.mark.slow
 def test_the_most_telling_come_first_whatever_the_number_of_workers(tmp_path: Path) -> None:
     root = small_bot(tmp_path, test_stories=STORIES)
     one = measured(root, the_tests(root))
@@ -128,6 +132,7 @@ def test_the_most_telling_come_first_whatever_the_number_of_workers(tmp_path: Pa
     assert numbers == sorted(numbers, reverse=True)
 
 
+@pytest.mark.slow
 def test_a_rule_with_a_custom_action_gets_a_test_story(tmp_path: Path) -> None:
     root = small_bot(tmp_path / "bot", test_stories=STORIES)
     domain = DOMAIN.replace("intents: [greet, bye, book]", "intents: [greet, bye, book]\nactions: [action_look_up]")
@@ -166,6 +171,7 @@ FORM_RULES = """
 """
 
 
+@pytest.mark.slow
 def test_a_form_is_filled_in_to_its_end(tmp_path: Path) -> None:
     root = small_bot(tmp_path / "bot", test_stories=STORIES)
     slots = "  nights:\n    type: text\n    influence_conversation: false\n    mappings:\n      - type: from_text\n"
@@ -207,6 +213,7 @@ def with_form(root: Path, nights: str) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_the_questions_of_a_form_are_noticed_and_each_way_to_answer_is_taken(tmp_path: Path) -> None:
     way = "      - type: from_intent\n        intent: {}\n        value: {}\n"
     way += "        conditions:\n          - active_loop: book_form\n            requested_slot: nights\n"
@@ -250,6 +257,7 @@ def test_training_sentences_are_those_that_help(tmp_path: Path) -> None:
     assert all(sentence.text not in known for one in found for sentence in one.sentences)
 
 
+@pytest.mark.slow
 def test_files_are_written_beside_those_that_are_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = small_bot(tmp_path, test_stories=STORIES, e2e_test_cases=CASES)
     command = ["suggest", "--project", str(root), "--workers", "1", "-q"]
@@ -272,6 +280,7 @@ def test_files_are_written_beside_those_that_are_there(tmp_path: Path, capsys: p
     assert len(list(root.glob("tests/*suggested_*"))) == len(list(root.glob("tests/*suggested_1.*")))
 
 
+@pytest.mark.slow
 def test_what_was_suggested_is_written_once_whatever_a_reviewer_corrects(tmp_path: Path) -> None:
     root = small_bot(tmp_path, test_stories=STORIES, e2e_test_cases=CASES)
     command = ["suggest", "--project", str(root), "--workers", "1", "-q", "--write"]
@@ -314,3 +323,10 @@ def test_each_kind_of_suggestion_is_found_again_in_its_file(tmp_path: Path) -> N
     assert list(suggested_before(tmp_path)) == [
         key_of_test(case), key_of_test(story), key_of_task(task), key_of_training(group),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", [["test", "strength"], ["suggest"]])
+def test_mutants_are_tried_for_a_limited_time_unless_it_is_switched_off(command: list[str]) -> None:
+    parser = build_parser(command[0])
+    assert tested_settings(parser.parse_args(command)).strength_budget == BUDGET
+    assert tested_settings(parser.parse_args([*command, "--budget", "0"])).strength_budget == 0

@@ -117,6 +117,7 @@ def test_without_a_place_for_it_it_is_said(monkeypatch: pytest.MonkeyPatch, tmp_
         pass
 
 
+@pytest.mark.slow
 def test_many_at_once_neither_lose_a_folder_nor_leave_one(there: Path) -> None:
     code = """
 from turncheck.process.temporary import clear_leftovers, temporary_folder
@@ -140,6 +141,7 @@ def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("report.json", "old")]
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_leaves_nothing_for_good(there: Path, tmp_path: Path) -> None:
     """At any moment: the next start clears it, and the repository never had anything of ours."""
     bot = tmp_path / "repository" / "bot"

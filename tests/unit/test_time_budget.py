@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+from golden_texts import Golden
 
 from turncheck.ci import rest
 from turncheck.ci.azure.host import Azure
@@ -144,14 +145,14 @@ def test_of_the_comments_of_a_pull_request_a_hundred_pages_are_read(slow: Callab
     assert host.pages == 100
 
 
-def test_it_is_said_what_is_being_waited_for(slow: Callable[..., SlowHost]) -> None:
+def test_it_is_said_what_is_being_waited_for(slow: Callable[..., SlowHost], golden: Golden) -> None:
     said: list[str] = []
     slow(1.0, {"message": "busy"}, status=503)
 
     with pytest.raises(RestError, match="tried 5 times"):
         client(said=said).get("/repos/acme/bots", dict)
 
-    assert said[0] == ("GitHub answers 503 to GET /repos/acme/bots: busy, attempt 1: waiting for 2 seconds")
+    golden(said[0])
     assert len(said) == 4
 
 

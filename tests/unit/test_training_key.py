@@ -49,6 +49,7 @@ def test_two_values_have_one_digest_only_if_they_are_the_same(one: Any, other: A
     assert (digest_of(one) == digest_of(other)) == (shape(one) == shape(other))
 
 
+@pytest.mark.slow
 @given(st.lists(examples), st.lists(examples))
 def test_other_sentences_are_another_training(one: list[Example], other: list[Example]) -> None:
     keys = [
@@ -169,6 +170,7 @@ def changed(value: Any, path: tuple[Any, ...]) -> Any:
     return tuple(changed(item, tuple(rest)) if index == first else item for index, item in enumerate(value))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", ["pizzeria", "clinic"])
 @given(data=st.data())
 def test_any_change_of_anything_that_is_learnt_from_changes_the_key(example: str, data: st.DataObject) -> None:

@@ -86,6 +86,7 @@ def test_a_variable_that_is_set_can_be_read(tmp_path: Path, monkeypatch: pytest.
     assert errors(tmp_path, (C, "", "x: a ${TURNCHECK_SET}\n")) == []
 
 
+@pytest.mark.slow
 @given(
     st.one_of(
         st.text(alphabet="0123456789_-+.xobeETZ: ", min_size=1, max_size=14),

@@ -168,6 +168,7 @@ def test_explain_prints_and_validates_nothing(tmp_path: Path) -> None:
     assert output.getvalue().startswith("### story-conflict\n")
 
 
+@pytest.mark.slow
 def test_nothing_that_learns_or_draws_is_imported(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from turncheck.commands.validate import Request, run_data_validate;"

@@ -91,6 +91,7 @@ def encoded(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
     return texts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.usefixtures("bot")
 def test_a_command_learns_from_them_with_the_flag_and_encodes_nothing_twice(name: str, encoded: list[str]) -> None:

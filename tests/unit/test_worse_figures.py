@@ -17,7 +17,7 @@ from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
 from turncheck.comparison.judgement import Judgement, MetricDelta, Significance
-from turncheck.comparison.metrics import FAMILIES, Family
+from turncheck.comparison.metrics import METRICS, Metric
 from turncheck.comparison.model import Comparison
 from turncheck.comparison.verdict import Verdict
 from turncheck.comparison.wording import figure
@@ -64,7 +64,7 @@ def assert_nothing_worse_is_missed(report: Report, comparison: Comparison) -> No
 
 
 @st.composite
-def deltas(draw: st.DrawFn, family: Family) -> MetricDelta:
+def deltas(draw: st.DrawFn, family: Metric) -> MetricDelta:
     """A figure of a family with both sides, and what their difference means."""
     name = draw(st.from_regex(family.pattern, fullmatch=True, alphabet=_ALPHABET).filter(lambda one: len(one) < 100))
     values: Any = st.integers(0, 2000) if family.kind == "count" else st.floats(0, 1)
@@ -83,12 +83,13 @@ def deltas(draw: st.DrawFn, family: Family) -> MetricDelta:
     )
 
 
-def some(family: Family) -> st.SearchStrategy[list[MetricDelta]]:
+def some(family: Metric) -> st.SearchStrategy[list[MetricDelta]]:
     return st.lists(deltas(family), min_size=1, max_size=3, unique_by=lambda one: one.name)
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.pattern.pattern)
-def test_every_figure_of_a_family_that_is_worse_is_shown(family: Family) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("family", METRICS, ids=lambda family: family.pattern.pattern)
+def test_every_figure_of_a_family_that_is_worse_is_shown(family: Metric) -> None:
     made, comparison, _ = pull_request()
 
     @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -99,8 +100,9 @@ def test_every_figure_of_a_family_that_is_worse_is_shown(family: Family) -> None
     holds()
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(st.sampled_from(FAMILIES).flatmap(deltas), max_size=60, unique_by=lambda one: one.name))
+@given(st.lists(st.sampled_from(METRICS).flatmap(deltas), max_size=60, unique_by=lambda one: one.name))
 def test_figures_of_all_families_together_are_shown(metrics: list[MetricDelta]) -> None:
     made, comparison, _ = pull_request()
 

@@ -181,6 +181,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(values.filter(bool))
 def test_json_reads_as_json(value: Any) -> None:
     text = json.dumps(value)  # ASCII, all else escaped

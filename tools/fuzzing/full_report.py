@@ -62,6 +62,8 @@ def full_report(chance: random.Random) -> dict[str, Any]:
 
 def with_right_totals(document: dict[str, Any]) -> dict[str, Any]:
     """Return the report with the totals that its cases have, as far as it has any."""
+    with suppress(TypeError, KeyError, AttributeError, ValueError, IndexError):
+        _set_plugin_figures(document)
     for name, set_totals in _TOTALS.items():
         with suppress(TypeError, KeyError, AttributeError, ValueError, IndexError):  # spoiled: the codec has to notice
             set_totals(document[name])
@@ -110,6 +112,18 @@ _TOTALS: Final = {
     "strength": _of_mutants,
     "batch": _of_suites,
 }
+
+
+def _set_plugin_figures(document: dict[str, Any]) -> None:
+    """A figure of a plugin is the share of its sentences."""
+    number = len((document.get("nlu") or {}).get("predictions", ()))
+    named = enumerate(document["metrics"].values())
+    document["metrics"] = {f"plugin.{index}": figure for index, figure in named if isinstance(figure, dict)}
+    for figure in document["metrics"].values():
+        if figure.get("noise") == "sentences":
+            sentences = [*figure.get("sentences", ()), *[None] * number][:number]
+            judged = [one for one in sentences if one is not None]
+            figure |= {"sentences": sentences, "value": sum(judged) / len(judged) if judged else None}
 
 
 def _struct(kind: type, chance: random.Random) -> dict[str, Any]:

@@ -115,7 +115,7 @@ class BaseSearch:
     def _with_commit(self, base: Base, *, merged: bool = True) -> Base | Missing:
         """Return the base with its commit; ``merged``: a test merge that is checked out is one into its branch."""
         commit = base.commit
-        if commit is None and base.head is None and base.child is None and self._is_elsewhere(base):
+        if commit is None and base.head is None and self._is_elsewhere(base):
             base = replace(base, head=_HEAD, of_a_change=True)
         if commit is None and base.head is not None:
             commit = (self._first_parent_of_test_merge() if merged else None) or self._parted(base, base.head)
@@ -134,8 +134,15 @@ class BaseSearch:
         return Missing("this is the base itself")
 
     def _is_elsewhere(self, base: Base) -> bool:
-        """Whether another commit is checked out than that of the branch that the run is about."""
-        return self.checkout is not None and base.tip is not None and self.checkout.head() != base.tip
+        """Whether another commit is checked out than that of the branch that the run is about.
+
+        What a job has committed itself, after a push, is still that push.
+        """
+        said = base.child or base.tip or self.host.run.checked_out
+        head = self.checkout.head() if self.checkout is not None else None
+        if self.checkout is None or said is None or head == said:
+            return False
+        return head is None or base.child is None or self.checkout.merge_base(said, head) != said
 
     def _before(self, branch: str, child: str) -> Base | Missing:
         """Return the commit before one on the same branch."""
@@ -145,6 +152,8 @@ class BaseSearch:
         return Base(branch, parents[0]) if parents else Missing("this is the first commit")
 
     def _unreachable(self, words: str, branch: str) -> Unreachable:
+        if self.checkout is not None and (why := self.checkout.why_not_asked()):
+            return Unreachable(f"{words}: {why}")
         brought = self._brought_by(branch)
         return Unreachable(f"{words} ({brought})" if brought else words)
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from turncheck.render.links import Pages
     from turncheck.render.rendered import Rendered
     from turncheck.report.model import Report
-    from turncheck.settings.options import OutputFormat
 
 
 PLOTS_SUFFIX: Final = "-plots"
@@ -325,7 +324,7 @@ class Host:
 
     name: str = ""
     """Its common name; empty if there is no host."""
-    formats: tuple[OutputFormat, ...] = ()
+    formats: tuple[str, ...] = ()
     """The files that it reads, besides JUnit."""
     annotates_by_check: bool = False
     """Whether it always annotates by a check."""

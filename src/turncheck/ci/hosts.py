@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from turncheck.registry import Registry
 from turncheck.web.addresses import is_same_server
 
 if TYPE_CHECKING:
@@ -94,18 +95,24 @@ OF_CODE: Final[Mapping[str, CodeHost]] = {
 }
 """The hosts with repositories, by their common names; the first is the default."""
 
-HOSTS: Final[tuple[RegisteredHost, ...]] = (
-    OF_CODE["gitlab"],
-    OF_CODE["azure"],
-    OF_CODE["bitbucket"],
-    RegisteredHost("turncheck.ci.builders", "Buildkite", ("BUILDKITE",), builds=True),
-    RegisteredHost("turncheck.ci.builders", "CircleCI", ("CIRCLECI",), builds=True),
-    RegisteredHost("turncheck.ci.builders", "TeamCity", ("TEAMCITY_VERSION",), builds=True),
-    RegisteredHost("turncheck.ci.builders", "Jenkins", ("JENKINS_URL", "JENKINS_HOME"), builds=True),
-    OF_CODE["github"],
-    RegisteredHost("turncheck.ci.github.runner", "Runner", ("GITHUB_ACTIONS", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")),
+HOSTS: Final = Registry(
+    "turncheck.hosts",
+    {
+        "gitlab": OF_CODE["gitlab"],
+        "azure": OF_CODE["azure"],
+        "bitbucket": OF_CODE["bitbucket"],
+        "buildkite": RegisteredHost("turncheck.ci.builders", "Buildkite", ("BUILDKITE",), builds=True),
+        "circleci": RegisteredHost("turncheck.ci.builders", "CircleCI", ("CIRCLECI",), builds=True),
+        "teamcity": RegisteredHost("turncheck.ci.builders", "TeamCity", ("TEAMCITY_VERSION",), builds=True),
+        "jenkins": RegisteredHost("turncheck.ci.builders", "Jenkins", ("JENKINS_URL", "JENKINS_HOME"), builds=True),
+        "github": OF_CODE["github"],
+        "runner": RegisteredHost(
+            "turncheck.ci.github.runner", "Runner", ("GITHUB_ACTIONS", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
+        ),
+    },
+    RegisteredHost,
 )
-"""In the order in which they are asked.
+"""In the order in which they are asked; those of plugins, which somebody asked for by name, come first.
 
 GitHub comes last: jobs of the others may have ``GITHUB_REPOSITORY`` as well, for what they publish there."""
 
@@ -126,7 +133,8 @@ def find_host(environment: Mapping[str, str], token: Secret | None = None) -> Ho
     """
     from turncheck.ci.host import Host  # the help of `report publish` names the hosts, and comes at once
 
-    return next((host for row in HOSTS if (host := row.detect(environment, token)) is not None), Host())
+    rows = (*HOSTS.added().values(), *HOSTS.built_in.values())
+    return next((host for row in rows if (host := row.detect(environment, token)) is not None), Host())
 
 
 def _code_of(change_url: str, environment: Mapping[str, str], token: Secret | None) -> tuple[Host, int] | None:

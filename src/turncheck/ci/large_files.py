@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from turncheck.ci.git import Checkout
 
-_ATTRIBUTES: Final = ".gitattributes"
+_RULES: Final = frozenset({".gitattributes", ".lfsconfig"})
+"""Which files git keeps elsewhere, and which of those a job fetches."""
 _POINTER: Final = re.compile(
     rb"version https://git-lfs\.github\.com/spec/.*^oid sha256:([0-9a-f]{64})$", re.DOTALL | re.MULTILINE
 )
@@ -37,12 +38,12 @@ def with_large_files(folder: Path, commit: str, checkout: Checkout | None, here:
         checkout: of this job.
         here: the top folder of this job's own files.
 
-    A pointer that this job has in the same place, by the same attributes, is one on both sides: jobs do not fetch it.
+    A pointer that this job has in the same place, by the same rules, is one on both sides: jobs do not fetch it.
     """
-    attributes = _attributes(folder)
-    if not any(b"lfs" in content for content in attributes.values()):
+    rules = _rules(folder)
+    if not any(b"lfs" in content for content in rules.values()):
         return frozenset()
-    same_rules = here is not None and attributes == _attributes(here)
+    same_rules = here is not None and rules == _rules(here)
     left_out = set()
     for path, pointer, digest in _pointers(folder):
         own = _content(here / path) if here is not None else None
@@ -58,11 +59,11 @@ def with_large_files(folder: Path, commit: str, checkout: Checkout | None, here:
     return frozenset(left_out)
 
 
-def _attributes(folder: Path) -> Mapping[str, bytes]:
-    """Return the files that say which files git keeps elsewhere."""
+def _rules(folder: Path) -> Mapping[str, bytes]:
+    """Return the files with the rules, by their paths."""
     found = {}
     for path in _files(folder):
-        if path.name == _ATTRIBUTES and (content := _content(path)) is not None:
+        if path.name in _RULES and (content := _content(path)) is not None:
             found[path.relative_to(folder).as_posix()] = content
     return found
 

@@ -1,19 +1,22 @@
 """The files of other repositories that the base includes: as this job has them, else from where the base says they are.
 
 A job that checks no submodules out has none on either side: they do not count. Whether it does must not depend on the
-change, which owns ``.gitmodules``: what that says about a submodule has to be what the base's own says.
+change, which owns ``.gitmodules``: what that says about a submodule has to be what the base's own says, and git leaves
+an empty folder in the place of one that it knows and does not check out.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from turncheck.ci.git import Checkout, GitError
 from turncheck.process.regular_file import read_regular
 from turncheck.process.temporary import temporary_folder
+from turncheck.web.addresses import is_same_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,23 +25,53 @@ if TYPE_CHECKING:
 _FILE: Final = ".gitmodules"
 _ALL: Final = frozenset({"."})
 _MOST_BYTES: Final = 1024 * 1024
-_SECTION: Final = re.compile(r'\[submodule "(?P<name>.*)"\]')
-_ENTRY: Final = re.compile(r"(?P<key>[A-Za-z][\w-]*)\s*=\s*(?P<value>.*)")
+_SECTION: Final = re.compile(r'\[submodule "(?P<name>[^"\\]*)"\]')
+_ENTRY: Final = re.compile(r"(?P<key>[A-Za-z][A-Za-z0-9-]*)\s*=\s*(?P<value>.*)")
+_REMARKS: Final = ("#", ";")
 
 
-def declared(folder: Path) -> dict[str, dict[str, str]]:
-    """Return what the ``.gitmodules`` of a folder says about each submodule, by its path; nothing without that file."""
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What a ``.gitmodules`` says: the entries of each section by the name of its submodule, sections of the same name
+    together, as git reads them; and the lines that only git understands."""
+
+    entries: Mapping[str, tuple[tuple[str, str], ...]]
+    others: tuple[str, ...]
+
+    def at(self, path: str) -> Mapping[str, tuple[tuple[str, str], ...]]:
+        """Return the entries about the submodule at a path; empty if there are none."""
+        return {name: entries for name, entries in self.entries.items() if ("path", path) in entries}
+
+    def url(self, path: str) -> str:
+        """Return where the submodule at a path comes from; "" if unknown."""
+        return next((dict(entries).get("url", "") for entries in self.at(path).values()), "")
+
+    def says_the_same(self, path: str, other: Declared) -> bool:
+        """Whether another file says the same of a submodule."""
+        own = self.at(path)
+        return bool(own) and own == other.at(path) and self.others == other.others
+
+
+def declared(folder: Path) -> Declared:
+    """Read the ``.gitmodules`` of a folder; without that file, nothing is said."""
     try:
         text = read_regular(folder / _FILE, most=_MOST_BYTES, follow=False).decode("utf-8", "replace")
     except OSError:
-        return {}
-    sections: list[dict[str, str]] = []
+        return Declared({}, ())
+    sections: dict[str, list[tuple[str, str]]] = {}
+    others: list[str] = []
+    section: list[tuple[str, str]] | None = None
     for line in map(str.strip, text.splitlines()):
+        if not line or line.startswith(_REMARKS):
+            continue
         if found := _SECTION.fullmatch(line):
-            sections.append({"name": found["name"]})
-        elif sections and (entry := _ENTRY.fullmatch(line)):
-            sections[-1][entry["key"].lower()] = entry["value"].strip().strip('"')
-    return {section["path"]: section for section in sections if "path" in section}
+            section = sections.setdefault(found["name"], [])
+        elif section is not None and (entry := _ENTRY.fullmatch(line)):
+            section.append((entry["key"].lower(), entry["value"].strip().strip('"')))
+        else:
+            others.append(line)
+            section = None if line.startswith("[") else section
+    return Declared({name: tuple(entries) for name, entries in sections.items()}, tuple(others))
 
 
 def that_matter(left_out: Iterable[str], base: Path, here: Path | None) -> frozenset[str]:
@@ -52,7 +85,7 @@ def that_matter(left_out: Iterable[str], base: Path, here: Path | None) -> froze
     if here is None:
         return frozenset(left_out)
     then, now = declared(base), declared(here)
-    return frozenset(path for path in left_out if not (_is_same(path, then, now) and _is_empty(here / path)))
+    return frozenset(path for path in left_out if not (then.says_the_same(path, now) and _is_empty(here / path)))
 
 
 def written_submodules(
@@ -67,26 +100,29 @@ def written_submodules(
         source: the address of the repository that has the base, and git's settings for it.
     """
     then, left_out = declared(folder), set[str]()
-    now = declared(checkout.top) if checkout is not None else {}
+    now = declared(checkout.top) if checkout is not None else Declared({}, ())
     for path, commit in included.items():
         place = checkout.top / path if checkout is not None else None
         if place is not None and (place / ".git").exists():
             lacking = _wrote(Checkout(place.resolve()), commit, folder / path)
-        elif place is not None and _is_same(path, then, now) and _is_empty(place):
+        elif place is not None and then.says_the_same(path, now) and _is_empty(place):
             continue
         else:
-            url = _address(then.get(path, {}).get("url", ""), source[0])
-            lacking = _fetched(url, commit, source[1], folder / path, None) if url else _ALL
+            url = _address(then.url(path), source[0])
+            lacking = _fetched(url, commit, _connection(url, *source), folder / path, None) if url else _ALL
         left_out |= {posixpath.normpath(posixpath.join(path, one)) for one in lacking}
     return frozenset(left_out)
 
 
-def _is_same(path: str, then: Mapping[str, object], now: Mapping[str, object]) -> bool:
-    return path in then and then[path] == now.get(path)
+def _connection(url: str, around: str, connection: Mapping[str, list[str]]) -> Mapping[str, list[str]]:
+    """Return git's settings for a submodule: a header for every server may hold a token of the one around it."""
+    if is_same_server(url, around):
+        return connection
+    return {name: values for name, values in connection.items() if name.lower() != "http.extraheader"}
 
 
 def _is_empty(place: Path) -> bool:
-    return not place.exists() or (place.is_dir() and not any(place.iterdir()))
+    return place.is_dir() and not place.is_symlink() and not any(place.iterdir())
 
 
 def _wrote(here: Checkout, commit: str, folder: Path) -> frozenset[str]:

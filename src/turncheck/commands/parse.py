@@ -24,7 +24,7 @@ from turncheck.render.sinks.terminal import text
 from turncheck.run.cut_short import as_far_as_it_goes, end_with
 from turncheck.run.reading import read_given
 from turncheck.run.trainable import ensure_possible, ensure_readable, read_assistant
-from turncheck.settings.engines import ENGINES
+from turncheck.settings.options import default_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -68,7 +68,7 @@ def run_parse(  # noqa: PLR0917 - what a command is given
             asked.
         KeyboardInterrupt: somebody interrupted it; what was understood is printed.
     """
-    if not ENGINES[options.settings.engine].from_files:
+    if options.settings.engine != default_of("engine"):
         return _ask_another(options, sentences, form, environment, output, screen)
     engine = find_engine(options, screen)
     for line in engine_lines(engine.info):
@@ -80,6 +80,24 @@ def run_parse(  # noqa: PLR0917 - what a command is given
             output.writelines(_shown(parse) for parse in engine.parse(batch))
         output.flush()
     return EXIT_OK
+
+
+def understand(
+    sentences: Sequence[str], settings: Settings, models: Models, environment: Mapping[str, str], screen: Screen
+) -> list[Parse]:
+    """Understand all of the sentences.
+
+    Raises:
+        UserError: as :func:`run_parse`, or the engine answers in another form.
+    """
+    if settings.engine == default_of("engine"):
+        return find_engine(ParseOptions(settings, models), screen).parse(sentences)
+    with chosen_engines(settings, read_given(settings), environment, models=models) as engines:
+        ensure_possible(engines, "nlu")
+        engines.make_ready(("nlu",), screen, lambda: None)
+        if (nlu := engines.nlu) is None:
+            raise UserError(f"the engine '{settings.engine}' understands no sentences of this project")
+        return nlu.parse(sentences)
 
 
 def find_engine(options: ParseOptions, screen: Screen) -> EmbeddedNluEngine | KoreNluEngine:

@@ -36,9 +36,11 @@ def changed_findings(base: Report, head: Report) -> tuple[tuple[FindingChange, .
     neither is one whose message only has other counts now.
     If a file cannot be read, no finding is known to be gone.
     """
-    before, after = findings_worst_first(base), findings_worst_first(head)
+    of_base = before = findings_worst_first(base)
+    after = findings_worst_first(head)
     for parts in _KEYS:
         before, after = _left_over(before, after, parts), _left_over(after, before, parts)
+    after = _not_of_parts(after, of_base)
     gone = () if is_read_in_part(head) else before
     return tuple(map(_finding_change, after)), tuple(map(_finding_change, gone))
 
@@ -83,7 +85,8 @@ def _left_over(findings: list[Finding], others: list[Finding], parts: tuple[str,
     """The findings that have no counterpart among the others; equal ones are counted."""
 
     def key(finding: Finding) -> tuple[str, ...]:
-        message = _without_places(finding.message, files="path" in parts)
+        in_file = "path" in parts
+        message = _without_places(finding.message if in_file else _unnamed(finding), files=in_file)
         written = {
             "path": finding.location.path,
             "message": message,
@@ -99,6 +102,18 @@ def _left_over(findings: list[Finding], others: list[Finding], parts: tuple[str,
         else:
             left.append(finding)
     return left
+
+
+def _not_of_parts(findings: list[Finding], of_base: list[Finding]) -> list[Finding]:
+    """The findings without warnings about a whole file that the base has about another one: a file that is split into
+    many has what was wrong with it in each part."""
+    known = {(one.code, _unnamed(one)) for one in of_base if _unnamed(one) != one.message}
+    return [one for one in findings if one.severity == "error" or (one.code, _unnamed(one)) not in known]
+
+
+def _unnamed(finding: Finding) -> str:
+    """The message without the name of the file that the finding is in."""
+    return finding.message.replace(f"'{finding.location.path}'", "'@'")
 
 
 def _without_places(message: str, *, files: bool) -> str:

@@ -1,20 +1,22 @@
-"""Parts of the project that a change removed, and the changed rules and stories that a failing test rests on."""
+"""What a change removed or edited: parts of the project and its configuration, and the rules that a test rests on."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
+from turncheck.comparison.cases import is_read_in_part
 from turncheck.comparison.changes import CaseChange, ChangedCases, ChangedPart
+from turncheck.comparison.unseen_changes import run_alike
 from turncheck.report.model import COVERAGE_KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from turncheck.comparison.model import Renamed
-    from turncheck.report.model import CoverageItem, Report
+    from turncheck.report.model import ConfiguredComponent, CoverageItem, Report
 
 _NAMED_ELSEWHERE: Final = frozenset({"intents", "entities"})
 """Kinds whose new and removed names the comparison lists anyway."""
@@ -40,6 +42,83 @@ def removed_items(base: Report, head: Report, renamed: Iterable[Renamed]) -> tup
             elif (kind, item.name) not in now_called:
                 found.append(ChangedPart(kind=kind, name=item.name, location=item.location, change="removed"))
     return tuple(found)
+
+
+def cut_word_lists(base: Report, head: Report) -> tuple[ChangedPart, ...]:
+    """Return the synonyms, lookup tables and patterns that are gone or have other words, but not only more of them."""
+    if is_read_in_part(head):
+        return ()
+    after = {(one.kind, one.name): one for one in head.word_lists}
+    found = []
+    for old in base.word_lists:
+        new = after.get((old.kind, old.name))
+        if new is None:
+            found.append(ChangedPart(kind=old.kind, name=old.name, location=old.location, change="removed"))
+        elif new.digest != old.digest and new.entries <= old.entries:
+            lost = old.entries - new.entries
+            part = ChangedPart(kind=new.kind, name=new.name, location=new.location, change="changed", lost=lost)
+            found.append(part)
+    return tuple(found)
+
+
+def changed_components(base: Report, head: Report) -> tuple[ChangedPart, ...]:
+    """Return the components and policies that the engine runs otherwise; not known of engines that do not say it.
+
+    Another version of the engine runs all of them otherwise, which is no change of the project.
+    """
+    if (
+        base.engine is None
+        or head.engine is None
+        or base.tool != head.tool
+        or base.engine.version != head.engine.version
+    ):
+        return ()
+    one, other = base.engine.configured, head.engine.configured
+    if one is None or other is None or run_alike(one, other):
+        return ()
+    before, after = ([part for part in side if part.runs is not None] for side in (one, other))
+    gone, new = _unpaired(before, after, _runs), _unpaired(after, before, _runs)
+    removed, added = _unpaired(gone, new, _name), _unpaired(new, gone, _name)
+    changed = [part for part in new if part not in added]
+    moved = (
+        []
+        if gone or new
+        else [next(part for old, part in zip(before, after, strict=True) if _runs(old) != _runs(part))]
+    )
+    return (
+        *(_component(part, "removed") for part in removed),
+        *(_component(part, "added") for part in added),
+        *(_component(part, "changed") for part in changed),
+        *(_component(part, "moved") for part in moved),
+    )
+
+
+def _runs(part: ConfiguredComponent) -> Hashable:
+    return part.section, part.runs
+
+
+def _name(part: ConfiguredComponent) -> Hashable:
+    return part.section, part.name
+
+
+def _unpaired(
+    parts: Iterable[ConfiguredComponent],
+    others: Iterable[ConfiguredComponent],
+    key: Callable[[ConfiguredComponent], Hashable],
+) -> list[ConfiguredComponent]:
+    """Those without a counterpart among the others; equal ones are counted."""
+    left = Counter(map(key, others))
+    unpaired = []
+    for part in parts:
+        if left[key(part)] > 0:
+            left[key(part)] -= 1
+        else:
+            unpaired.append(part)
+    return unpaired
+
+
+def _component(part: ConfiguredComponent, change: Literal["changed", "removed", "added", "moved"]) -> ChangedPart:
+    return ChangedPart(kind=part.section, name=part.name, location=part.location, change=change)
 
 
 def _new(before: Sequence[CoverageItem], after: Sequence[CoverageItem]) -> list[CoverageItem]:

@@ -47,12 +47,18 @@ SINGULAR: Final = {
     "flows": "flow",
     "stories": "story",
     "rules": "rule",
+    "synonyms": "synonym",
+    "lookups": "lookup table",
+    "regexes": "pattern",
+    "pipeline": "component",
+    "policies": "policy",
+    "importers": "importer",
 }
 """What a thing of each kind is called."""
 
 
 class ChangedPart(Part, frozen=True, kw_only=True):
-    """A part of the project that the change removed or edited, such as a rule that a wrong step rests on."""
+    """A part of the project that the change removed, edited or added, such as a rule that a wrong step rests on."""
 
     kind: str
     """What it is: ``rules``, ``responses`` …"""
@@ -60,8 +66,10 @@ class ChangedPart(Part, frozen=True, kw_only=True):
     """What it is called."""
     location: Location
     """Where it is; if it was removed, where it was."""
-    change: Literal["changed", "removed"]
+    change: Literal["changed", "removed", "added", "moved"]
     """What happened to it."""
+    lost: int = 0
+    """How many words a synonym, lookup table or pattern lost, if it was changed."""
 
 
 class CutIntent(Part, frozen=True, kw_only=True):

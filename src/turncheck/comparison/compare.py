@@ -21,10 +21,16 @@ from turncheck.comparison.cases import (
 )
 from turncheck.comparison.changed_cases import changed_cases, changed_tests
 from turncheck.comparison.changed_findings import changed_findings, changed_names, new_suppressions
-from turncheck.comparison.changed_rules import removed_items, with_changed_rules
+from turncheck.comparison.changed_rules import changed_components, cut_word_lists, removed_items, with_changed_rules
 from turncheck.comparison.changes import CaseChange, ChangedCases, SettingChange
-from turncheck.comparison.explanations import Explainer, changed_items, collisions, training_difference
-from turncheck.comparison.fallback_change import fallback_change
+from turncheck.comparison.explanations import (
+    Explainer,
+    at_their_sentences,
+    changed_items,
+    collisions,
+    training_difference,
+)
+from turncheck.comparison.fallback_change import fallback_change, without_shifts
 from turncheck.comparison.judgement import MetricDelta
 from turncheck.comparison.matching import apart, match_named, match_sentences, match_tests
 from turncheck.comparison.metric_deltas import has_unlisted, measured_otherwise, metric_deltas
@@ -55,6 +61,8 @@ _IF_EMPTY: Final = {
     **dict.fromkeys(("data", "nlu", "stories", "e2e", "batch", "config", "domain"), "the usual places"),
 }
 """What a setting without a value means, if it means anything."""
+_USUAL: Final = {"config": ("config.yml",), "domain": ("domain.yml",), "data": ("data",)}
+"""What a setting without a value means to a reader of the project: to write it down changes nothing."""
 UNLISTED: Final = (
     "one side does not list all sentences that it judged: it is not known what changed, nor whether that is noise"
 )
@@ -127,7 +135,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     matched = apart if other_mode else match_sentences
     intents = matched(intent_cases(base), intent_cases(head))
     renamed = renamed_names(base, head)
-    items = changed_items(base, head, renamed)
+    items = at_their_sentences(changed_items(base, head, renamed), base, head)
     end_to_end = match_tests(end_to_end_cases(base, all_there=True), end_to_end_cases(head, all_there=True))
     batch = match_sentences(batch_cases(base), batch_cases(head))
     tests: dict[Evaluation, Matched] = {
@@ -147,6 +155,9 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     suppressions = new_suppressions(base, head)
     cut = cut_intents(base, head, renamed)
     metrics = _no_gain_from_gone(metric_deltas(base, head, intents, tests, items), cut)
+    components = changed_components(base, head)
+    if not any(one.kind == "pipeline" for one in components):
+        metrics = without_shifts(base, head, paired_predictions(base, head), metrics)
     return Comparison(
         baseline=used,
         warnings=_differences(base, head),
@@ -178,7 +189,8 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         misunderstood_in_cases=misunderstood_sentences(cases.newly_misunderstood, explainer),
         training_known=explainer.knows,
         changed_items=items,
-        removed_items=removed,
+        removed_items=(*removed, *cut_word_lists(base, head)),
+        changed_components=components,
         cut_intents=cut,
         stripped=stripped(base, head, renamed),
         fallback=None if other_mode else fallback_change(base, head, paired_predictions(base, head), metrics),
@@ -263,14 +275,22 @@ def _settings_changed(base: Report, head: Report) -> tuple[SettingChange, ...]:
     changes = []
     for field in head.settings.__struct_fields__:
         one, other = getattr(base.settings, field), getattr(head.settings, field)
-        if one != other and one is not None and other is not None:
-            names = re.sub("_", "-", field)
-            changes.append(SettingChange(name=names, base=_setting(field, one), value=_setting(field, other)))
+        if one == other or one is None or other is None or {one, other} == {(), _USUAL.get(field)}:
+            continue
+        names = re.sub("_", "-", field)
+        changes.append(SettingChange(name=names, base=_setting(field, one), value=_setting(field, other)))
+    if base.plugins != head.plugins:
+        changes.append(SettingChange(name="plugins", base=plugins_in_words(base), value=plugins_in_words(head)))
     if _read(base.trust) != _read(head.trust) and base.engine is not None:
         one, other = _calibrated(base.trust), _calibrated(head.trust)
         more = ", with other numbers" if one == other else ""
         changes.append(SettingChange(name="calibration", base=one, value=f"{other}{more}"))
     return tuple(changes)
+
+
+def plugins_in_words(report: Report) -> str:
+    """Return the plugins that took part in a run, with their versions."""
+    return ", ".join(f"{one.name} {one.version}" for one in report.plugins) or "none"
 
 
 def _read(trust: Trust | None) -> Trust | None:

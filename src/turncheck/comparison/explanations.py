@@ -275,6 +275,39 @@ def changed_items(base: Report, head: Report, renamed: Sequence[Renamed]) -> tup
     return tuple(items)
 
 
+def at_their_sentences(items: Sequence[ChangedItem], base: Report, head: Report) -> tuple[ChangedItem, ...]:
+    """Return the items; an intent whose training sentences changed is where the first of these is.
+
+    If it only lost some, it is where its first one is left.
+    """
+    before, after = _sentences_of_intents(base), _sentences_of_intents(head)
+
+    def placed(item: ChangedItem) -> ChangedItem:
+        if item.kind != "intents" or item.change != "changed" or item.name not in after:
+            return item
+        place = _first_changed(before.get(item.name, []), after[item.name], item.location)
+        return msgspec.structs.replace(item, location=place)
+
+    return tuple(map(placed, items))
+
+
+def _sentences_of_intents(report: Report) -> dict[str, list[TrainingSentence]]:
+    found: dict[str, list[TrainingSentence]] = defaultdict(list)
+    for sentence in report.training_sentences:
+        found[sentence.intent.partition("/")[0]].append(sentence)
+    return dict(found)
+
+
+def _first_changed(before: Sequence[TrainingSentence], after: Sequence[TrainingSentence], place: Location) -> Location:
+    left = Counter((one.text, one.intent, one.entities) for one in before)
+    for sentence in after:
+        key = (sentence.text, sentence.intent, sentence.entities)
+        if left[key] <= 0:
+            return sentence.location
+        left[key] -= 1
+    return after[0].location if left.total() else place
+
+
 def words_of(text: str) -> frozenset[str]:
     """Return the words of a sentence, ignoring case and punctuation."""
     return frozenset(re.findall(r"\w+", text[:1000].lower()))

@@ -77,10 +77,19 @@ def _clause(gate: GateResult, report: Report, comparison: Comparison | None) -> 
     if gate.name == GONE_TESTS and comparison is not None:
         return gone_in_words(report, comparison) or gate.reason
     if gate.name.startswith("require"):
-        return cut(gate.reason.partition(" (")[0])
+        return cut(_figure(gate, " ("))
     if gate.name.startswith("max-regression"):
-        return cut(gate.reason.partition(", more than")[0].partition(" on the examples")[0])
+        return cut(_figure(gate, ", more than", " on the examples"))
     return cut(gate.reason)
+
+
+def _figure(gate: GateResult, *details: str) -> str:
+    """The reason up to its details. The metric's name, which may have a label of the project, is never cut."""
+    name = gate.metric if gate.metric and gate.reason.startswith(gate.metric) else ""
+    rest = gate.reason[len(name) :]
+    for detail in details:
+        rest = rest.partition(detail)[0]
+    return name + rest
 
 
 def _single_error(error: FailedBy, gate: str, report: Report, comparison: Comparison | None) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from turncheck.comparison.changes import Alike, FallbackChange, LessUnderstood
 
@@ -10,9 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from turncheck.comparison.judgement import MetricDelta
+    from turncheck.comparison.model import Comparison
     from turncheck.report.model import NluPrediction, Report, Understood
 
-_FALLBACKS: Final = "nlu.understood.not_understood"
+_OF_FALLBACKS: Final = "nlu.understood."
+_FALLBACKS: Final = f"{_OF_FALLBACKS}not_understood"
+_SHARE_OF_A_SHIFT: Final = 0.03
+"""Of the sentences, at most this part crosses the threshold by a small shift of all confidences."""
 
 
 def fallback_change(
@@ -51,6 +58,43 @@ def fallback_change(
         lost=tuple(LessUnderstood(intent=intent, sentences=tuple(found)) for intent, found in by_number),
         newly_wrong=tuple(newly_wrong),
     )
+
+
+def is_less_understood(compared: Comparison) -> bool:
+    """Whether really more sentences end in a fallback."""
+    figure = compared.metric(_FALLBACKS)
+    return compared.fallback is not None and figure is not None and figure.judgement == "worse"
+
+
+def without_shifts(
+    base: Report,
+    head: Report,
+    pairs: Sequence[tuple[NluPrediction, NluPrediction]],
+    metrics: tuple[MetricDelta, ...],
+) -> tuple[MetricDelta, ...]:
+    """Return the figures; how many sentences are understood is noise if only a few crossed an unchanged threshold.
+
+    Confidences move together: a sentence added anywhere carries all that are near the threshold over it to one side, so
+    that the exact test, for which each moves on its own, finds a difference in any edit.
+    """
+    before, after = _understood(base), _understood(head)
+    if before is None or after is None or _thresholds(before) != _thresholds(after):
+        return metrics
+    crossed = Counter(new.predicted.fallback - old.predicted.fallback for old, new in pairs)
+    if abs(crossed[1] - crossed[-1]) > _SHARE_OF_A_SHIFT * len(pairs):
+        return metrics
+    otherwise = any(
+        new.correct != old.correct and new.predicted.fallback == old.predicted.fallback for old, new in pairs
+    )
+    noisy = _FALLBACKS if otherwise else _OF_FALLBACKS
+    return tuple(
+        replace(one, judgement="noise") if one.name.startswith(noisy) and one.judgement in {"better", "worse"} else one
+        for one in metrics
+    )
+
+
+def _thresholds(understood: Understood) -> tuple[float | None, float | None]:
+    return understood.threshold, understood.ambiguity_threshold
 
 
 def _understood(report: Report) -> Understood | None:

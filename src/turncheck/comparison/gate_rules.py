@@ -9,7 +9,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 
-from turncheck.comparison.metrics import family_of
+from turncheck.comparison.metrics import metric_of
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.report.model import EVALUATIONS
@@ -123,7 +123,7 @@ def _threshold(line: str) -> Threshold:
             if _REGRESSION.fullmatch(line[:_LONGEST].strip())
             else "Write a metric, one of >= <= > < ==, and a number: nlu.intents.f1 >= 0.85",
         )
-    family_of(found["name"])
+    metric_of(found["name"])
     operator = next(known for known in get_args(Operator) if known == found["operator"])
     return Threshold(line.strip(), found["name"], operator, _limit(found))
 
@@ -138,7 +138,8 @@ def _regression(line: str) -> Regression:
             else "Write a metric, a colon and the largest drop: nlu.intents.f1: 0.01 (add 'significant' to fail on a"
             " real drop only)",
         )
-    if family_of(found["name"]).better == "neither":
+    metric = metric_of(found["name"])
+    if metric.better == "neither" and metric.noise != "as it says":
         raise UserError(f"max-regression: '{found['name'][:200]}' cannot become worse, it is only a number")
     limit = _limit(found) if found["limit"] else 0.0
     if limit < 0:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.baseline import Baseline
     from turncheck.messages.location import Location
-    from turncheck.report.model import Report, Validation
+    from turncheck.report.model import Report
 
 _WITHOUT_EXAMPLES: Final = "intent-without-examples"
 _USES: Final = frozenset(
@@ -76,17 +76,40 @@ def names_of_break(message: str) -> tuple[str, ...]:
 def with_renames_reported(report: Report, baseline: Baseline) -> Report:
     """Return the report with one error for each name that the change renamed or removed and that is still used.
 
-    The same goes for an intent whose examples the change all removed. Without a base that defines the name, nothing is
-    known about a change, and every finding stays as it is.
+    The same goes for an intent whose examples the change all removed, and for what is suppressed: a comment that leaves
+    out a warning leaves out what is an error of this change. Without a base that defines the name, nothing is known
+    about a change, and every finding stays as it is.
     """
-    if report.validation is None or not isinstance(baseline, Present):
+    section = report.validation
+    if section is None or not isinstance(baseline, Present):
         return report
     gone = _gone(baseline.report, report)
-    findings = [_of_lost_examples(finding, baseline.report) for finding in report.validation.findings]
+    now = {(one.kind, one.old): one.new for one in renamed_names(baseline.report, report)} if any(gone.values()) else {}
+
+    def reported(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+        lost = [_of_lost_examples(finding, baseline.report) for finding in findings]
+        return _with_one_for_each_name(lost, gone, now)
+
+    findings = reported(section.findings)
+    suppressed = None if section.suppressed is None else reported(section.suppressed)
+    if (findings, suppressed) == (section.findings, section.suppressed):
+        return report
+    counted = {severity: sum(one.severity == severity for one in findings) for severity in SEVERITIES}
+    validation = msgspec.structs.replace(
+        section,
+        findings=findings,
+        suppressed=suppressed,
+        counts=FindingCounts(error=counted["error"], warning=counted["warning"], info=counted["info"]),
+    )
+    return msgspec.structs.replace(report, validation=validation)
+
+
+def _with_one_for_each_name(
+    findings: Sequence[Finding], gone: Mapping[str, frozenset[str]], now: Mapping[tuple[str, str], str]
+) -> tuple[Finding, ...]:
+    """Return the findings with one for each name that is gone; ``now``: the new names of those that were renamed."""
     if not any(gone.values()):
-        unchanged = tuple(findings) == report.validation.findings
-        return report if unchanged else _with_findings(report, report.validation, findings)
-    now = {(one.kind, one.old): one.new for one in renamed_names(baseline.report, report)}
+        return tuple(findings)
     uses: dict[tuple[str, str], list[Finding]] = defaultdict(list)
     others: list[Finding] = []
     for finding in findings:
@@ -103,17 +126,7 @@ def with_renames_reported(report: Report, baseline: Baseline) -> Report:
         if not (finding.code in _UNUSED and _names(finding) & replaced)
     ]
     parts = [_as_one(name, now.get((kind, name)), found) for (kind, name), found in uses.items()]
-    return _with_findings(report, report.validation, sorted((*left, *parts), key=lambda finding: finding.order))
-
-
-def _with_findings(report: Report, section: Validation, findings: Sequence[Finding]) -> Report:
-    counted = {severity: sum(one.severity == severity for one in findings) for severity in SEVERITIES}
-    validation = msgspec.structs.replace(
-        section,
-        findings=tuple(findings),
-        counts=FindingCounts(error=counted["error"], warning=counted["warning"], info=counted["info"]),
-    )
-    return msgspec.structs.replace(report, validation=validation)
+    return tuple(sorted((*left, *parts), key=lambda finding: finding.order))
 
 
 def _of_lost_examples(finding: Finding, base: Report) -> Finding:

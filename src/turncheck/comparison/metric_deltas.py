@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -11,8 +10,8 @@ from turncheck.comparison.batch_figures import tested_batch
 from turncheck.comparison.cases import is_read_in_part
 from turncheck.comparison.judgement import Judgement, MetricDelta, SharedDelta, Significance
 from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
-from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, metrics_of
-from turncheck.comparison.sampled_figures import Tested, paired_predictions, predictions, tested_figures
+from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Measured, known_metric, metrics_of
+from turncheck.comparison.sampled_figures import Tested, paired_predictions, predictions, tested_figures, tested_plugins
 from turncheck.report.model import StoryResult
 
 if TYPE_CHECKING:
@@ -24,12 +23,9 @@ if TYPE_CHECKING:
     from turncheck.report.model import Evaluation, Report
     from turncheck.report.trust import Trust
 
-_SAMPLED: Final = re.compile(
-    r"nlu\.(?:intents|entities|responses|understood|calibration_error)\b.*"
-    r"|batch(?:\[.*\])?\.(?:intent_success|accuracy|precision|recall|f1|entity_success)",
-    re.DOTALL,
-)
-"""Figures about a sample of what people write. Stories, cases and findings are not a sample: they are just counted."""
+
+_OF_STEPS: Final = ("core.accuracy", "core.precision", "core.recall", "core.f1")
+"""Figures about the steps of stories: a misunderstood sentence is a wrong step."""
 
 
 def metric_deltas(
@@ -50,18 +46,19 @@ def metric_deltas(
         before = {name: metric for name, metric in before.items() if not name.startswith("robustness")}
     if items:
         share = sum(item.covered for item in items) / len(items)
-        after[COVERAGE_OF_CHANGES] = Metric(COVERAGE_OF_CHANGES, share, "higher", "score")
+        after[COVERAGE_OF_CHANGES] = Measured(COVERAGE_OF_CHANGES, share, "higher", "score", "counted")
     # If a list is incomplete, what both sides have is not a sample of what they judged.
     known = not has_unlisted(base, head) and not measured_otherwise(base, head)
     same = [pair for pair in intents.pairs if known and not {"edited", "renamed"} & set(pair.edits)]
     pairs = paired_predictions(base, head) if known else []
     tested = tested_figures(base, head, same, pairs) | tested_batch(base, head)
+    tested |= tested_plugins(base, head) if known else {}
     same_intents = known and len(same) == len(intents.pairs) and not intents.added and not intents.removed
     same_expectations = same_intents and {len(predictions(base)), len(predictions(head))} == {len(pairs)}
     same_cases = "batch" not in tests or tests["batch"].is_whole
     counted = dict(_counted(tests))
     for section in ("core", "e2e"):
-        tested |= _tested_by_sentences(section, tests[section]) if section in tests else {}
+        tested |= _tested_by_sentences(section, tests[section], before, after) if section in tests else {}
     hidden = is_read_in_part(head)
     deltas = (
         _delta_of_tests(metric, before[name].value, after[name].value, counted[name], tested.get(name))
@@ -71,7 +68,7 @@ def metric_deltas(
             before.get(name),
             after.get(name),
             tested.get(name),
-            same_examples=is_counted(name) or _is_same(name, same_intents, same_expectations, same_cases),
+            same_examples=metric.noise == "counted" or _is_same(name, same_intents, same_expectations, same_cases),
         )
         for name, metric in {**before, **after}.items()
     )
@@ -108,7 +105,7 @@ def measured_otherwise(base: Report, head: Report) -> bool:
 
 
 def _delta(
-    metric: Metric, before: Metric | None, after: Metric | None, test: Tested | None, *, same_examples: bool
+    metric: Measured, before: Measured | None, after: Measured | None, test: Tested | None, *, same_examples: bool
 ) -> MetricDelta:
     delta = after.value - before.value if after and before else None
     shared = None
@@ -185,7 +182,9 @@ def _numbers(pairs: Sequence[Pair], counts: Callable[[Case], bool]) -> tuple[int
     return sum(p.number for p in pairs if counts(p.base)), sum(p.number for p in pairs if counts(p.head))
 
 
-def _tested_by_sentences(section: str, tests: Matched) -> dict[str, Tested]:
+def _tested_by_sentences(
+    section: str, tests: Matched, all_before: Mapping[str, Measured], all_after: Mapping[str, Measured]
+) -> dict[str, Tested]:
     """Judge the figures that moved because tests are understood differently: their sentences are a sample, too.
 
     Distinct sentences are counted: one that breaks ten stories counts once. If a dialogue changed as well, the numbers
@@ -206,6 +205,9 @@ def _tested_by_sentences(section: str, tests: Matched) -> dict[str, Tested]:
         moved[f"{section}.passed"] = before_passed, passed
         if section == "core":
             moved["core.conversation_accuracy"] = before_passed / number, passed / number
+        if tests.is_whole:
+            of_steps = [name for name in _OF_STEPS if name in all_before and name in all_after]
+            moved |= {name: (all_before[name].value, all_after[name].value) for name in of_steps}
     return {
         name: (base, value, significance, p_value < LEVEL) for name, (base, value) in moved.items() if base != value
     }
@@ -216,7 +218,7 @@ def _shared(base: float, value: float) -> SharedDelta:
 
 
 def _delta_of_tests(
-    metric: Metric, base: float, value: float, shared: SharedDelta | None, test: Tested | None
+    metric: Measured, base: float, value: float, shared: SharedDelta | None, test: Tested | None
 ) -> MetricDelta:
     judgement: Judgement = "not judged"
     significance: Significance | None = Significance(method="counted")
@@ -236,11 +238,11 @@ def _delta_of_tests(
 
 
 def _judge(
-    metric: Metric, delta: float | None, test: Tested | None, *, same_examples: bool
+    metric: Measured, delta: float | None, test: Tested | None, *, same_examples: bool
 ) -> tuple[Judgement, Significance | None]:
     if delta is None:
         return "not judged", None
-    if test is None and is_counted(metric.name):
+    if test is None and metric.noise == "counted":
         judgement: Judgement = "not judged" if metric.better == "neither" else _direction(delta, metric)
         return judgement, Significance(method="counted")
     if test is None:
@@ -251,12 +253,15 @@ def _judge(
     return (_direction(value - base, metric) if real else "noise"), significance
 
 
-def is_counted(name: str) -> bool:
+def is_counted(delta: MetricDelta) -> bool:
     """Whether a figure is a plain count: stories, cases and findings are all there are, not a sample."""
-    return not _SAMPLED.fullmatch(name)
+    metric = known_metric(delta.name)
+    if metric is None or metric.noise == "as it says":
+        return delta.significance is None or delta.significance.method == "counted"
+    return metric.noise == "counted"
 
 
-def _direction(delta: float, metric: Metric) -> Judgement:
+def _direction(delta: float, metric: Measured) -> Judgement:
     if delta == 0:
         return "same"
     return "better" if (delta > 0) == (metric.better == "higher") else "worse"

@@ -11,7 +11,7 @@ from turncheck.comparison.changes import and_copies
 from turncheck.comparison.faults import failed_by_fault
 from turncheck.comparison.gone_tests import gone_from
 from turncheck.comparison.metric_deltas import is_counted
-from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, NotMeasured, family_of, find_metric, metrics_of
+from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Measured, NotMeasured, find_metric, metric_of, metrics_of
 from turncheck.comparison.verdict import FailedBy, GateResult
 from turncheck.comparison.wording import change, expected_got, figure, no_verdict, why_no_baseline
 from turncheck.messages.errors import UserError
@@ -59,12 +59,12 @@ def judge_threshold(report: Report, comparison: Comparison | None, rule: Thresho
     )
 
 
-def _measured(report: Report, comparison: Comparison | None, name: str) -> Metric | NotMeasured:
+def _measured(report: Report, comparison: Comparison | None, name: str) -> Measured | NotMeasured:
     if name == COVERAGE_OF_CHANGES and comparison and comparison.judged:
         delta = comparison.metric(name)
         if delta is None or delta.value is None:
             return NotMeasured("nothing that is counted for coverage changed")
-        return Metric(name, delta.value, delta.better, delta.kind)
+        return Measured(name, delta.value, delta.better, delta.kind, "counted")
     return find_metric(report, metrics_of(report), name)
 
 
@@ -78,6 +78,8 @@ def judge_regression(report: Report, comparison: Comparison | None, rule: Regres
     """
     name = f"max-regression: {rule.text}"
     delta = comparison.metric(rule.name) if comparison else None
+    if delta is not None and delta.better == "neither":
+        raise UserError(f"max-regression: '{rule.name[:200]}' cannot become worse, it is only a number")
     if delta is None:
         measured = _measured(report, comparison, rule.name)
         if isinstance(measured, NotMeasured):
@@ -96,7 +98,7 @@ def judge_regression(report: Report, comparison: Comparison | None, rule: Regres
         return GateResult(name=name, outcome="not judged", reason=no_verdict(delta.agreement), metric=rule.name)
     examples = comparison.examples
     known = not comparison.unlisted and bool(examples.added or examples.removed or examples.edited)
-    if delta.judgement == "not judged" and not is_counted(delta.name) and (rule.significant or known):
+    if delta.judgement == "not judged" and not is_counted(delta) and (rule.significant or known):
         reason = "no example was judged on both sides"
         return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name)
     return _judge_drop(comparison, rule, delta, name)
@@ -106,7 +108,7 @@ def _judge_one_side(report: Report, rule: Regression, delta: MetricDelta, name: 
     """A figure that only one side measured has not dropped, unless its tests or data were removed."""
     if delta.base is None:
         return GateResult(name=name, outcome="not judged", reason="the base has no such metric", metric=rule.name)
-    evaluation = family_of(rule.name).section
+    evaluation = metric_of(rule.name).section
     asked = not report.settings.evaluations or evaluation in report.settings.evaluations
     skipped = next((skipped for skipped in report.skipped if skipped.evaluation == evaluation), None)
     why = skipped.reason if skipped else _why_without_value(report, rule.name)
@@ -145,7 +147,7 @@ def _judge_drop(comparison: Comparison, rule: Regression, delta: MetricDelta, na
 
 
 def _shared_examples(delta: MetricDelta) -> SharedDelta | None:
-    return None if is_counted(delta.name) else delta.shared
+    return None if is_counted(delta) else delta.shared
 
 
 def _change_in_words(delta: MetricDelta) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from turncheck.messages.errors import UserError
@@ -24,29 +25,45 @@ if TYPE_CHECKING:
 
 Better = Literal["higher", "lower", "neither"]
 Kind = Literal["score", "count"]
+Noise = Literal["counted", "mcnemar", "bootstrap", "as it says"]
+"""How a difference is judged. ``counted``: stories, cases and findings are all there are, not a sample, so that any
+difference is real (unless only sentences moved it). Figures about a sample of what people write are judged on what both
+sides judged: ``mcnemar`` by how many changed sides, ``bootstrap`` by drawing from them (:mod:`.significance`). ``as it
+says``: as the figure itself says, which is a plugin's."""
 
 COVERAGE_OF_CHANGES: Final = "coverage.changed"
 """Share of the changed items that a test reaches: the only metric that exists only in a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
-    """Metrics with names of the same form: which section of the report holds them, and what a larger value means."""
+class Metric:
+    """Figures with names of the same form, and all that is done with them.
+
+    ``section``: the section of the report that holds them. ``better``: what a larger value means. ``noise``: how a
+    difference is judged; there is no default. ``label``: what it is called in the table at the top, "" if it has no row
+    of that name there. ``of``: what is counted besides it, so that it is shown as "7/9". ``only_if_any``: it has no row
+    if there is nothing to count.
+    """
 
     pattern: re.Pattern[str]
     section: str
     better: Better
-    kind: Kind
+    noise: Noise
+    kind: Kind = "score"
+    label: str = ""
+    of: tuple[str, ...] = ()
+    only_if_any: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class Measured:
     """One figure of a report."""
 
     name: str
     value: float
     better: Better
     kind: Kind
+    noise: Noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,45 +73,101 @@ class NotMeasured:
     reason: str
 
 
-def _family(pattern: str, section: str, better: Better, kind: Kind = "score") -> Family:
-    return Family(re.compile(pattern, re.DOTALL), section, better, kind)
+def _metric(pattern: str, section: str, better: Better, noise: Noise, kind: Kind = "score", **more: Any) -> Metric:
+    return Metric(re.compile(pattern, re.DOTALL), section, better, noise, kind, **more)
 
 
 _SCORES: Final = "(?:precision|recall|f1)"
-FAMILIES: Final = (
-    _family(r"validation\.(?:errors|warnings)", "validate", "lower", "count"),
-    _family(r"validation\.infos", "validate", "neither", "count"),
-    _family(r"nlu\.examples", "nlu", "neither", "count"),
-    _family(rf"nlu\.intents\.(?:accuracy|{_SCORES})", "nlu", "higher"),
-    _family(rf"nlu\.intents\[.*\]\.{_SCORES}", "nlu", "higher"),
-    _family(rf"nlu\.entities\..+\.{_SCORES}", "nlu", "higher"),
-    _family(rf"nlu\.responses\..+\.(?:accuracy|{_SCORES})", "nlu", "higher"),
-    _family(r"nlu\.understood\.right", "nlu", "higher", "count"),
-    _family(r"nlu\.understood\.(?:wrong|not_understood)", "nlu", "lower", "count"),
-    _family(r"nlu\.calibration_error", "nlu", "lower"),
-    _family(r"nlu\.coverage\.(?:pooled|mean)", "nlu", "higher"),
-    _family(rf"core\.(?:conversation_accuracy|accuracy|{_SCORES})", "core", "higher"),
-    _family(r"core\.(?:as_written\.)?passed", "core", "higher", "count"),
-    _family(r"core\.(?:misunderstood|failed|as_written\.failed|warned)", "core", "lower", "count"),
-    _family(r"e2e\.passed", "e2e", "higher", "count"),
-    _family(r"e2e\.(?:misunderstood|failed|skipped)", "e2e", "lower", "count"),
-    _family(r"batch\.passed", "batch", "higher", "count"),
-    _family(r"batch\.failed", "batch", "lower", "count"),
-    _family(r"batch\[.*\]\.passed", "batch", "higher", "count"),
-    _family(r"batch\[.*\]\.failed", "batch", "lower", "count"),
-    _family(rf"batch(?:\[.*\])?\.(?:accuracy|intent_success|entity_success|{_SCORES})", "batch", "higher"),
-    _family(r"batch\.coverage\.(?:pooled|mean)", "batch", "higher"),
-    _family(r"robustness\.(?:entities\.)?failure_rate", "robustness", "lower"),
-    _family(r"robustness\[.*\]\.failure_rate", "robustness", "lower"),
-    _family(r"robustness\.failed", "robustness", "lower", "count"),
-    _family(r"robustness\.variants", "robustness", "neither", "count"),
-    _family(r"strength\.(?:score|by_tests)", "strength", "higher"),
-    _family(r"strength\.by_kind\[.*\]\.(?:score|by_tests)", "strength", "higher"),
-    _family(r"strength\.killed", "strength", "higher", "count"),
-    _family(r"strength\.survived", "strength", "lower", "count"),
-    _family(r"strength\.(?:equivalent|not_tried)", "strength", "neither", "count"),
-    _family(rf"coverage\.(?:{'|'.join(COVERAGE_KINDS)}|changed)", "coverage", "higher"),
+METRICS: Final = (
+    _metric(r"validation\.errors", "validate", "lower", "counted", "count", label="Errors in the data"),
+    _metric(
+        r"validation\.warnings",
+        "validate",
+        "lower",
+        "counted",
+        "count",
+        label="Warnings in the data",
+        only_if_any=True,
+    ),
+    _metric(r"validation\.infos", "validate", "neither", "counted", "count"),
+    _metric(r"nlu\.examples", "nlu", "neither", "counted", "count"),
+    _metric(r"nlu\.intents\.f1", "nlu", "higher", "bootstrap", label="Intents, F1"),
+    _metric(r"nlu\.intents\.accuracy", "nlu", "higher", "mcnemar", label="Intents, accuracy"),
+    _metric(r"nlu\.intents\.(?:precision|recall)", "nlu", "higher", "bootstrap"),
+    _metric(rf"nlu\.intents\[.*\]\.{_SCORES}", "nlu", "higher", "bootstrap", label="F1 of intent"),
+    _metric(rf"nlu\.entities\..+\.{_SCORES}", "nlu", "higher", "bootstrap", label="Entities, F1"),
+    _metric(rf"nlu\.responses\..+\.{_SCORES}", "nlu", "higher", "bootstrap", label="Responses, F1"),
+    _metric(r"nlu\.responses\..+\.accuracy", "nlu", "higher", "mcnemar"),
+    _metric(r"nlu\.understood\.right", "nlu", "higher", "mcnemar", "count"),
+    _metric(r"nlu\.understood\.(?:wrong|not_understood)", "nlu", "lower", "mcnemar", "count"),
+    _metric(r"nlu\.calibration_error", "nlu", "lower", "bootstrap"),
+    _metric(r"nlu\.coverage\.(?:pooled|mean)", "nlu", "higher", "counted"),
+    _metric(rf"core\.(?:conversation_accuracy|accuracy|{_SCORES})", "core", "higher", "counted"),
+    _metric(
+        r"core\.passed",
+        "core",
+        "higher",
+        "counted",
+        "count",
+        label="Stories passed",
+        of=("core.failed", "core.misunderstood"),
+        only_if_any=True,
+    ),
+    _metric(
+        r"core\.as_written\.passed",
+        "core",
+        "higher",
+        "counted",
+        "count",
+        label="Stories passed as written",
+        of=("core.as_written.failed",),
+    ),
+    _metric(r"core\.(?:misunderstood|failed|as_written\.failed|warned)", "core", "lower", "counted", "count"),
+    _metric(
+        r"e2e\.passed",
+        "e2e",
+        "higher",
+        "counted",
+        "count",
+        label="End-to-end cases passed",
+        of=("e2e.failed", "e2e.misunderstood"),
+        only_if_any=True,
+    ),
+    _metric(r"e2e\.(?:misunderstood|failed|skipped)", "e2e", "lower", "counted", "count"),
+    _metric(
+        r"batch\.passed",
+        "batch",
+        "higher",
+        "counted",
+        "count",
+        label="Batch cases passed",
+        of=("batch.failed",),
+        only_if_any=True,
+    ),
+    _metric(r"batch\.failed", "batch", "lower", "counted", "count"),
+    _metric(r"batch\[.*\]\.passed", "batch", "higher", "counted", "count"),
+    _metric(r"batch\[.*\]\.failed", "batch", "lower", "counted", "count"),
+    _metric(r"batch\.intent_success", "batch", "higher", "mcnemar", label="Batch suites, intents right"),
+    _metric(r"batch\.f1", "batch", "higher", "mcnemar", label="Batch suites, F1"),
+    _metric(r"batch\.entity_success", "batch", "higher", "mcnemar", label="Batch suites, entities right"),
+    _metric(rf"batch(?:\[.*\])?\.(?:accuracy|intent_success|entity_success|{_SCORES})", "batch", "higher", "mcnemar"),
+    _metric(r"batch\.coverage\.(?:pooled|mean)", "batch", "higher", "counted"),
+    _metric(r"robustness\.failure_rate", "robustness", "lower", "counted", label="Misunderstood under noise"),
+    _metric(r"robustness\.entities\.failure_rate", "robustness", "lower", "counted"),
+    _metric(r"robustness\[.*\]\.failure_rate", "robustness", "lower", "counted"),
+    _metric(r"robustness\.failed", "robustness", "lower", "counted", "count"),
+    _metric(r"robustness\.variants", "robustness", "neither", "counted", "count"),
+    _metric(r"strength\.score", "strength", "higher", "counted", label="Planted faults noticed"),
+    _metric(r"strength\.by_tests", "strength", "higher", "counted"),
+    _metric(r"strength\.by_kind\[.*\]\.(?:score|by_tests)", "strength", "higher", "counted"),
+    _metric(r"strength\.killed", "strength", "higher", "counted", "count"),
+    _metric(r"strength\.survived", "strength", "lower", "counted", "count"),
+    _metric(r"strength\.(?:equivalent|not_tried)", "strength", "neither", "counted", "count"),
+    _metric(rf"coverage\.(?:{'|'.join(COVERAGE_KINDS)})", "coverage", "higher", "counted"),
+    _metric(r"coverage\.changed", "coverage", "higher", "counted", label="Changed parts under test"),
+    _metric(r"plugin\..+", "plugin", "neither", "as it says"),
 )
+"""All metrics; the first whose pattern fits a name has it."""
 
 BATCH_FIGURES: Final = (
     "intent_success", "f1", "precision", "recall", "accuracy", "entity_success", "passed", "failed",
@@ -129,29 +202,38 @@ _SECTIONS: Final = {
 }
 
 
-def family_of(name: str) -> Family:
+def metric_of(name: str) -> Metric:
     """Return what a metric's name means, whether or not it was measured.
 
     Raises:
         UserError: there is no such metric; the remedy lists similar names.
     """
-    for family in FAMILIES:
-        if family.pattern.fullmatch(name):
-            return family
-    raise _unknown(name, _PLAIN_NAMES)
+    if (metric := known_metric(name)) is None:
+        raise _unknown(name, _PLAIN_NAMES)
+    return metric
 
 
-def metrics_of(report: Report) -> dict[str, Metric]:
+@lru_cache(maxsize=10_000)
+def known_metric(name: str) -> Metric | None:
+    """Return the same, ``None`` if there is no such metric."""
+    return next((metric for metric in METRICS if metric.pattern.fullmatch(name)), None)
+
+
+def metrics_of(report: Report) -> dict[str, Measured]:
     """Return all metrics of a report, the main ones of each section first."""
     metrics = {}
     for name, value in _figures(report):
         if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST:
-            family = family_of(name)
-            metrics[name] = Metric(name, float(value), family.better, family.kind)
+            metric = metric_of(name)
+            metrics[name] = Measured(name, float(value), metric.better, metric.kind, metric.noise)
+    for name, figure in report.metrics.items():
+        if figure.value is not None:
+            noise: Noise = "counted" if figure.noise == "counted" else "mcnemar"
+            metrics[name] = Measured(name, figure.value, figure.better, figure.kind, noise)
     return metrics
 
 
-def find_metric(report: Report, metrics: Mapping[str, Metric], name: str) -> Metric | NotMeasured:
+def find_metric(report: Report, metrics: Mapping[str, Measured], name: str) -> Measured | NotMeasured:
     """Look a metric up in ``metrics``, which are those of ``report``.
 
     Raises:
@@ -159,7 +241,11 @@ def find_metric(report: Report, metrics: Mapping[str, Metric], name: str) -> Met
     """
     if name in metrics:
         return metrics[name]
-    section = family_of(name).section
+    section = metric_of(name).section
+    if section == "plugin":
+        if name in report.metrics:
+            return NotMeasured("there was nothing to measure it on")
+        raise UserError(f"no plugin in use measures '{name[:200]}'", remedy=_plugin_metrics(report))
     if name == COVERAGE_OF_CHANGES:
         return NotMeasured("what changed is known only against a baseline")
     if reason := _why_not_run(report, section, metrics):
@@ -173,7 +259,12 @@ def find_metric(report: Report, metrics: Mapping[str, Metric], name: str) -> Met
     raise _unknown(name, tuple(known for known in metrics if known.startswith(prefix)))
 
 
-def _why_not_run(report: Report, section: str, metrics: Mapping[str, Metric]) -> str | None:
+def _plugin_metrics(report: Report) -> str:
+    known = ", ".join(report.metrics)
+    return f"Known are: {known}." if known else "Name the package that has it with --plugins, or the input `plugins`."
+
+
+def _why_not_run(report: Report, section: str, metrics: Mapping[str, Measured]) -> str | None:
     prefix = {"validate": "validation"}.get(section, section) + "."
     if any(name.startswith(prefix) for name in metrics):
         return None

@@ -187,7 +187,10 @@ class Comparison(Part, frozen=True, kw_only=True):
     changed_items: tuple[ChangedItem, ...] = ()
     """Items of the project that are new or changed, and whether a test reaches them."""
     removed_items: tuple[ChangedPart, ...] = ()
-    """Rules, stories, responses, actions, slots and forms that are gone and have no new name."""
+    """Rules, stories, responses, actions, slots and forms that are gone and have no new name, and synonyms, lookup
+    tables and patterns that lost any of their words."""
+    changed_components: tuple[ChangedPart, ...] = ()
+    """Components of the pipeline and policies that the engine runs otherwise than on the base."""
     cut_intents: tuple[CutIntent, ...] = ()
     """Intents that lost most of their training sentences; those that are no longer judged first."""
     stripped: tuple[StrippedIntent, ...] = ()
@@ -221,9 +224,17 @@ class Comparison(Part, frozen=True, kw_only=True):
             )
             or any(kind.worse or kind.better or kind.edited or kind.added or kind.removed for kind in cases)
             or any(kind.misunderstood for kind in cases)
-            or bool(self.removed_items or self.stripped or self.cut_intents)
+            or bool(self.removed_items or self.changed_components or self.stripped or self.cut_intents)
             or any(kind.added or kind.removed for kind in names)
             or any(metric.judgement in {"better", "worse"} for metric in self.metrics)
+        )
+
+    @property
+    def understands_otherwise(self) -> bool:
+        """Whether the change altered what understands sentences, beside the training sentences."""
+        words = {"synonyms", "lookups", "regexes"}
+        return any(one.kind == "pipeline" for one in self.changed_components) or any(
+            one.kind in words for one in self.removed_items
         )
 
     def metric(self, name: str) -> MetricDelta | None:

@@ -49,13 +49,15 @@ def sentences_of(compared: Comparison) -> tuple[tuple[Judged, ChangedCases], ...
 def is_likely_misheard(compared: Comparison, evaluation: Evaluation) -> bool:
     """Whether the tests that are newly misunderstood are within noise, and nothing that this change did explains any.
 
-    If it is not known what the change did to the training sentences, they are news.
+    If it is not known what the change did to the training sentences, or if it altered the pipeline, synonyms or lookup
+    tables, they are news.
     """
     figure = compared.metric(f"{evaluation}.misunderstood")
     sentences = compared.misunderstood if evaluation == "core" else compared.misunderstood_in_cases
     explained = any(one.change not in {"unchanged", "unknown"} for sentence in sentences for one in sentence.because)
     edited = any(case.edits for case in _tests(compared, evaluation).newly_misunderstood)
-    if not compared.training_known or explained or edited or taken_away_in_words(compared):
+    known = compared.training_known and not compared.understands_otherwise
+    if not known or explained or edited or taken_away_in_words(compared):
         return False
     return figure is not None and figure.judgement == "noise"
 

@@ -112,6 +112,28 @@ def _verdict(example: NluPrediction) -> str:
     return "right" if example.correct else "wrong"
 
 
+def tested_plugins(base: Report, head: Report) -> dict[str, Tested]:
+    """Judge the figures of plugins about sentences, on those that both sides judged."""
+    tested: dict[str, Tested] = {}
+    for name, now in head.metrics.items():
+        was = base.metrics.get(name)
+        if was is None or now.noise != "sentences" or was.noise != "sentences":
+            continue
+        waiting: dict[object, list[bool]] = {}
+        for example, true in zip(predictions(base), was.sentences, strict=True):
+            if true is not None:
+                waiting.setdefault(_expectation(example), []).append(true)
+        pairs = [
+            (partners.pop(0), true)
+            for example, true in zip(predictions(head), now.sentences, strict=True)
+            if true is not None and (partners := waiting.get(_expectation(example)))
+        ]
+        if pairs:
+            before, after, significance, real = flipped([old for old, _ in pairs], [new for _, new in pairs])
+            tested[name] = before / len(pairs), after / len(pairs), significance, real
+    return tested
+
+
 def paired_predictions(base: Report, head: Report) -> list[tuple[NluPrediction, NluPrediction]]:
     """Sentences that both sides judged with the same expectation, including entities and response."""
     waiting: dict[object, list[NluPrediction]] = {}

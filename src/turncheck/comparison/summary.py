@@ -8,6 +8,7 @@ from turncheck.comparison.broken_intents import broken_intents_in_words, dropped
 from turncheck.comparison.changes import number_of
 from turncheck.comparison.clauses import TEST_GATES, newly_failing
 from turncheck.comparison.failing_clauses import and_more, failing_clauses
+from turncheck.comparison.fallback_change import is_less_understood
 from turncheck.comparison.gates_on_tests import newly_misunderstood
 from turncheck.comparison.gone_tests import GONE_TESTS
 from turncheck.comparison.new_errors import NEW_ERRORS
@@ -115,6 +116,8 @@ def _reservation_by_comparison(
         return suppressed
     if comparison.collisions:
         return "intents collide"
+    if is_less_understood(comparison):
+        return "less is understood"
     return "an intent is worse" if dropped_intents(comparison) else ""
 
 

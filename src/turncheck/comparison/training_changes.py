@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.comparison.changes import CutIntent, StrippedIntent
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.comparison.cases import Case
     from turncheck.comparison.matching import Matched, Pair
@@ -65,18 +65,13 @@ def stripped(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple[St
     now_called = {one.old: one.new for one in renamed if one.kind == "entities"}
     waiting: dict[Hashable, list[TrainingSentence]] = defaultdict(list)
     for sentence in base.training_sentences:
-        if sentence.entities:
-            waiting[sentence.text, sentence.intent].append(sentence)
+        waiting[sentence.text, sentence.intent].append(sentence)
     gone: dict[str, Counter[str]] = defaultdict(Counter)
     sentences: dict[str, list[TrainingSentence]] = defaultdict(list)
     had: Counter[str] = Counter()
-    for sentence in head.training_sentences:
-        partners = waiting.get((sentence.text, sentence.intent))
-        if not partners:
-            continue
-        before = Counter(now_called.get(name, name) for name in partners.pop().entities)
-        had[sentence.intent] += before.total()
-        if lost := before - Counter(sentence.entities):
+    for sentence, lost, number in _annotations_lost(head.training_sentences, waiting, now_called):
+        had[sentence.intent] += number
+        if lost:
             gone[sentence.intent] += lost
             sentences[sentence.intent].append(sentence)
     found = [
@@ -91,6 +86,30 @@ def stripped(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple[St
         for intent, types in gone.items()
     ]
     return tuple(sorted(found, key=lambda one: (-one.annotations, one.intent)))
+
+
+def _annotations_lost(
+    sentences: Iterable[TrainingSentence],
+    waiting: Mapping[Hashable, list[TrainingSentence]],
+    now_called: Mapping[str, str],
+) -> Iterator[tuple[TrainingSentence, Counter[str], int]]:
+    """Yield sentences with the annotations they lost, and how many they had. Copies count as alike as they can be."""
+    here: dict[Hashable, list[TrainingSentence]] = defaultdict(list)
+    for sentence in sentences:
+        if (sentence.text, sentence.intent) in waiting:
+            here[sentence.text, sentence.intent].append(sentence)
+    for key, copies in here.items():
+        before = [Counter(now_called.get(name, name) for name in one.entities) for one in waiting[key]]
+        left = []
+        for sentence in copies:
+            annotations = Counter(sentence.entities)
+            if annotations in before:
+                before.remove(annotations)
+                yield sentence, Counter(), annotations.total()
+            else:
+                left.append(sentence)
+        for sentence, annotations in zip(left, before, strict=False):
+            yield sentence, annotations - Counter(sentence.entities), annotations.total()
 
 
 def without_stripped(matched: Matched) -> Matched:

@@ -34,7 +34,7 @@ def unseen_changes(base: Report, head: Report) -> tuple[UnseenChange, ...]:
 def differences(one: _Components, other: _Components) -> tuple[UnseenChange, ...]:
     """Return the differences between two configurations that the engine does not read."""
     found: list[UnseenChange] = []
-    for section in ("pipeline", "policies"):
+    for section in ("pipeline", "policies", "importers"):
         before, after = ([one for one in side if one.section == section][:_MOST] for side in (one, other))
         found += _of_section(before, after)
     return tuple(found)
@@ -60,7 +60,7 @@ def _of_section(before: Sequence[ConfiguredComponent], after: Sequence[Configure
     found: list[UnseenChange] = []
     gone: list[ConfiguredComponent] = []
     new: list[ConfiguredComponent] = []
-    matcher = SequenceMatcher(None, [one.name for one in before], [one.name for one in after], autojunk=False)
+    matcher = SequenceMatcher(None, [_class(one) for one in before], [_class(one) for one in after], autojunk=False)
     for kind, first, end, start, stop in matcher.get_opcodes():
         if kind == "equal":
             for one, other in zip(before[first:end], after[start:stop], strict=True):
@@ -70,10 +70,16 @@ def _of_section(before: Sequence[ConfiguredComponent], after: Sequence[Configure
             found += (_replacement(one, other) for one, other in replaced)
             gone += (one for one in before[first:end] if all(one is not pair[0] for pair in replaced))
             new += (one for one in after[start:stop] if all(one is not pair[1] for pair in replaced))
-    moved = Counter(one.name for one in gone) & Counter(one.name for one in new)
-    found += (_whole("removed", one) for one in gone if one.runs is None and not moved[one.name])
-    found += (_whole("moved" if moved[one.name] else "added", one) for one in new if one.runs is None)
+    moved = Counter(map(_class, gone)) & Counter(map(_class, new))
+    found += (_whole("removed", one) for one in gone if one.runs is None and not moved[_class(one)])
+    found += (_whole("moved" if moved[_class(one)] else "added", one) for one in new if one.runs is None)
     return sorted(found, key=_place)
+
+
+def _class(component: ConfiguredComponent) -> str:
+    """The name of the class; Rasa's own may be given with their modules."""
+    name = component.name
+    return name.rpartition(".")[2] if name.startswith("rasa.") else name
 
 
 def _replaced(

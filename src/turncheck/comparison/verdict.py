@@ -88,6 +88,7 @@ Reservation = Literal[
     "a warning is newly suppressed",
     "warnings are newly suppressed",
     "less is judged",
+    "less is understood",
     "intents collide",
     "a change cannot be judged",
     "changes cannot be judged",

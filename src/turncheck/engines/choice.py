@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from turncheck.messages.errors import UserError
+from turncheck.registry import blamed_on_plugin
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.options import default_of, options
 
@@ -75,8 +76,11 @@ def chosen_engines(
             f"the engine '{settings.engine}' runs {runs}; this is {_KINDS[project.kind.name][0]}",
             remedy=f"Use the engine '{default_of('engine')}'.",
         )
-    module = cast("EngineModule", import_module(registered.module))
-    with module.opened(settings, project, environment, hosts, models, variables) as engines:
+    with ExitStack() as stack:
+        with blamed_on_plugin(f"engine '{settings.engine}'") if settings.engine in ENGINES.added() else nullcontext():
+            module = cast("EngineModule", import_module(registered.module))
+            opened = module.opened(settings, project, environment, hosts, models, variables)
+            engines = stack.enter_context(opened)
         yield engines
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from turncheck.project.rasa_version import OLDEST
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from turncheck.project.model import Component, Config
+    from turncheck.project.model import Component, Project
 
 TOKENIZERS: Final = frozenset({"WhitespaceTokenizer", "JiebaTokenizer", "MitieTokenizer", "SpacyTokenizer"})
 SPARSE_FEATURIZERS: Final = frozenset({"LexicalSyntacticFeaturizer", "RegexFeaturizer", "CountVectorsFeaturizer"})
@@ -89,11 +91,15 @@ _OTHER_LANGUAGES: Final = {"WhitespaceTokenizer": frozenset({"zh", "ja", "th"})}
 """The languages that a component does not support (Rasa's ``not_supported_languages``)."""
 
 
-def refused(config: Config) -> Iterator[tuple[Component, str]]:
-    """Yield each component that Rasa refuses to train in this pipeline, and why: its position, or the language."""
-    pipeline = config.pipeline or ()
+def refused(project: Project) -> Iterator[tuple[Component, str]]:
+    """Yield each component that Rasa refuses to train in this pipeline, and why: its position, or the language.
+
+    Rasa NLU 0.x had other rules of position: a classifier read the features of any featurizer, which needed no words.
+    """
+    config = project.config
+    pipeline = (config.pipeline or ()) if project.major > OLDEST else ()
     yield from ((component, f"needs {what} before it in the pipeline") for component, what in misplaced(pipeline))
-    for component in pipeline if config.language else ():
+    for component in (config.pipeline or ()) if config.language else ():
         name = short_name(component.name)
         only, never = _LANGUAGES.get(name), _OTHER_LANGUAGES.get(name, frozenset())
         if config.language in never or (only is not None and config.language not in only):
@@ -115,9 +121,13 @@ def misplaced(pipeline: Iterable[Component]) -> Iterator[tuple[Component, str]]:
 
 def short_name(name: str) -> str:
     """Return the class name if the name is the module path of one of Rasa's own components, else the name itself."""
-    return name.rpartition(".")[2] if name.startswith("rasa.") else name
+    return name.rpartition(".")[2] if name.startswith(_OWN) else name
 
 
 def is_custom(name: str) -> bool:
     """Whether the name is a module path outside Rasa."""
-    return "." in name and not name.startswith("rasa.")
+    return "." in name and not name.startswith(_OWN)
+
+
+_OWN: Final = ("rasa.", "rasa_nlu.", "rasa_core.")
+"""How the module paths of Rasa's own classes begin, also before version 1."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from turncheck.messages.location import NOWHERE, Location
 from turncheck.project.kinds import KORE, RASA
 from turncheck.project.nlu_data import NluData
+from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -384,6 +385,11 @@ class Project:
     def older(self) -> RasaVersion | None:
         """The version of Rasa that it is written for, if that is older than Rasa 3."""
         return self.rasa if self.rasa is not None and self.rasa.is_older else None
+
+    @property
+    def major(self) -> int:
+        """The version of Rasa that it is written for; the newest if nothing shows it."""
+        return NEWEST if self.rasa is None else self.rasa.major
 
     @property
     def kind(self) -> Kind:

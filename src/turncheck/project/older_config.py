@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.process.existing import is_file
 from turncheck.process.regular_file import open_regular
+from turncheck.project.components import short_name
 from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.project.model import Component
 
@@ -101,12 +103,16 @@ def pipeline_of(template: str, place: Location) -> tuple[Component, ...] | None:
 
 
 def current(component: Component) -> Component:
-    """Return a pipeline component with its current name and parameters."""
-    name = NAMES.get(component.name, component.name)
+    """Return a pipeline component with its current name and parameters.
+
+    The module path of one of Rasa's own classes, which many have left since, names that class.
+    """
+    name = short_name(component.name)
+    name = NAMES.get(name, name)
     parameters = component.parameters
     if name == _EMBEDDING:
         name, parameters = "DIETClassifier", {**parameters, "entity_recognition": False}
-    return Component(name, parameters, component.location)
+    return replace(component, name=name, parameters=parameters)
 
 
 SECTIONS: Final = ("pipeline", "policies")

@@ -30,7 +30,7 @@ _OLDEST_NAMES: Final = re.compile(
 """Components of Rasa NLU 0.x, which 1.x still accepted with a warning."""
 _OLD_COMPONENTS: Final = {
     "EmbeddingIntentClassifier": 1,
-    "NGramFeaturizer": 0,
+    "NGramFeaturizer": 1,
     "DucklingHTTPExtractor": 1,
     "ConveRTTokenizer": 2,
     "HFTransformersNLP": 2,

@@ -65,13 +65,24 @@ class Assistants:
         return not self.broken and all(run.verdict.passed and not run.could_not_end for run in self.runs)
 
     @property
+    def sign(self) -> Sign:
+        """The outcome of all as a sign."""
+        if not self.passed:
+            return "failed"
+        return "caution" if any(run.sign == "caution" for run in self.runs) else "passed"
+
+    @property
     def worst_first(self) -> tuple[Run, ...]:
         """Those that were measured, the worst first."""
         return tuple(sorted(self.runs, key=worst_first))
 
     @property
     def in_words(self) -> str:
-        """The outcome in a line: ``1 of 3 assistants failed, 1 could not be measured``."""
+        """The outcome in a line: ``1 of 3 assistants failed, 1 could not be measured``.
+
+        If all passed, it says which passed with a reservation: ``3 assistants passed, 1 with a reservation: tests are
+        gone``.
+        """
         ended = [run for run in self.runs if not run.could_not_end]
         failed = sum(not run.verdict.passed for run in ended)
         unmeasured = len(self.broken) + len(self.runs) - len(ended)
@@ -80,10 +91,18 @@ class Assistants:
             f"{number} {what}" for number, what in ((failed, "failed"), (unmeasured, "could not be measured")) if number
         ]
         if not parts:
-            return f"{count(everything, 'assistant')} passed"
+            return f"{count(everything, 'assistant')} passed{self._reservations}"
         first, *others = parts
         number, _, what = first.partition(" ")
         return ", ".join([f"{number} of {count(everything, 'assistant')} {what}", *others])
+
+    @property
+    def _reservations(self) -> str:
+        found = [run.verdict.reservation for run in self.worst_first if run.sign == "caution"]
+        if not found:
+            return ""
+        why = f": {found[0]}" if len(set(found)) == 1 else ""
+        return f", {len(found):,} with {'a reservation' if len(found) == 1 else 'reservations'}{why}"
 
 
 def comment_key(report: Report) -> str:

@@ -41,8 +41,9 @@ DEGRADATION: Final = (
     "method", "covered", "confusions", "intents", "suites", "still_found", "still_wrong", "still_misunderstood",
     "still_misunderstood_cases", "still_failing", "substituted", "survivors", "noise", "flips", "edited", "right",
     "gone", "gone_elsewhere", "names", "notes", "reached", "uncovered", "skipped", "remarks", "findings", "labels",
-    "relabelled", "wrong", "removed", "fallback", "stripped", "cut", "gone_tests", "collisions", "misunderstood",
-    "misunderstood_cases", "failing", "errors", "gates", "worse", "unseen", "metrics", "settings", "suppressions",
+    "relabelled", "wrong", "removed", "components", "fallback", "stripped", "cut", "gone_tests", "collisions",
+    "misunderstood", "misunderstood_cases", "failing", "errors", "gates", "worse", "unseen", "metrics", "settings",
+    "suppressions",
 )  # fmt: skip
 """The order in which lists give up entries: details, what was wrong already, became right, became wrong, the gates."""
 DETAILS: Final = DEGRADATION[: DEGRADATION.index("reached")]
@@ -56,11 +57,11 @@ _OLD: Final = {
 }
 """Lists of what the base has too, and what they count."""
 ORDER: Final = (
-    "remarks", "errors", "cut", "stripped", "relabelled", "fallback", "collisions", "failing", "misunderstood",
-    "misunderstood_cases", "gone_tests", "wrong", "labels", "removed", "findings", "uncovered", "reached", "survivors",
-    "noise", "notes", "flips", "right", "edited", "gone", "gone_elsewhere", "names", "still_failing",
-    "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found", "suites", "intents",
-    "confusions", "covered", "gates", "skipped", "substituted", "method",
+    "remarks", "errors", "cut", "stripped", "relabelled", "fallback", "components", "collisions", "failing",
+    "misunderstood", "misunderstood_cases", "gone_tests", "wrong", "labels", "removed", "findings", "uncovered",
+    "reached", "survivors", "noise", "notes", "flips", "right", "edited", "gone", "gone_elsewhere", "names",
+    "still_failing", "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found", "suites",
+    "intents", "confusions", "covered", "gates", "skipped", "substituted", "method",
 )  # fmt: skip
 """How a document shows the sections that are below its figures."""
 

@@ -179,7 +179,7 @@ class SuiteWriter:
         places = {example.intent.partition("/")[0]: example.location for example in reversed(nlu.training)}
         for case, entry in zip(cases[len(judged) :], nlu.unjudged, strict=True):
             left_out = self._case(case, at=places.get(entry.intent))
-            left_out.add_skipped_info(attribute(why_unjudged(entry, nlu.folds)))
+            _skip(left_out, why_unjudged(entry, nlu.folds))
             written.append(left_out)
         yield self._suite("nlu", written, "nlu")
 
@@ -266,7 +266,7 @@ class SuiteWriter:
                 message = reason if result.reason else words
                 written.add_error_info(attribute(message), self._text([*result.difference, *page], place), "error")
             case "skipped":
-                written.add_skipped_info(attribute(reason))
+                _skip(written, reason)
             case "passed" if result.warning is not None:
                 written.stdout = element(f"passed, although: {reason}")
             case "passed":
@@ -298,7 +298,7 @@ class SuiteWriter:
                 self._whole,
             )
             written = self._case(case)
-            written.add_skipped_info(attribute(self._rooted.text(entry.reason)))
+            _skip(written, self._rooted.text(entry.reason))
             yield self._suite(entry.evaluation, [written])
 
     def gates(self, verdict: Verdict) -> Suite:
@@ -319,7 +319,12 @@ class SuiteWriter:
             ]
             written.add_failure_info(attribute(reason), self._text(lines, case.location), "gate")
         elif gate.outcome == "not judged":
-            written.add_skipped_info(attribute(reason))
+            _skip(written, reason)
         else:
             written.stdout = element(reason)
         return written
+
+
+def _skip(case: TestCase, reason: str) -> None:
+    """Mark a case as skipped. GitLab and others show only the element's text, others only its attribute."""
+    case.add_skipped_info(attribute(reason), element(reason))

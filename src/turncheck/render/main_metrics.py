@@ -9,7 +9,7 @@ from turncheck.comparison.broken_intents import dropped_intents, intent_of
 from turncheck.comparison.changes import number_of
 from turncheck.comparison.faults import faults_of
 from turncheck.comparison.metric_deltas import is_counted
-from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Metric, metrics_of
+from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Measured, known_metric, metric_of, metrics_of
 from turncheck.comparison.wording import change, figure, no_verdict
 
 if TYPE_CHECKING:
@@ -24,18 +24,10 @@ if TYPE_CHECKING:
 
 SHARED: Final = " (shared sentences)"
 """Added to the label of a row if its figures only cover the sentences that both sides judged."""
-_ONLY_IF_ANY: Final = frozenset({"validation.warnings", "core.passed", "e2e.passed", "batch.passed"})
 _FIRST: Final = 4
 _MOST_INTENTS: Final = 5
 """At most this many intents that really dropped have a row of their own."""
 _AS_WRITTEN: Final = "core.as_written.passed"
-_OF: Final = {
-    "core.passed": ("core.failed", "core.misunderstood"),
-    _AS_WRITTEN: ("core.as_written.failed",),
-    "e2e.passed": ("e2e.failed", "e2e.misunderstood"),
-    "batch.passed": ("batch.failed",),
-}
-"""What is counted besides the passed ones."""
 _TESTS: Final[dict[str, Callable[[Comparison], ChangedCases]]] = {
     "core.passed": lambda comparison: comparison.stories,
     _AS_WRITTEN: lambda comparison: comparison.stories,
@@ -78,7 +70,7 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
     dropped = dropped_intents(comparison) if comparison and comparison.judged else []
     for label, subject, name in _named(report, dropped):
         metric, delta = current.get(name), deltas.get(name)
-        if (metric is None and delta is None) or (name in _ONLY_IF_ANY and not _any(name, current, deltas)):
+        if (metric is None and delta is None) or (_only_if_any(name) and not _any(name, current, deltas)):
             continue
         if name == _AS_WRITTEN and not _counts("core.misunderstood", current, deltas):
             continue  # the dialogue by itself says the same as the stories end to end
@@ -102,8 +94,19 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
     if comparison and comparison.changed_items and _tests_ran(report):
         items = comparison.changed_items
         share = f"{sum(item.covered for item in items):,}/{len(items):,}"
-        rows.append(MainMetric("Changed parts under test", "", "–", share, "", "", COVERAGE_OF_CHANGES))
+        rows.append(MainMetric(metric_of(COVERAGE_OF_CHANGES).label, "", "–", share, "", "", COVERAGE_OF_CHANGES))
     return rows
+
+
+def _others(name: str) -> tuple[str, ...]:
+    """What is counted besides a figure."""
+    metric = known_metric(name)
+    return metric.of if metric is not None else ()
+
+
+def _only_if_any(name: str) -> bool:
+    metric = known_metric(name)
+    return metric is not None and metric.only_if_any
 
 
 def _tests_ran(report: Report) -> bool:
@@ -115,12 +118,12 @@ def _tests_ran(report: Report) -> bool:
 
 def _of_others(delta: MetricDelta, comparison: Comparison | None) -> bool:
     """Whether the figures are measured on different sentences in different ways, so that they cannot be compared."""
-    return comparison is not None and comparison.other_mode and not is_counted(delta.name)
+    return comparison is not None and comparison.other_mode and not is_counted(delta)
 
 
 def change_of(delta: MetricDelta) -> str:
     """The difference between the two figures beside it; in words if the tests differ."""
-    if delta.name in _OF and (delta.shared is not None or not mark(delta) or _by_sentences(delta)):
+    if _others(delta.name) and (delta.shared is not None or not mark(delta) or _by_sentences(delta)):
         return ""
     base, value = delta.sides
     return "" if base is None or value is None else change(base, value, delta.kind)
@@ -128,7 +131,7 @@ def change_of(delta: MetricDelta) -> str:
 
 def is_on_shared(delta: MetricDelta) -> bool:
     """Whether the figures that are shown do not cover all sentences."""
-    return delta.name not in _OF and sides_of(delta) != (
+    return not _others(delta.name) and sides_of(delta) != (
         _shown(delta.base, delta.kind),
         _shown(delta.value, delta.kind),
     )
@@ -158,7 +161,7 @@ def how_few(delta: MetricDelta) -> str:
 
 def _what_became_of_tests(delta: MetricDelta, comparison: Comparison) -> str:
     """If the sides ran different tests: ``1 broke, 2 new (1 fails), 7 gone``."""
-    if delta.name not in _OF:
+    if not _others(delta.name):
         return ""
     tests = _TESTS[delta.name](comparison)
     parts = []
@@ -187,53 +190,54 @@ def _changed_sides(tests: ChangedCases, *, as_written: bool) -> Iterable[tuple[i
     yield number_of(case for case in both if case.passed and not case.base_passed), "repaired"
 
 
-def _any(name: str, current: dict[str, Metric], deltas: dict[str, MetricDelta]) -> bool:
+def _any(name: str, current: dict[str, Measured], deltas: dict[str, MetricDelta]) -> bool:
     """Whether there is anything to count: warnings at all, tests that ran."""
-    return any(_counts(counted, current, deltas) for counted in (name, *_OF.get(name, ())))
+    return any(_counts(counted, current, deltas) for counted in (name, *_others(name)))
 
 
-def _counts(name: str, current: dict[str, Metric], deltas: dict[str, MetricDelta]) -> bool:
+def _counts(name: str, current: dict[str, Measured], deltas: dict[str, MetricDelta]) -> bool:
     """Whether a figure is not 0 on either side."""
     return bool((name in current and current[name].value) or (name in deltas and deltas[name].base))
 
 
+_ROWS: Final = (
+    *("core.passed", _AS_WRITTEN, "e2e.passed", "batch.passed"),
+    *("batch.intent_success", "batch.f1", "batch.entity_success", "strength.score", "robustness.failure_rate"),
+    *("validation.errors", "validation.warnings"),
+)
+"""The figures below those of language understanding."""
+
+
 def _named(report: Report, dropped: list[MetricDelta]) -> list[tuple[str, str, str]]:
-    rows = [("Intents, F1", "", "nlu.intents.f1"), ("Intents, accuracy", "", "nlu.intents.accuracy")]
-    rows += [("F1 of intent", intent_of(metric.name), metric.name) for metric in dropped[:_MOST_INTENTS]]
-    for label, kind, scores in (
-        ("Entities, F1", "entities", report.nlu.entities if report.nlu else {}),
-        ("Responses, F1", "responses", report.nlu.responses if report.nlu else {}),
+    """The label, subject and name of each row."""
+    rows = [(metric_of(name).label, "", name) for name in ("nlu.intents.f1", "nlu.intents.accuracy")]
+    rows += [(metric_of(delta.name).label, intent_of(delta.name), delta.name) for delta in dropped[:_MOST_INTENTS]]
+    for kind, scores in (
+        ("entities", report.nlu.entities if report.nlu else {}),
+        ("responses", report.nlu.responses if report.nlu else {}),
     ):
-        # A single one does not need a name.
-        rows += [(label, name if len(scores) > 1 else "", f"nlu.{kind}.{name}.f1") for name in scores]
-    rows += [
-        ("Stories passed", "", "core.passed"),
-        ("Stories passed as written", "", _AS_WRITTEN),
-        ("End-to-end cases passed", "", "e2e.passed"),
-        ("Batch cases passed", "", "batch.passed"),
-        ("Batch suites, intents right", "", "batch.intent_success"),
-        ("Batch suites, F1", "", "batch.f1"),
-        ("Batch suites, entities right", "", "batch.entity_success"),
-        (_noticed(report), "", "strength.score"),
-        ("Misunderstood under noise", "", "robustness.failure_rate"),
-        ("Errors in the data", "", "validation.errors"),
-        ("Warnings in the data", "", "validation.warnings"),
-    ]
+        for name in scores:
+            figure_name = f"nlu.{kind}.{name}.f1"
+            # A single one does not need a name.
+            rows.append((metric_of(figure_name).label, name if len(scores) > 1 else "", figure_name))
+    for name in _ROWS:
+        rows.append((_noticed(report) if name == "strength.score" else metric_of(name).label, "", name))
+    rows += [(one.label, "", name) for name, one in report.metrics.items() if one.label]
     return rows
 
 
 def _noticed(report: Report) -> str:
     changed = report.strength is not None and report.strength.scope == "changed"
-    return "Faults in changed lines noticed" if changed else "Planted faults noticed"
+    return "Faults in changed lines noticed" if changed else metric_of("strength.score").label
 
 
-def _now(name: str, current: dict[str, Metric]) -> str:
+def _now(name: str, current: dict[str, Measured]) -> str:
     metric = current.get(name)
     if metric is None:
         section = f"{name.partition('.')[0]}."
         return "not judged" if any(other.startswith(section) for other in current) else "not run"
     shown = figure(metric.value, metric.kind)
-    others = [current[name].value for name in _OF.get(metric.name, ()) if name in current]
+    others = [current[name].value for name in _others(metric.name) if name in current]
     return f"{shown}/{figure(metric.value + sum(others), 'count')}" if others else shown
 
 
@@ -241,13 +245,13 @@ def _base(delta: MetricDelta | None, deltas: dict[str, MetricDelta]) -> str:
     if delta is None or delta.base is None:
         return "–"
     shown = figure(delta.base, delta.kind)
-    others = [deltas[name].base or 0 for name in _OF.get(delta.name, ()) if name in deltas]
+    others = [deltas[name].base or 0 for name in _others(delta.name) if name in deltas]
     return f"{shown}/{figure(delta.base + sum(others), 'count')}" if others else shown
 
 
 def _by_sentences(delta: MetricDelta) -> bool:
     """Whether tests moved only because of how sentences are understood, so that the verdict is about the sentences."""
-    return delta.name in _OF and delta.significance is not None and delta.significance.method != "counted"
+    return bool(_others(delta.name)) and delta.significance is not None and delta.significance.method != "counted"
 
 
 def mark(delta: MetricDelta) -> Mark:

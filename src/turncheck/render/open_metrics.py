@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 FILE_NAME: Final = "metrics.txt"
 _NAME: Final = re.compile(r"(?P<before>[^\[\]]*)(?:\[(?P<of>.*)\](?P<behind>[^\[\]]*))?", re.DOTALL)
-_ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n"}
+_ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "#": "%23"}
+"""What OpenMetrics escapes, and ``#``: GitLab takes the rest of a line for a comment, also within quotes."""
 
 
 def render_open_metrics(report: Report, comparison: Comparison) -> Rendered:
@@ -67,7 +68,7 @@ def _labels(assistant: str, of: str | None) -> str:
 
 
 def _escaped(text: str) -> str:
-    return re.sub(r'[\\"\n]', lambda match: _ESCAPES[match[0]], one_line(text, 200))
+    return re.sub(r'[\\"\n#]', lambda match: _ESCAPES[match[0]], one_line(text, 200))
 
 
 def _value(metric: MetricDelta) -> str:

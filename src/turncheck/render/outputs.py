@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
+from turncheck.messages.errors import UserError
+from turncheck.registry import Registry, blamed_on_plugin
+from turncheck.render.assistants import Assistants, Run
 from turncheck.render.code_quality import render_code_quality, render_code_quality_of_all
 from turncheck.render.job_annotations import render_job_annotations, render_job_annotations_of_all
 from turncheck.render.junit import render_junit, render_junit_of_all
+from turncheck.render.links import Links  # noqa: TC001 - in a type that is evaluated
 from turncheck.render.markdown import COMMENT_LIMIT, render_comment, render_summary
 from turncheck.render.open_metrics import render_open_metrics, render_open_metrics_of_all
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files
@@ -19,18 +25,65 @@ from turncheck.render.story_files import story_files
 from turncheck.report.codec import file_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator
 
     from turncheck.comparison.model import Comparison
     from turncheck.comparison.verdict import Verdict
-    from turncheck.render.assistants import Assistants
     from turncheck.render.fork import Fork
-    from turncheck.render.links import Links
     from turncheck.render.sarif import RuleText
     from turncheck.report.model import Report
-    from turncheck.settings.options import JunitFlavour, OutputFormat
+    from turncheck.settings.options import JunitFlavour
 
 RASA_FOLDER = "rasa"
+Rules = Callable[[], Mapping[str, "RuleText"]]
+"""Returns the text of each code of a finding, for SARIF."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A file that is written on request: for one assistant, and for several; ``None``: each has only its own."""
+
+    one: Callable[[Run, Rules], Rendered]
+    several: Callable[[Assistants, Links, Rules], Rendered] | None = None
+
+
+OUTPUTS: Final = Registry(
+    "turncheck.outputs",
+    {
+        "sarif": Output(
+            lambda run, rules: run_sarif(run.report, run.comparison, rules(), __version__),
+            lambda assistants, _, rules: run_sarif_of_all(assistants, rules(), __version__),
+        ),
+        "codequality": Output(
+            lambda run, _: render_code_quality(run.report, run.comparison),
+            lambda assistants, *_: render_code_quality_of_all(assistants),
+        ),
+        "metrics": Output(
+            lambda run, _: render_open_metrics(run.report, run.comparison),
+            lambda assistants, *_: render_open_metrics_of_all(assistants),
+        ),
+        "annotations": Output(
+            lambda run, _: render_job_annotations(run.verdict, run.links),
+            lambda assistants, links, _: render_job_annotations_of_all(assistants, links),
+        ),
+    },
+    Output,
+)
+_FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_OWN_NAMES: Final = frozenset(
+    {
+        *("report.json", "comparison.json", "verdict.json", "baseline.json", "junit.xml", "report.html"),
+        *(
+            "summary.md",
+            "comment.md",
+            "findings.sarif",
+            "gl-code-quality-report.json",
+            "metrics.txt",
+            "gl-annotations.json",
+        ),
+    }
+)
+"""The names of our own files."""
 
 
 def render_documents(
@@ -40,7 +93,7 @@ def render_documents(
     links: Links,
     flavour: JunitFlavour = "common",
     *,
-    formats: Collection[OutputFormat] = (),
+    formats: Collection[str] = (),
     rules: Callable[[], Mapping[str, RuleText]] = dict,
     measured: Report | None = None,
 ) -> Iterator[Rendered]:
@@ -56,17 +109,26 @@ def render_documents(
         rules: the text of each code of a finding, for SARIF.
         measured: the report to keep, if it differs from what is reported beside a base.
     """
-    more: dict[OutputFormat, Callable[[], Rendered]] = {
-        "sarif": lambda: run_sarif(report, comparison, rules(), __version__),
-        "codequality": lambda: render_code_quality(report, comparison),
-        "metrics": lambda: render_open_metrics(report, comparison),
-        "annotations": lambda: render_job_annotations(verdict, links),
-    }
     yield render_document("report.json", measured or report)
     yield render_document("comparison.json", comparison)
     yield render_document("verdict.json", verdict)
     yield render_junit(report, comparison, verdict, links, flavour)
-    yield from (render() for name, render in more.items() if name in formats)
+    run = Run(report, comparison, verdict, links)
+    for name, output in OUTPUTS.items():
+        if name in formats:
+            yield _of_plugin(name, output, run) if name in OUTPUTS.added() else output.one(run, rules)
+
+
+def _of_plugin(name: str, output: Output, run: Run) -> Rendered:
+    """Render an output of a plugin; it must not take the place of a file that says something else."""
+    with blamed_on_plugin(f"output '{name}'"):
+        rendered: Any = output.one(run, dict)
+    if not isinstance(rendered, Rendered) or not _FILE_NAME.fullmatch(rendered.name) or rendered.name in _OWN_NAMES:
+        shown = rendered.name if isinstance(rendered, Rendered) else type(rendered).__name__
+        raise UserError(
+            f"the plugin's output '{name}' gives {shown!r}", remedy="Expected Rendered, with a file name of its own."
+        )
+    return rendered
 
 
 def render_document(name: str, document: Report | Comparison | Verdict) -> Rendered:
@@ -78,18 +140,14 @@ def render_documents_of_all(
     assistants: Assistants,
     links: Links,
     flavour: JunitFlavour,
-    formats: Collection[OutputFormat],
+    formats: Collection[str],
     rules: Callable[[], Mapping[str, RuleText]],
 ) -> Iterator[Rendered]:
     """Render the files for CI hosts, one of each kind for several assistants; arguments as above."""
-    more: dict[OutputFormat, Callable[[], Rendered]] = {
-        "sarif": lambda: run_sarif_of_all(assistants, rules(), __version__),
-        "codequality": lambda: render_code_quality_of_all(assistants),
-        "metrics": lambda: render_open_metrics_of_all(assistants),
-        "annotations": lambda: render_job_annotations_of_all(assistants, links),
-    }
     yield render_junit_of_all(assistants, flavour)
-    yield from (render() for name, render in more.items() if name in formats)
+    for name, output in OUTPUTS.items():
+        if name in formats and output.several is not None:
+            yield output.several(assistants, links, rules)
 
 
 def render_texts(

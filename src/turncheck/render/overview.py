@@ -70,7 +70,7 @@ def _text(
     lengths = accumulate(size.measure(row) + 1 for row in every_row)
     rows = [row for row, length in zip(every_row, lengths, strict=True) if length <= size.limit // 2]
     more = len(every_row) - len(rows)
-    words = join([trusted("✅ " if assistants.passed else "❌ "), prose(assistants.in_words)])
+    words = join([trusted(f"{SIGNS[assistants.sign]} "), prose(assistants.in_words)])
 
     def drawn(folds: Sequence[_Fold], unshown: int) -> str:
         results = link(trusted("results"), links.artifact_url)

@@ -45,7 +45,9 @@ def expected_understood(expected: str, got: str, *, case: bool, near: str = "") 
 def understood(text: str) -> Line:
     """What a message was understood as; for a fallback also the intent that was not sure enough, each as a string."""
     fallback, separator, intent = text.partition(ELSE)
-    return line(Code(fallback), ELSE, Code(intent)) if separator and fallback == FALLBACK else line(Code(text))
+    if separator and fallback == FALLBACK:
+        return line(Code(fallback), f", below the threshold{ELSE}", Code(intent))
+    return line(Code(text))
 
 
 def also_misunderstood(sentence: Misunderstanding, *, case: bool) -> Line:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -22,7 +23,7 @@ from turncheck.render.rendered import Rendered
 from turncheck.render.rooted import Rooted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from turncheck.comparison.model import Comparison
     from turncheck.messages.finding import Severity
@@ -129,7 +130,11 @@ def findings_sarif(
         kept = _worst(findings, most)
         note = _left_out(len(findings), len(kept))
         used = sorted({finding.code for finding in kept})
-        results = [_result(finding, used, root, line_hash(finding.location)) for finding in kept]
+        fingerprints = _fingerprints(kept, root)
+        results = [
+            _result(finding, used, root, line_hash(finding.location), fingerprint)
+            for finding, fingerprint in zip(kept, fingerprints, strict=True)
+        ]
         texts = [_rule(code, rules.get(code) or RuleText(code, code, "warning")) for code in used]
         content = json.dumps(_log(results, texts, version, note), ensure_ascii=False, indent=2) + "\n"
         size = len(gzip.compress(content.encode("utf-8", "replace"), compresslevel=6))
@@ -197,7 +202,9 @@ def _rule(code: str, text: RuleText) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, used: Sequence[str], root: str, line_hash: str | None) -> dict[str, Any]:
+def _result(
+    finding: Finding, used: Sequence[str], root: str, line_hash: str | None, fingerprint: str
+) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": used.index(finding.code),
@@ -205,7 +212,7 @@ def _result(finding: Finding, used: Sequence[str], root: str, line_hash: str | N
         "message": {"text": _shortened(finding.message)},
         "partialFingerprints": {
             **({"primaryLocationLineHash": line_hash} if line_hash else {}),
-            "turncheck/v1": _fingerprint(finding, root),
+            "turncheck/v1": fingerprint,
         },
     }
     path = repository_path(root, finding.location)
@@ -224,7 +231,14 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_MESSAGE else f"{text[: _LONGEST_MESSAGE - 1]}…"
 
 
-def _fingerprint(finding: Finding, root: str) -> str:
-    """A fingerprint that survives moved lines: code, file and message."""
-    identity = "\0".join((finding.code, root, finding.location.path, finding.message))
-    return hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()[:32]
+def _fingerprints(findings: Iterable[Finding], root: str) -> list[str]:
+    """Fingerprints that survive moved lines: code, file, message, and which of several alike it is."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    fingerprints = []
+    for finding in findings:
+        identity = (finding.code, root, finding.location.path, finding.message)
+        of_its_kind = (str(seen[identity]),) if seen[identity] else ()
+        seen[identity] += 1
+        content = "\0".join((*identity, *of_its_kind)).encode("utf-8", "replace")
+        fingerprints.append(hashlib.sha256(content).hexdigest()[:32])
+    return fingerprints

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.comparison.changes import SINGULAR
 from turncheck.comparison.taken_away import threshold_in_words
 from turncheck.comparison.wording import count
-from turncheck.render.entries import item
+from turncheck.render.entries import item, rule
 from turncheck.render.spans import Code, Entry, Place, Said, line, listed
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ def taken_away(lists: Lists, compared: Comparison) -> Iterable[NeutralSection]:
     title = f"No longer understood ({less.number:,})" if less and less.number else "Understood differently"
     because = threshold_in_words(less) if less else ""
     yield lists.listed("fallback", f"{title}: {because}" if because else title, lost, lambda entry: entry)
+    components = compared.changed_components
+    title = f"Components and policies that run otherwise ({len(components)})"
+    yield lists.listed("components", title, components, rule)
     removed = compared.removed_items
     yield lists.listed("removed", f"Removed in this change ({len(removed)})", removed, _removed)
 
@@ -70,7 +73,15 @@ def _newly_wrong(change: FallbackChange) -> list[Entry]:
 
 
 def _removed(part: ChangedPart) -> Entry:
-    return Entry(line(f"{SINGULAR.get(part.kind, 'part')} ", Code(part.name)), Place(part.location, on_base=True))
+    lost = (
+        f", {count(part.lost, 'word')} of it"
+        if part.lost
+        else ", some of its words"
+        if part.change == "changed"
+        else ""
+    )
+    spans = line(f"{SINGULAR.get(part.kind, 'part')} ", Code(part.name), lost)
+    return Entry(spans, Place(part.location, on_base=part.change == "removed"))
 
 
 def reached(lists: Lists, compared: Comparison) -> Iterable[NeutralSection]:

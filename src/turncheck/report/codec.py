@@ -64,7 +64,9 @@ def json_pieces(document: Any) -> Iterator[bytes]:
     """Yield a document as JSON, piece by piece: a large one is never in memory as a whole."""
     if isinstance(document, msgspec.Struct):
         yield b"{"
-        for number, name in enumerate(document.__struct_fields__):
+        optional = getattr(document, "OMITTED_IF_EMPTY", ())
+        names = [one for one in document.__struct_fields__ if one not in optional or getattr(document, one)]
+        for number, name in enumerate(names):
             yield b"%b%b:" % (b"," if number else b"", msgspec.json.encode(name))
             yield from json_pieces(getattr(document, name))
         yield b"}"
@@ -181,12 +183,12 @@ def _check_schema(content: bytes, name: str) -> None:
 
 
 def _check_totals(report: Report, name: str) -> None:
-    for what, stated, counted in _totals(report):
+    for what, stated, counted in _totals(report, name):
         if stated != counted:
             raise UserError(f"{name} contradicts itself: {what} is {stated}, its cases add up to {counted}")
 
 
-def _totals(report: Report) -> list[tuple[str, int, int]]:
+def _totals(report: Report, name: str) -> list[tuple[str, int, int]]:
     totals: list[tuple[str, int, int]] = []
     if report.validation:
         severities = [finding.severity for finding in report.validation.findings]
@@ -200,6 +202,17 @@ def _totals(report: Report) -> list[tuple[str, int, int]]:
         # A sentence that no intent's figures include may still be listed, for its entities.
         counted = min(max(stated, listed), listed + max(0, report.nlu.unlisted))
         totals.append(("nlu.examples", stated, counted))
+    for metric, figure in report.metrics.items():
+        if not metric.startswith("plugin."):
+            raise UserError(f"{name} is not a valid report: the metric '{metric[:80]}' is not a plugin's")
+        if figure.noise == "sentences":
+            judged = [one for one in figure.sentences if one is not None]
+            there = len(report.nlu.predictions) if report.nlu else 0
+            stated = round((figure.value or 0.0) * len(judged))
+            totals += [
+                (f"the number of sentences of {metric}", len(figure.sentences), there),
+                (f"the number of true sentences of {metric}", stated, sum(judged)),
+            ]
     if report.core and report.core.as_written:
         as_written = [story.as_written for story in report.core.stories]
         totals += [

@@ -7,7 +7,7 @@ evaluation did not run, and then :attr:`Report.skipped` says why.
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from msgspec import Meta
 
@@ -50,6 +50,7 @@ from turncheck.report.end_to_end import (
 )
 from turncheck.report.evaluations import DEFAULT_EVALUATIONS, EVALUATIONS, ON_REQUEST, Evaluation
 from turncheck.report.part import Count, Figure, Part
+from turncheck.report.plugin_figures import PluginFigure
 from turncheck.report.robustness import FailedVariant, NoiseGroup, Robustness, SentenceUnderNoise
 from turncheck.report.strength import MutantGroup, MutantResult, Strength
 from turncheck.report.trust import Trust
@@ -75,6 +76,7 @@ from turncheck.report.understanding import (
     TrainingSentence,
     Understood,
     UnjudgedIntent,
+    WordList,
 )
 
 SCHEMA: Final = "turncheck/report/v1"
@@ -125,6 +127,17 @@ class ProjectInfo(Part, frozen=True, kw_only=True):
         return self.kind == "rasa"
 
 
+class PluginInfo(Part, frozen=True, kw_only=True):
+    """An installed package that took part in the run."""
+
+    name: str
+    """The name of the package."""
+    version: str
+    """Its version."""
+    provides: tuple[str, ...] = ()
+    """What it adds: ``check response-shouts``, ``engine keyword`` …"""
+
+
 class Source(Part, frozen=True, kw_only=True):
     """Which state of the repository was measured, as far as it is known."""
 
@@ -159,9 +172,9 @@ class IgnoredParameter(Part, frozen=True, kw_only=True):
 
 
 class ConfiguredComponent(Part, frozen=True, kw_only=True):
-    """A component of the pipeline, or a policy, and what the engine does with it."""
+    """A component of the pipeline, a policy or an importer, and what the engine does with it."""
 
-    section: Literal["pipeline", "policies"]
+    section: Literal["pipeline", "policies", "importers"]
     """Which section of the configuration it is in."""
     name: str
     """The component as the configuration names it."""
@@ -375,6 +388,8 @@ class Report(Part, frozen=True, kw_only=True):
     """What of the project its tests reach, by kind (``intents``, ``responses`` …)."""
     training: tuple[TrainingSentence, ...] = ()
     """The training sentences, where tests were run without the section ``nlu``, which lists them otherwise."""
+    word_lists: tuple[WordList, ...] = ()
+    """The synonyms, lookup tables and patterns of the training data."""
     settings: GateSettings = GateSettings()
     """The gates as they were set."""
     trust: Trust | None = None
@@ -383,8 +398,15 @@ class Report(Part, frozen=True, kw_only=True):
     """Evaluations that did not run, or not all of them, and why."""
     stopped: str | None = None
     """Why the measuring ended before its end (a server that is gone): sections hold what was finished until then."""
+    plugins: tuple[PluginInfo, ...] = ()
+    """The installed packages that took part, by name; omitted if there were none."""
+    metrics: dict[str, PluginFigure] = {}
+    """What metrics and evaluations of plugins measured, by name; omitted if there were none."""
     timings: dict[str, Figure] = {}
     """Seconds by step; of a story or an end-to-end case by its index in its section (``core[0]``, ``e2e[12]``)."""
+
+    OMITTED_IF_EMPTY: ClassVar = ("plugins", "metrics")
+    """The fields that a report only has if there is something in them."""
 
     @property
     def has_stand_in(self) -> bool:

@@ -146,6 +146,21 @@ class TrainingSentence(Part, frozen=True, kw_only=True, omit_defaults=True):
     """The types of the entities that are annotated in it, in their order; omitted if there are none."""
 
 
+class WordList(Part, frozen=True, kw_only=True):
+    """A synonym, lookup table or pattern of the training data: no sentence shows that it is gone."""
+
+    kind: Literal["synonyms", "lookups", "regexes"]
+    """What it is."""
+    name: str
+    """What it is called; of a synonym, the value that its words stand for."""
+    location: Location
+    """Where it is."""
+    entries: Count
+    """How many words or patterns it has."""
+    digest: str
+    """Changes with any of them."""
+
+
 class RankedIntent(Part, frozen=True, kw_only=True):
     """One entry of an intent ranking."""
 

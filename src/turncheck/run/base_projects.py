@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import shown_path
 from turncheck.process.regular_file import read_regular
-from turncheck.project.assistants_below import may_be_assistant
+from turncheck.project.assistants_below import assistants_below, is_assistant, may_be_assistant
 from turncheck.settings.file import read_settings_file
 from turncheck.settings.sources import FILE_NAME
 
@@ -60,22 +60,27 @@ class BaseTree:
 
     def folder_of(self, word: str) -> Path | None:
         """Return where a path of this run is in the base's files; ``None`` if it is not one of the repository."""
-        named = path_in_repository(Path(word), self.top)
-        return None if named is None else self.tree / self._as_entered(named)
+        return next(iter(self._folders_of(word)), None)
 
-    def _as_entered(self, named: str) -> str:
-        """Return a path below the current folder by the link that leads to that, where the base has a folder instead.
+    def _folders_of(self, word: str) -> list[Path]:
+        """Return where a path of this run may be in the base's files, the most likely place first.
 
-        The system says where the current folder is, not by which path a job has entered it.
+        The system says where the current folder is, not by which path a job has entered it: where a link leads to it
+        and the base has a folder instead, that may be the one. A change can make several such links.
         """
+        named = path_in_repository(Path(word), self.top)
+        if named is None:
+            return []
         here = path_in_repository(Path.cwd(), self.top)
         if not here or (named != here and not named.startswith(f"{here}/")):
-            return named
+            return [self.tree / named]
+        found = []
         for link, target in self.links.items():
             entered = self.tree / link
             if (here == target or here.startswith(f"{target}/")) and entered.is_dir() and not entered.is_symlink():
-                return link + named[len(target) :]
-        return named
+                found.append(self.tree / (link + named[len(target) :]))
+        found.sort(key=lambda place: (not may_be_assistant(place), not os.path.lexists(place)))
+        return found or [self.tree / named]
 
     def moved(self, value: Any) -> Any:
         """Return a path or paths of this run in the base's files; one outside the repository is the same for both."""
@@ -112,7 +117,7 @@ class BaseTree:
             return []
         if len(fixed.parts) < len(parts):
             return [self.path_of(folder)]
-        patterns = _settings_of(folder).get("projects", ())
+        patterns = (_settings_of(folder) or {}).get("projects", ())
         below = (self.needed_for(str(self.top / os.path.relpath(pattern, self.tree))) for pattern in patterns)
         return [self.path_of(folder / FILE_NAME), *(path for paths in below for path in paths)]
 
@@ -131,14 +136,20 @@ class BaseTree:
             given: whether a flag or an input gave them, so that the file does not choose another folder.
             flags: all that flags and inputs give: files of an assistant may have names of their own.
         """
-        only = self.folder_of(words[0]) if len(words) == 1 and not self.is_pattern(words[0]) else None
-        if only is None:
+        places = self._folders_of(words[0]) if len(words) == 1 and not self.is_pattern(words[0]) else []
+        if not places:
             return self._each(match for word in words for match in self._matches(word))
-        if only.is_file():
-            only = only.parent
+        return [one for place in places for one in self._chosen_in(place, given=given, flags=flags)]
+
+    def _chosen_in(self, place: Path, *, given: bool, flags: Mapping[str, Any]) -> list[BaseProject]:
+        """Return the assistants that a path chooses there, and the settings file beside it."""
+        only = place.parent if place.is_file() else place
         if not only.is_dir():
             return []
         values = _settings_of(only)
+        if values is None and not given:  # whichever it measured is one of these
+            return self._each([only] if is_assistant(only) else assistants_below(only))
+        values = values or {}
         if "projects" in values:
             return self._each(match for pattern in values["projects"] for match in self._expanded(Path(pattern)))
         folder = only / values["project"] if "project" in values and not given else only
@@ -210,11 +221,12 @@ def _any_exists(values: Iterable[Any]) -> bool:
     return any(Path(path.partition("::")[0]).exists() for path in named)
 
 
-def _settings_of(folder: Path) -> Mapping[str, Any]:
+def _settings_of(folder: Path) -> Mapping[str, Any] | None:
+    """Return what a settings file says; ``None`` if it cannot be read."""
     try:
         return read_settings_file(folder, faulty=True).values  # a mistake may be what this change corrects
     except UserError:
-        return {}
+        return None
 
 
 def _contents(folder: Path) -> set[bytes]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import structs
 
 from turncheck.comparison.gate_rules import read_rules
 from turncheck.engines.choice import chosen_engines
-from turncheck.report.model import EVALUATIONS, TrainingSentence
+from turncheck.report.model import EVALUATIONS, TrainingSentence, WordList
 from turncheck.run.cases_again import held_against_base
 from turncheck.run.covered import coverage_by_tests
 from turncheck.run.evaluations import Evaluations
 from turncheck.run.head_start import NO_HEAD_START
+from turncheck.run.plugin_figures import Subject, evaluate_by_plugins, with_metrics_of_plugins
 from turncheck.run.reading import file_of_all, read_given, read_tests
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import ensure_assistant_here
@@ -27,10 +29,13 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from turncheck.engines.base import Engines
+    from turncheck.messages.location import Location
     from turncheck.process.screen import Screen
     from turncheck.project.model import Project
+    from turncheck.project.nlu_data import NluData
     from turncheck.project.project_file import Role
     from turncheck.report.model import Report
+    from turncheck.report.plugin_figures import PluginFigure
     from turncheck.run.cases_again import JudgesAgain
     from turncheck.run.head_start import HeadStart
     from turncheck.run.inputs import Inputs
@@ -75,6 +80,7 @@ def evaluate_project(
     if head_start.ensure is not None:
         head_start.ensure(inputs, project, tests)
     run: Evaluations | None = None
+    of_plugins: dict[str, PluginFigure] = {}
     try:
         with engines_of_run(inputs, project, head_start) as engines, workplace_of(inputs.settings, screen) as work:
             engines.show_progress(screen)
@@ -82,6 +88,7 @@ def evaluate_project(
                 engines.use_cache(inputs.cache)
             run = Evaluations(inputs, project, tests, engines, screen, work=work, head_start=head_start)
             run.evaluate()
+            of_plugins = evaluate_by_plugins(Subject(project, tests, engines, inputs.settings))
         run.validate()
     except KeyboardInterrupt:
         if run is None:
@@ -91,7 +98,8 @@ def evaluate_project(
         for note in inputs.cache.notes():
             screen.note(note)
         inputs.cache.trim()
-    return EvaluatedProject(_report(inputs, project, tests, run, screen), project, run.cases_again())
+    report = with_metrics_of_plugins(_report(inputs, project, tests, run, screen), of_plugins)
+    return EvaluatedProject(report, project, run.cases_again())
 
 
 def read_all(inputs: Inputs, screen: Screen) -> tuple[Inputs, Project, Tests]:
@@ -137,6 +145,7 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: Evaluations, sc
         robustness=run.robustness_section,
         coverage=coverage_by_tests(project, tests, nlu, run.core_section, e2e, run.batch_section),
         training=() if nlu or not (run.core_section or e2e) else training_sentences(project),
+        word_lists=word_lists(project.nlu),
         settings=structs.replace(gate_settings(settings), projects=inputs.projects),
         trust=run.engines.trust,
         skipped=(*(run.skipped[name] for name in EVALUATIONS if name in run.skipped), *run.parts),
@@ -154,6 +163,22 @@ def training_sentences(project: Project) -> Iterable[TrainingSentence]:
             location=example.location,
             entities=tuple(one.entity for one in example.entities),
         )
+
+
+def word_lists(data: NluData) -> Iterable[WordList]:
+    """Yield the synonyms, lookup tables and patterns, each name once, in the order of their names."""
+    found: dict[tuple[Literal["synonyms", "lookups", "regexes"], str], list[tuple[Location, tuple[str, ...]]]] = {}
+    for synonym in data.synonyms:
+        found.setdefault(("synonyms", synonym.value), []).append((synonym.location, (synonym.synonym,)))
+    for table in data.lookups:
+        found.setdefault(("lookups", table.name), []).append((table.location, table.elements))
+    for pattern in data.regexes:
+        found.setdefault(("regexes", pattern.name), []).append((pattern.location, (pattern.pattern,)))
+    for (kind, name), parts in sorted(found.items()):
+        entries = sorted({entry for _, some in parts for entry in some})
+        digest = hashlib.sha256("\0".join(entries).encode("utf-8", "replace")).hexdigest()[:16]
+        place = min((place for place, _ in parts), key=lambda one: one.sort_key)
+        yield WordList(kind=kind, name=name, location=place, entries=len(entries), digest=digest)
 
 
 def _by_role(project: Project) -> list[str]:

@@ -21,6 +21,7 @@ from turncheck.ci.git import GitError
 from turncheck.ci.host import Base, HostError
 from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.changes import SettingChange
+from turncheck.comparison.compare import plugins_in_words
 from turncheck.comparison.gate_rules import read_rules
 from turncheck.messages.engine_errors import INTERRUPTED
 from turncheck.messages.errors import UserError
@@ -253,7 +254,8 @@ class BaselineSearch:
             self._troubles.append(
                 "earlier runs cannot be asked for here: a token is missing, or which workflow this is"
             )
-        if reports is not None and (left := self._asked(_EARLIER, lambda: _left_by_a_run(reports, base))):
+        left = self._asked(_EARLIER, lambda: _left_by_a_run(reports, base)) if reports is not None else None
+        if reports is not None and left is not None and self._has_same_plugins(left, report):
             return Present(left.report, "artifact", left.commit, left.run_id, reports.in_words())
         commit = base.commit
         may_be_measured = wanted != "artifact"
@@ -263,6 +265,7 @@ class BaselineSearch:
             commit
             and reports is not None
             and (left := self._asked(_EARLIER, lambda: reports.of_ancestor(base.branch, commit)))
+            and self._has_same_plugins(left, report)
         ):
             return Present(left.report, "ancestor", left.commit, left.run_id, reports.in_words())
         if reports is not None and (words := reports.in_words()):
@@ -276,6 +279,15 @@ class BaselineSearch:
         if reports is not None and reports.unreadable:
             return Unreadable(reason)
         return Missing(reason)
+
+    def _has_same_plugins(self, left: LeftReport, report: Report) -> bool:
+        """Whether a report was measured with the same plugins: with others it says nothing of this change."""
+        if left.report.plugins == report.plugins:
+            return True
+        self._troubles.append(
+            f"an earlier run had other plugins ({plugins_in_words(left.report)}; now {plugins_in_words(report)})"
+        )
+        return False
 
     def _why_none(self, base: Base, wanted: str) -> str:
         name = f"commit {base.commit[:8]}" if base.commit else f"'{base.branch}'"
@@ -306,7 +318,8 @@ class BaselineSearch:
             inputs = self._inputs_for(there, own, source)
             measured = self.measure(inputs, Screen(quiet=True, stream=StringIO()))
         except UserError as error:  # the folder is temporary, named anew each time, and gone when this is read
-            why = f"the base cannot be measured: {error.what.replace(f'{there.files.folder}/', '')}"
+            what = error.what.replace(f"{there.files.folder}/", "").replace(str(there.files.folder), ".")
+            why = f"the base cannot be measured: {what}"
             asked = own.evaluations or DEFAULT_EVALUATIONS
             skipped = [Skipped(evaluation=one, reason=why, fault=True) for one in EVALUATIONS if one in asked]
             measured = report_of(report.project, own.seed, source=source, skipped=skipped)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck import __version__
-from turncheck.report.model import GateSettings, ProjectInfo, Report, Source, Tool, VersionSign
+from turncheck.registry import plugins_in_use
+from turncheck.report.model import GateSettings, PluginInfo, ProjectInfo, Report, Source, Tool, VersionSign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         Strength,
         TrainingSentence,
         Validation,
+        WordList,
     )
     from turncheck.report.trust import Trust
 
@@ -61,6 +63,7 @@ def report_of(
     robustness: Robustness | None = None,
     coverage: Mapping[str, KindCoverage] | None = None,
     training: Iterable[TrainingSentence] = (),
+    word_lists: Iterable[WordList] = (),
     settings: GateSettings | None = None,
     trust: Trust | None = None,
     skipped: Iterable[Skipped] = (),
@@ -83,9 +86,13 @@ def report_of(
         robustness=robustness,
         coverage=dict(coverage or {}),
         training=tuple(training),
+        word_lists=tuple(word_lists),
         settings=settings or GateSettings(),
         trust=trust,
         skipped=tuple(skipped),
         stopped=stopped,
+        plugins=tuple(
+            PluginInfo(name=one.name, version=one.version, provides=one.provides) for one in plugins_in_use()
+        ),
         timings=dict(timings or {}),
     )

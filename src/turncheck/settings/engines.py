@@ -1,9 +1,11 @@
-"""The registry of engines: adding one takes its package, its line here, and its settings."""
+"""The registry of engines: adding one takes its package, its line here or an entry point, and its settings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final, Literal
+
+from turncheck.registry import Registry
 
 ProjectKind = Literal["rasa", "kore"]
 """The platform that a project is an assistant of."""
@@ -25,10 +27,14 @@ class RegisteredEngine:
     uploads: tuple[str, str] | None = None
 
 
-ENGINES: Final[dict[str, RegisteredEngine]] = {
-    "embedded": RegisteredEngine("turncheck.engines.embedded.engines"),
-    "rasa": RegisteredEngine("turncheck.engines.rasa_server.engines", from_files=False, kinds=("rasa",)),
-    "kore": RegisteredEngine(
-        "turncheck.engines.kore.engines", from_files=False, has_languages=True, uploads=("kore_way", "batch")
-    ),
-}
+ENGINES: Final = Registry(
+    "turncheck.engines",
+    {
+        "embedded": RegisteredEngine("turncheck.engines.embedded.engines"),
+        "rasa": RegisteredEngine("turncheck.engines.rasa_server.engines", from_files=False, kinds=("rasa",)),
+        "kore": RegisteredEngine(
+            "turncheck.engines.kore.engines", from_files=False, has_languages=True, uploads=("kore_way", "batch")
+        ),
+    },
+    RegisteredEngine,
+)

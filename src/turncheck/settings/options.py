@@ -16,17 +16,20 @@ from turncheck.settings.engines import ENGINES
 from turncheck.settings.option import setting
 from turncheck.settings.parsers import (
     FAIL_ON,
+    OUTPUT_FORMATS,
     one_of,
     read_addresses,
     read_artifact_name,
     read_day,
     read_engine,
+    read_evaluations,
     read_fail_on,
     read_folder,
     read_hidden,
     read_hosts,
     read_lines,
     read_notes,
+    read_output_formats,
     read_pairs,
     read_paths,
     read_state,
@@ -50,8 +53,6 @@ KORE_VERSIONS: Final = ("in-development", "published")
 KORE_WAYS: Final = ("find-intent", "batch")
 
 JunitFlavour = Literal["common", "xunit"]
-OutputFormat = Literal["sarif", "codequality", "metrics", "annotations"]
-OUTPUT_FORMATS: Final[tuple[OutputFormat, ...]] = ("sarif", "codequality", "metrics", "annotations")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +93,17 @@ class Settings:
     language: str | None = setting(
         None, read_text, "language of a Kore.ai assistant to read (default: its own default)", metavar="CODE"
     )
+    plugins: tuple[str, ...] = setting(
+        (),
+        words_of(),
+        "installed packages whose engines, checks, formats, metrics and so on take part (docs/plugins.md)",
+        file_key=False,
+        many=True,
+        metavar="PACKAGE",
+    )
     evaluations: tuple[str, ...] = setting(
         (),
-        words_of(*EVALUATIONS),
+        read_evaluations,
         f"evaluations to run: {', '.join(EVALUATIONS)} (default: those that the project has files for)",
         many=True,
         choices=EVALUATIONS,
@@ -287,9 +296,9 @@ class Settings:
         "layout of junit.xml: common (each test has its file and line) or xunit (for Jenkins' xunit plugin)",
         choices=("common", "xunit"),
     )
-    output_format: tuple[OutputFormat, ...] = setting(
+    output_format: tuple[str, ...] = setting(
         (),
-        words_of(*OUTPUT_FORMATS),
+        read_output_formats,
         "additional files to write: sarif (findings.sarif), codequality, metrics (OpenMetrics), annotations"
         " (the latter "
         "three for GitLab; default: what the CI host reads)",

@@ -9,9 +9,13 @@ from typing import Any, Final
 
 from turncheck.messages.suggestions import not_one_of
 from turncheck.process.secret import Secret, read_secret, remember_guessed
+from turncheck.registry import added_names
+from turncheck.report.evaluations import EVALUATIONS
 from turncheck.settings.engines import ENGINES
 
 FAIL_ON: Final = ("errors", "new-errors", "test-failures", "new-failures", "gone-tests", "new-suppressions", "none")
+OUTPUT_FORMATS: Final = ("sarif", "codequality", "metrics", "annotations")
+"""The files that are written on request."""
 MAX_NOTES: Final = 1024
 """Characters of the notes on a run, as Kore.ai's platform has it."""
 _MOST_SHOWN: Final = 80
@@ -147,6 +151,16 @@ def _meant_by(gate: str) -> str | None:
     if re.search(r"\w\.\w", gate):  # the name of a metric
         return "max-regression" if re.search(r":\s*[\d.]+", gate) else "thresholds"
     return "fail-on-warnings" if re.search(r"\bwarnings?\b", gate) else None
+
+
+def read_evaluations(value: Any) -> tuple[str, ...]:
+    """Take evaluations: our own, and those of the plugins in use."""
+    return tuple(words_of(*EVALUATIONS, *added_names("turncheck.evaluations"))(value))
+
+
+def read_output_formats(value: Any) -> tuple[str, ...]:
+    """Take formats of output: our own, and those of the plugins in use."""
+    return tuple(words_of(*OUTPUT_FORMATS, *added_names("turncheck.outputs"))(value))
 
 
 def read_engine(value: Any) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.suggestions import suggestion
+from turncheck.registry import use_plugins
 from turncheck.settings.options import Settings, options
 from turncheck.settings.parsers import WrongWordError, shown
 
@@ -29,6 +30,20 @@ _TAKES: Final = {
 def from_flags(values: Mapping[str, Any]) -> dict[str, Any]:
     """Read flags (by name with dashes; ``None`` is unset)."""
     return _parse({k: v for k, v in values.items() if v is not None}, lambda name: f"--{name}")
+
+
+def from_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the arguments of a function (by name with underscores).
+
+    Raises:
+        UserError: an unknown name, or a bad value.
+    """
+    known = [name.replace("-", "_") for name in options()]
+    for name in values:
+        if name not in known:
+            raise UserError(f"unknown setting '{name}'", remedy=suggestion(name, known) or "docs/settings.md has them.")
+    named = {name.replace("_", "-"): value for name, value in values.items() if value is not None}
+    return _parse(named, lambda name: name.replace("-", "_"))
 
 
 def from_inputs(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -91,6 +106,8 @@ def _parse(
 ) -> dict[str, Any]:
     known = options()
     parsed = {}
+    if locate is None and values.get("plugins"):  # the names that other settings may have depend on them
+        use_plugins(known["plugins"].parse(values["plugins"]))
     for name, value in values.items():
         try:
             parsed[name.replace("-", "_")] = known[name].parse(value)

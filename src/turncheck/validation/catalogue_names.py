@@ -1,6 +1,7 @@
 """Our own checks of names: what the project uses and nothing defines, and what it defines and nothing uses."""
 
 from turncheck.validation.checks import own_check as _check
+from turncheck.validation.other_files import config_not_measured, domain_not_measured
 
 UNDEFINED = (
     _check(
@@ -424,26 +425,8 @@ UNUSED = (
         "ignore: [entity-unused]",
         matters_always=True,
     ),
-    _check(
-        "config-not-measured",
-        "warning",
-        "The default configuration exists, and another one is measured",
-        "Whoever deploys the assistant trains with `config.yml` unless told otherwise, and no test then looks at what"
-        " is deployed. Measure that file, or remove it.",
-        "turncheck data validate --config config_for_tests.yml",
-        "turncheck data validate --config config.yml",
-        matters_always=True,
-    ),
-    _check(
-        "domain-not-measured",
-        "warning",
-        "The default domain exists, and another one is measured",
-        "Whoever deploys the assistant trains with `domain.yml`, else with the folder `domain`, unless told otherwise,"
-        " and no test then looks at what is deployed. Measure that domain, or remove it.",
-        "turncheck data validate --domain domain_for_tests.yml",
-        "turncheck data validate --domain domain.yml",
-        matters_always=True,
-    ),
+    config_not_measured,
+    domain_not_measured,
     _check(
         "suppression-unused",
         "warning",

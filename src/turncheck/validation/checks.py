@@ -1,8 +1,15 @@
 """What a check is. The rows are in the ``catalogue_*`` modules, all of them in :mod:`.registry`."""
 
-from typing import Literal, NamedTuple, TypedDict, Unpack
+from __future__ import annotations
 
-from turncheck.messages.finding import Severity
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, Unpack
+
+from turncheck.messages.finding import Severity  # noqa: TC001 - the types of rows are looked at
+
+if TYPE_CHECKING:
+    from turncheck.messages.location import Location
+    from turncheck.validation.facts import Facts
 
 Fails = Literal["always", "on-warnings", "never"]
 """Whether a finding makes ``data validate`` end with 1: always, with ``--fail-on-warnings``, or never."""
@@ -24,6 +31,24 @@ Step = Literal["text", "syntax", "duplicates", "schema", "version", "content"]
 """The step of reading a file that finds it, in order. Nothing is read from a file that fails one of the first three."""
 
 
+class Fault(NamedTuple):
+    """One fault that a check finds: what is wrong, in a sentence, and where.
+
+    ``suggestion`` follows the message ("Did you mean 'utter_greet'?"); a comment at one of ``others`` suppresses it,
+    too; ``subject`` is the name that it is about.
+    """
+
+    message: str
+    location: Location
+    suggestion: str = ""
+    others: tuple[Location, ...] = ()
+    subject: str = ""
+
+
+Find = Callable[["Facts"], Iterable[Fault]]
+"""Finds the faults of one check; skips what cannot be judged (a missing part, no dialogues)."""
+
+
 class Columns(TypedDict, total=False):
     """The optional columns of a row; see :class:`Check`."""
 
@@ -33,6 +58,7 @@ class Columns(TypedDict, total=False):
     position: int
     with_stories: bool
     about_domain: bool
+    for_stories: bool
 
 
 class Check(NamedTuple):
@@ -48,6 +74,9 @@ class Check(NamedTuple):
     Rasa does at it, and while doing what it finds it. ``position``: the order among the checks of a domain (file),
     which Rasa looks through part by part. ``with_stories``: found while stories are loaded. ``about_domain``: it
     follows from an emptied domain, and then says nothing about the project.
+
+    ``find``: the function of a check that is written beside its row (:func:`check`); others are in ``stages``.
+    ``for_stories``: such a check also runs in ``data validate stories``.
     """
 
     code: str
@@ -68,6 +97,8 @@ class Check(NamedTuple):
     position: int = 0
     with_stories: bool = False
     about_domain: bool = False
+    for_stories: bool = False
+    find: Find | None = None
 
     @property
     def unreadable(self) -> bool:
@@ -119,6 +150,39 @@ def own_check(  # noqa: PLR0917 - the rows of a table
         details=details,
         **columns,
     )
+
+
+def check(
+    code: str,
+    severity: Severity,
+    *,
+    title: str,
+    text: str,
+    wrong: str = "",
+    right: str = "",
+    matters_always: bool = False,
+    eased: Severity = "info",
+    details: str = "",
+    **columns: Unpack[Columns],
+) -> Callable[[Find], Check]:
+    """Make a function one of our own checks; the arguments are the columns of its row, see :class:`Check`.
+
+    It gets the facts of a Rasa project and yields each :class:`Fault`. The result is listed in a catalogue, or is an
+    entry point of a plugin.
+    """
+    row = own_check(
+        code,
+        severity,
+        title,
+        text,
+        wrong,
+        right,
+        matters_always=matters_always,
+        eased=eased,
+        details=details,
+        **columns,
+    )
+    return lambda find: row._replace(find=find)
 
 
 _EMPTIED = (

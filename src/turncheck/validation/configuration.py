@@ -84,7 +84,7 @@ _SHORTEST = 4
 def check_order(facts: Facts) -> Iterator[Finding]:
     """Components that Rasa refuses: placed before what they need, or for another language."""
     if "config" not in facts.missing:
-        for component, why in refused(facts.project.config):
+        for component, why in refused(facts.project):
             yield found("component-order", f"The component '{component.name}' {why}.", component.location)
 
 

@@ -7,6 +7,7 @@ from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
 from turncheck.messages.suggestions import suggestion
 from turncheck.project.model import Story
+from turncheck.validation.checks import Check, Fault
 from turncheck.validation.registry import CHECKS
 
 
@@ -69,6 +70,10 @@ def found(
 
     A comment at one of ``others`` suppresses it just as one at ``location``. ``subject`` as :class:`Finding` has it.
     """
-    check = CHECKS[code]
-    words = f"{message} {suggestion}" if suggestion else message
-    return Finding(code, check.severity, words, location, check.text, tuple(others), subject)
+    return found_by(CHECKS[code], Fault(message, location, suggestion, tuple(others), subject))
+
+
+def found_by(check: Check, fault: Fault) -> Finding:
+    """Return the finding of a check, as :func:`found` does."""
+    words = f"{fault.message} {fault.suggestion}" if fault.suggestion else fault.message
+    return Finding(check.code, check.severity, words, fault.location, check.text, fault.others, fault.subject)

@@ -20,4 +20,4 @@ def check_generation(facts: Facts) -> Iterator[Finding]:
         return
     if rasa.others:
         places = [sign.location for sign in (*rasa.others, *rasa.signs[:1])]
-        yield found("rasa-versions-mixed", rasa.mixture, places[0], others=places[1:])
+        yield found("rasa-versions-mixed", rasa.mixture, places[0], others=places[1:], subject=rasa.name)

@@ -83,7 +83,7 @@ def _all_losses(project: Project) -> Iterator[tuple[str, Finding]]:
             yield _OF_KEY[project.misspelt[finding.location.path]], finding
         elif finding.severity == "error":
             faults.setdefault(finding.location.path, []).append(finding)
-    for component, why in refused(project.config):
+    for component, why in refused(project):
         message = f"The component '{component.name}' {why}."
         yield "pipeline", Finding("component-order", "error", message, component.location)
     for file in project.files:

@@ -7,32 +7,58 @@ from typing import TYPE_CHECKING
 
 from turncheck.messages.location import Location
 from turncheck.project.paths import DEFAULT_CONFIG, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
-from turncheck.validation.findings import found
+from turncheck.validation.checks import Fault, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from turncheck.messages.finding import Finding
     from turncheck.validation.facts import Facts
 
 
-def check_default_files(facts: Facts) -> Iterator[Finding]:
-    """A default configuration or domain that exists and is not what was read."""
+@check(
+    "config-not-measured",
+    "warning",
+    title="The default configuration exists, and another one is measured",
+    text="Whoever deploys the assistant trains with `config.yml` unless told otherwise, and no test then looks at what"
+    " is deployed. Measure that file, or remove it.",
+    wrong="turncheck data validate --config config_for_tests.yml",
+    right="turncheck data validate --config config.yml",
+    matters_always=True,
+    for_stories=True,
+)
+def config_not_measured(facts: Facts) -> Iterator[Fault]:
+    """A default configuration that exists and is not what was read."""
     project = facts.project
     configs = [file.path for file in project.files if file.role == "config"]
     if configs and _is_left_out(project.root, DEFAULT_CONFIG, configs):
-        yield _not_measured("config-not-measured", DEFAULT_CONFIG, configs[0])
+        yield _not_measured(DEFAULT_CONFIG, configs[0])
+
+
+@check(
+    "domain-not-measured",
+    "warning",
+    title="The default domain exists, and another one is measured",
+    text="Whoever deploys the assistant trains with `domain.yml`, else with the folder `domain`, unless told otherwise,"
+    " and no test then looks at what is deployed. Measure that domain, or remove it.",
+    wrong="turncheck data validate --domain domain_for_tests.yml",
+    right="turncheck data validate --domain domain.yml",
+    matters_always=True,
+    for_stories=True,
+)
+def domain_not_measured(facts: Facts) -> Iterator[Fault]:
+    """A default domain that exists and is not what was read."""
+    project = facts.project
     domain = project.domain.location.path
     default = next((name for name in (DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER) if (project.root / name).exists()), None)
     if default and any(file.role == "domain" for file in project.files):
         read = [domain, *(file.path for file in project.files if file.role == "domain" and file.path == default)]
         if _is_left_out(project.root, default, read):
-            yield _not_measured("domain-not-measured", default, domain)
+            yield _not_measured(default, domain)
 
 
-def _not_measured(code: str, default: str, measured: str) -> Finding:
-    return found(code, f"'{default}' exists, and '{measured}' is measured in its place.", Location(default))
+def _not_measured(default: str, measured: str) -> Fault:
+    return Fault(f"'{default}' exists, and '{measured}' is measured in its place.", Location(default))
 
 
 def _is_left_out(root: Path, default: str, read: Iterable[str]) -> bool:

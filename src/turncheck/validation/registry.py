@@ -1,12 +1,11 @@
 """All checks by code, and the manual made from them."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import MANUAL_AT
 from turncheck.messages.suggestions import nearest
+from turncheck.registry import Registry
 from turncheck.validation.catalogue_cases import CASE_CHECKS
 from turncheck.validation.catalogue_kore import KORE_CHECKS
 from turncheck.validation.catalogue_names import NAME_CHECKS
@@ -18,8 +17,10 @@ from turncheck.validation.checks import Check
 
 OWN_CHECKS: Final = (*NAME_CHECKS, *TRAINING_CHECKS, *OLDER_CHECKS)
 
-CHECKS: Final[Mapping[str, Check]] = MappingProxyType(
-    {check.code: check for check in (*RASA_CHECKS, *OWN_CHECKS, *CASE_CHECKS, *SUITE_CHECKS, *KORE_CHECKS)}
+CHECKS: Final = Registry(
+    "turncheck.checks",
+    {check.code: check for check in (*RASA_CHECKS, *OWN_CHECKS, *CASE_CHECKS, *SUITE_CHECKS, *KORE_CHECKS)},
+    Check,
 )
 
 _PREFACE: Final = """\

@@ -56,11 +56,14 @@ def check_similar_examples(facts: Facts) -> Iterator[Finding]:
 
 
 def near_duplicates(examples: Sequence[Example]) -> Iterator[tuple[Example, Example]]:
-    """Yield examples, each text once, with an earlier nearly equal one of another intent."""
+    """Yield examples, each text once, with a nearly equal one of another intent that comes before it in the alphabet.
+
+    Which two of several are named must not depend on their order in the files.
+    """
     shared = _SharedSignatures(examples)
     buckets: dict[tuple[str, ...], dict[str, Example]] = {}
     reported: set[str] = set()
-    for example in examples:
+    for example in sorted(examples, key=lambda one: (one.text, one.base_intent or "")):
         if not example.base_intent:
             continue
         words = plain_words(example.text)

@@ -6,18 +6,21 @@ Each function takes the facts and yields findings; it skips what it cannot judge
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.messages.location import Location
 from turncheck.project.model import SessionConfig
+from turncheck.registry import blamed_on_plugin
 from turncheck.validation import configuration as config
 from turncheck.validation import conflicts, dialogues, examples, leakage, loading, references, similarity
 from turncheck.validation.annotation_slips import check_annotation_slips
-from turncheck.validation.findings import found
+from turncheck.validation.checks import Fault
+from turncheck.validation.findings import found, found_by
 from turncheck.validation.generation import check_generation
 from turncheck.validation.incomplete import standing
 from turncheck.validation.names_in_tests import check_test_names
-from turncheck.validation.other_files import check_default_files
+from turncheck.validation.registry import CHECKS
 from turncheck.validation.undefined import check_buttons, check_undefined
 from turncheck.validation.unused import check_definitions, check_unused
 
@@ -125,7 +128,6 @@ OWN_STAGES: Final = (
         _always,
         (
             check_generation,
-            check_default_files,
             config.check_names,
             config.check_order,
             config.check_token_patterns,
@@ -168,7 +170,21 @@ def rasa_checks(facts: Facts) -> Iterator[Finding]:
 
 def own_checks(facts: Facts) -> Iterator[Finding]:
     """The checks that Rasa does not have, except what might be wrong because a part could not be read."""
-    return standing(_run(OWN_STAGES, facts), facts.missing)
+    return standing(chain(_run(OWN_STAGES, facts), _by_decorated(facts)), facts.missing)
+
+
+def _by_decorated(facts: Facts) -> Iterator[Finding]:
+    """What the checks with a function beside their row find, built in or added."""
+    added = CHECKS.added()
+    for name, check in CHECKS.items():
+        if check.find is None or not (_with_data(facts) or check.for_stories):
+            continue
+        if name not in added:
+            yield from (found_by(check, fault) for fault in check.find(facts))
+            continue
+        with blamed_on_plugin(f"check '{name}'"):
+            found_there = [found_by(check._replace(code=name), Fault(*fault)) for fault in check.find(facts)]
+        yield from found_there
 
 
 def _run(stages: Iterable[Stage], facts: Facts) -> Iterator[Finding]:

@@ -51,7 +51,7 @@ def base_of(context: GitHubContext) -> Base | Missing:
         return Base(_branch(str(named.get("base_ref") or "")), commit=commit)
     if not default:
         reason = f"the event '{context.event_name}' names no default branch"
-        return Unreachable(reason) if context.event_name == "push" else Missing(reason)
+        return Missing(reason) if context.event_name == "schedule" else Unreachable(reason)
     if context.ref != f"refs/heads/{default}":
         return Base(default, head=exact_commit(context.sha) or "HEAD")
     if context.event_name == "schedule":

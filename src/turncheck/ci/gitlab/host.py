@@ -204,7 +204,11 @@ class GitLab(JobHost):
     @cached_property
     def _open_merge_requests(self) -> tuple[tuple[str, int], ...]:
         """The project and number of each that is open for the branch of this pipeline: ``group/project!7,group/fork!3``
-        names them; if there are any, those of its own project."""
+        names them.
+
+        Those of its own project count before others, unless this may be the job of a fork, which has no token: its
+        author may open any there.
+        """
         if self.variables.text("CI_MERGE_REQUEST_IID"):
             return ()
         named = (one.strip().rpartition("!") for one in self.variables.text("CI_OPEN_MERGE_REQUESTS").split(","))
@@ -214,7 +218,7 @@ class GitLab(JobHost):
             if project and number.isascii() and number.isdecimal() and len(number) < 10
         ]
         own = [one for one in found if one[0] == self.variables.text("CI_PROJECT_PATH")]
-        return tuple(dict.fromkeys(own or found))
+        return tuple(dict.fromkeys(own if own and self.token is not None else found))
 
     @property
     def _open_merge_request(self) -> tuple[str, int] | None:

@@ -24,6 +24,7 @@ KORE_FLAGS: Final = (
     "kore-timeout",
 )
 FLAGS: Final = (
+    "plugins",
     "engine",
     "today",
     "rasa-url",

@@ -16,7 +16,7 @@ SHORT_FORMS = {"config": "-c", "domain": "-d", "nlu": "-u", "stories": "-s", "mo
 """As in Rasa."""
 
 GROUPS = {
-    "input": ("config", "domain", "data", "nlu", "stories", "e2e", "batch", "language", "evaluations"),
+    "input": ("config", "domain", "data", "nlu", "stories", "e2e", "batch", "language", "plugins", "evaluations"),
     "evaluation": (
         *(
             "engine",

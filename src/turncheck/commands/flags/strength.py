@@ -24,6 +24,9 @@ from turncheck.commands.flags.shared import (
 if TYPE_CHECKING:
     from turncheck.settings.options import Settings
 
+BUDGET = 600
+"""After how many seconds no further mutant is tried, unless the command says otherwise."""
+
 
 def add_test_strength(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``strength`` below ``test``."""
@@ -39,7 +42,11 @@ def add_test_strength(subparsers: argparse._SubParsersAction[Any]) -> None:
         "--mutants", type=at_least_one, default=0, metavar="N", help="number of mutants to try (default: all)"
     )
     run.add_argument(
-        "--budget", type=not_negative, default=0, metavar="S", help="stop after S seconds (default: no limit)"
+        "--budget",
+        type=not_negative,
+        default=BUDGET,
+        metavar="S",
+        help=f"stop after S seconds, with what was found until then (default: {BUDGET}; 0: no limit)",
     )
     run.add_argument(
         "--fail-under", type=_score, metavar="SCORE", help="end with exit code 1 if the score is below this"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from turncheck.commands.flags.shared import add_verbosity, at_least_one, not_negative, screen_of
-from turncheck.commands.flags.strength import add_tested_flags, tested_settings
+from turncheck.commands.flags.strength import BUDGET, add_tested_flags, tested_settings
 
 if TYPE_CHECKING:
     import argparse
@@ -24,8 +24,8 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     look.add_argument(
         "--mutants", type=at_least_one, default=0, metavar="N", help="number of mutants to try (default: all)"
     )
-    words = "try mutants for S seconds (default: all)"
-    look.add_argument("--budget", type=not_negative, default=0, metavar="S", help=words)
+    words = f"try mutants for S seconds (default: {BUDGET}; 0: all of them)"
+    look.add_argument("--budget", type=not_negative, default=BUDGET, metavar="S", help=words)
     look.add_argument("--write", action="store_true", help="write the suggestions to new files below tests/")
     add_verbosity(parser)
     parser.set_defaults(handler=_suggest)

@@ -61,7 +61,7 @@ def first_tests(project: Project) -> dict[str, str]:
         files[STORIES_FILE] = _stories(found)
     if found and found[0].is_in_sentences and not find_e2e_cases(project.root):
         files[E2E_CASES_FILE] = _cases(found)
-    if not find_test_nlu(project.root):
+    if project.kind.has_pipeline and not find_test_nlu(project.root):  # Kore.ai's suites are its test sentences
         intent = next(iter(sorted({one.intent for one in project.nlu.examples if one.intent})), "…")
         files[SENTENCES_FILE] = _SENTENCES.format(intent=intent.replace("\n", " "))
     return files

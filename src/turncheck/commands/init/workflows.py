@@ -92,6 +92,7 @@ def _github(projects: Sequence[str], branch: str) -> str:
 name: turncheck
 on:
   pull_request:
+  merge_group:
   push:
     branches: [{branch}]
 permissions: {{}}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import expand
+from turncheck.process.regular_file import open_regular
 from turncheck.process.secret import remember_guessed
 from turncheck.web.addresses import is_http, origin_of, without_login
 from turncheck.web.network import Network
@@ -25,6 +27,7 @@ _PRIVATE: Final = ("token", "params", "headers", "basic_auth")
 _SENDABLE: Final = re.compile(r"(?:[\x21-\x7e\xa0-\xff](?:[\t\x20-\x7e\xa0-\xff]*[\x21-\x7e\xa0-\xff])?)?")
 """Valid header values (RFC 9110, 5.5), including Latin-1, as Rasa's client sends them; no surrounding blanks."""
 _HALF_CHARACTER: Final = re.compile("[\ud800-\udfff]")
+_MOST_CERTIFICATES: Final = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ def read_endpoint(
         headers=headers,
         params=params,
         basic_auth=(login["username"], login["password"]) if login else None,
-        cafile=parameters.get("cafile") or Network.of(environment).ca_file,
+        cafile=checked_certificates(parameters.get("cafile"), endpoint.location) or Network.of(environment).ca_file,
         selective_domain=bool(parameters.get("enable_selective_domain", False)),
     )
 
@@ -129,6 +132,24 @@ def checked_address(url: object, location: Location | None) -> str:
             remedy="Write it as http://host:port/webhook.",
         )
     return str(url)
+
+
+def checked_certificates(path: object, location: Location | None) -> str | None:
+    """Return the file with the certificates that an endpoint trusts, if it names one.
+
+    Raises:
+        UserError: it cannot be read; what reads certificates would wait for a pipe or device without end.
+    """
+    if not path:
+        return None
+    try:
+        open_regular(Path(str(path)), most=_MOST_CERTIFICATES).close()
+    except FileNotFoundError:  # calling says so
+        pass
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UserError(f"the file of 'cafile' cannot be read: {why}", location=location) from None
+    return str(path)
 
 
 def _expanded(value: Any, variables: FileVariables | Mapping[str, str], location: Location) -> Any:

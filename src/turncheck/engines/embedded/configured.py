@@ -88,15 +88,19 @@ READ_BY_POLICY: Final[Mapping[str, frozenset[str]]] = {
 """The parameters that the policies read, by the class's name."""
 _MODEL_OF_SPACY: Final = frozenset({"model", "case_sensitive"})
 
+_FULL: Final = "FullDialogueTrackerFeaturizer"
+_WITH_HISTORY: Final = "MaxHistoryTrackerFeaturizer"
+
 _LONGEST: Final = 300
 
 
 def configured_components(
     config: Config, *, rasa: int, allow_custom_code: bool = False
 ) -> tuple[ConfiguredComponent, ...] | None:
-    """Return what is done with each component of the pipeline and each policy; ``None`` if it cannot be run at all."""
+    """Return what is done with each component of the pipeline, policy and importer; ``None`` if they cannot be run."""
     try:
-        return (*_pipeline(config, allow_custom_code=allow_custom_code), *policies_of(config, rasa=rasa))
+        pipeline = _pipeline(config, rasa=rasa, allow_custom_code=allow_custom_code)
+        return (*pipeline, *policies_of(config, rasa=rasa), *_importers(config))
     except UserError:  # whoever trains it says so
         return None
 
@@ -108,16 +112,44 @@ def policies_of(config: Config, *, rasa: int) -> tuple[ConfiguredComponent, ...]
         name = class_name(component)
         kind = runs_in(component, rasa)
         read = READ_BY_POLICY[name] if kind is not None else frozenset[str]()
-        runs = [kind, _only(component.parameters, read)] if kind is not None else None
-        found.append(_component("policies", component, runs, read, config.location))
+        parameters, of_featurizer = _only(component.parameters, read), None
+        if "featurizer" in parameters:
+            parameters["featurizer"], of_featurizer = _history(parameters["featurizer"])
+        runs = [kind, parameters] if kind is not None else None
+        described = _component("policies", component, runs, read, config.location)
+        if of_featurizer is not None:
+            place = component.places.get("featurizer", described.location)
+            described.ignored["featurizer"] = IgnoredParameter(value=_short(of_featurizer), location=place)
+        found.append(described)
     return tuple(found)
 
 
-def _pipeline(config: Config, *, allow_custom_code: bool) -> Iterator[ConfiguredComponent]:
+def _history(featurizers: Any) -> tuple[Any, Any]:
+    """Part what is read of a policy's featurizers, how far the first looks back, from the rest; ``None``: no rest."""
+    first = featurizers[0] if isinstance(featurizers, list) and featurizers else None
+    if not isinstance(first, dict):
+        return None, featurizers
+    path, _, name = str(first.get("name")).rpartition(".")
+    looks_back = [name == _FULL, first.get("max_history")]
+    is_rasas = name in {_FULL, _WITH_HISTORY} and (not path or path.startswith("rasa."))
+    read = {"name", "max_history"} if is_rasas else {"max_history"}
+    rest = {key: value for key, value in first.items() if key not in read}
+    others = featurizers[1:]
+    return looks_back, [rest, *others] if rest or others else None
+
+
+def _importers(config: Config) -> Iterator[ConfiguredComponent]:
+    """Yield what none of runs: the files are read as Rasa's own importer does."""
+    for component in config.importers:
+        if component.name.rpartition(".")[2] != "RasaFileImporter":
+            yield _component("importers", component, None, frozenset(), config.location)
+
+
+def _pipeline(config: Config, *, rasa: int, allow_custom_code: bool) -> Iterator[ConfiguredComponent]:
     from turncheck.engines.embedded.nlu.plan import make_plan, pipeline_of  # imports NumPy
 
     pipeline = pipeline_of(config)
-    plan = make_plan(replace(config, pipeline=pipeline), allow_custom_code=allow_custom_code)
+    plan = make_plan(replace(config, pipeline=pipeline), rasa=rasa, allow_custom_code=allow_custom_code)
     steps = (plan.tokenizer, *plan.steps)
     for component in pipeline:
         of_it = [step for step in steps if step.component is component]
@@ -139,7 +171,7 @@ def _is_spacy_model(component: Component) -> bool:
 
 
 def _component(
-    section: Literal["pipeline", "policies"],
+    section: Literal["pipeline", "policies", "importers"],
     component: Component,
     runs: Sequence[Any] | None,
     read: AbstractSet[str],

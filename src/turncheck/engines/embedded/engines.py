@@ -294,7 +294,7 @@ class EmbeddedEngines(Engines):
         from turncheck.engines.embedded.nlu.plan import make_plan  # if stories annotate entities
         from turncheck.engines.embedded.nlu.tokenizer_choice import make_tokenizer
 
-        tokenizer = make_tokenizer(make_plan(self.project.config).tokenizer, self.project.root)
+        tokenizer = make_tokenizer(make_plan(self.project.config, rasa=self.project.major).tokenizer, self.project.root)
         return lambda texts: [tokenizer.tokenize(text).spans for text in texts]
 
     @cached_property

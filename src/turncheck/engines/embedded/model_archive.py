@@ -10,7 +10,9 @@ import tarfile
 import zipfile
 import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import msgspec
 
 from turncheck import __version__
 from turncheck.messages.errors import UserError
@@ -24,11 +26,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+Shape = TypeVar("Shape")
+
 FORMAT: Final = "turncheck/model/v7"
 """Incremented whenever the members change, so that models of older builds are recognised."""
 _MANIFEST: Final = "manifest.json"
 _MAX_BYTES: Final = 4 << 30
 """More bytes than any model has: an archive that unpacks to more is refused."""
+_LARGEST_NUMBER: Final = 1e30
+"""Sums of larger weights may be infinite."""
+_SHOWN: Final = 20
 _RASA_MEMBERS: Final = frozenset({"metadata.json", "components"})
 
 
@@ -100,12 +107,19 @@ class MemberReader:
         except KeyError:
             raise UserError(f"the model is damaged: {self.prefix + name} is missing", remedy=_TRAIN_AGAIN) from None
 
-    def json(self, name: str) -> Any:
-        """Return the JSON value ``name.json``."""
-        return json.loads(self.content(f"{name}.json").decode("utf-8", "surrogatepass"))
+    def json(self, name: str, shape: type[Shape]) -> Shape:
+        """Return the JSON value ``name.json``, which has the given type.
+
+        Raises:
+            UserError: it does not exist.
+            ValueError: it is not JSON, or has a number that is not finite.
+            msgspec.ValidationError: it has another type.
+        """
+        text = self.content(f"{name}.json").decode("utf-8", "surrogatepass")
+        return as_shape(json.loads(text, parse_constant=_refuse, parse_float=_finite), shape)
 
     def arrays(self, name: str) -> dict[str, NDArray[Any]]:
-        """Return the NumPy arrays of ``name.npz``.
+        """Return the NumPy arrays of ``name.npz``, all of finite floating-point numbers.
 
         Raises:
             UserError: they cannot be read.
@@ -116,7 +130,7 @@ class MemberReader:
             content = self.content(f"{name}.npz")
             _ensure_bounded(content)
             with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-                return dict(arrays)
+                return {name: _ensure_finite(array) for name, array in arrays.items()}
         except (ValueError, zipfile.BadZipFile, EOFError, OSError, zlib.error, NotImplementedError):
             raise UserError(
                 f"the model is damaged: {self.prefix}{name}.npz cannot be read", remedy=_TRAIN_AGAIN
@@ -129,6 +143,41 @@ class MemberReader:
         content = self.content(f"{name}.skops")
         _ensure_bounded(content)
         return loads(content)
+
+
+def as_shape(value: Any, shape: type[Shape]) -> Shape:
+    """Return a JSON value as a value of this type.
+
+    Raises:
+        msgspec.ValidationError: it has another type.
+    """
+    return msgspec.convert(value, shape)
+
+
+def ensure_dimensions(array: NDArray[Any], *lengths: int) -> NDArray[Any]:
+    """Return an array that has as many rows, columns and so on as what it belongs to.
+
+    Raises:
+        ValueError: it does not.
+    """
+    if array.shape != lengths:
+        raise ValueError(f"an array of the shape {array.shape} instead of {lengths}")
+    return array
+
+
+def _ensure_finite(array: NDArray[Any]) -> NDArray[Any]:
+    if array.dtype.kind != "f" or not bool((abs(array) <= _LARGEST_NUMBER).all()):  # false for what is not a number
+        raise ValueError("an array has something else than finite numbers")
+    return array
+
+
+def _refuse(word: str) -> float:
+    raise ValueError(f"{word} is not a number of a model")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if abs(number) <= _LARGEST_NUMBER else _refuse(text[:_SHOWN])
 
 
 def _ensure_bounded(content: bytes) -> None:

@@ -120,8 +120,8 @@ class LoadedModel:
         """
         try:
             yield
-        except UserError:
-            raise
+        except UserError as error:
+            raise UserError(f"the model {self.path} cannot be used: {error.what}", remedy=error.remedy) from None
         except MemoryError:
             raise UserError(f"the model {self.path} needs more memory than there is") from None
         except Exception as error:  # noqa: BLE001 - whoever made the file may have put anything there

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
+from turncheck.engines.embedded.model_archive import as_shape
 from turncheck.messages.location import Location
 from turncheck.project.model import (
     Action,
@@ -13,18 +14,22 @@ from turncheck.project.model import (
     Entity,
     Form,
     Intent,
-    MappingCondition,
     Response,
     ResponseVariation,
     SessionConfig,
     Slot,
-    SlotMapping,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 Json = dict[str, Any]
+_Named = TypeVar("_Named", Intent, Entity, Slot, Form, Action)
+
+
+class _ResponseShape(TypedDict):
+    name: str
+    variations: list[dict[str, Any]]
 
 
 def domain_to_json(domain: Domain) -> Json:
@@ -46,17 +51,21 @@ def domain_to_json(domain: Domain) -> Json:
 
 
 def domain_from_json(shape: Mapping[str, Any]) -> Domain:
-    """Read what :func:`domain_to_json` wrote. Responses lose their places in the files, the rest keeps them."""
+    """Read what :func:`domain_to_json` wrote. Responses lose their places in the files, the rest keeps them.
+
+    Raises:
+        KeyError, msgspec.ValidationError: it is not that.
+    """
     return Domain(
-        intents=_named(shape["intents"], _intent),
-        entities=_named(shape["entities"], _entity),
-        slots=_named(shape["slots"], _slot),
-        forms=_named(shape["forms"], _form),
-        responses=_named(shape["responses"], _response),
-        actions=_named(shape["actions"], _action),
-        end_to_end_actions=tuple(shape["end_to_end_actions"]),
-        session=SessionConfig(**shape["session"]),
-        rasa=shape["rasa"],
+        intents=_named(shape["intents"], Intent),
+        entities=_named(shape["entities"], Entity),
+        slots=_named(shape["slots"], Slot),
+        forms=_named(shape["forms"], Form),
+        responses={one.name: one for one in map(_response, as_shape(shape["responses"], list[_ResponseShape]))},
+        actions=_named(shape["actions"], Action),
+        end_to_end_actions=as_shape(shape["end_to_end_actions"], tuple[str, ...]),
+        session=as_shape(shape["session"], SessionConfig),
+        rasa=as_shape(shape["rasa"], int),
     )
 
 
@@ -75,66 +84,12 @@ def _listed(things: Mapping[str, Any]) -> list[Json]:
     return [{key: value for key, value in asdict(thing).items() if key != "places"} for thing in things.values()]
 
 
-def _named(entries: Sequence[Json], read: Callable[[Json], Any]) -> dict[str, Any]:
-    return {entry["name"]: read(entry) for entry in entries}
+def _named(entries: Any, kind: type[_Named]) -> dict[str, _Named]:
+    things: list[_Named] = as_shape(entries, list[kind])  # type: ignore[valid-type]  # only known when it runs
+    return {thing.name: thing for thing in things}
 
 
-def _location(entry: Json) -> Location:
-    return Location(**entry["location"])
-
-
-def _intent(entry: Json) -> Intent:
-    use = entry["use_entities"]
-    return Intent(
-        entry["name"],
-        _location(entry),
-        tuple(use) if isinstance(use, list) else use,
-        tuple(entry["ignore_entities"]),
-        entry["triggers"],
-    )
-
-
-def _entity(entry: Json) -> Entity:
-    return Entity(
-        entry["name"],
-        _location(entry),
-        tuple(entry["roles"]),
-        tuple(entry["groups"]),
-        entry["influence_conversation"],
-    )
-
-
-def _slot(entry: Json) -> Slot:
-    plain = {key: value for key, value in entry.items() if key not in {"location", "mappings", "values"}}
-    return Slot(
-        **plain,
-        location=_location(entry),
-        mappings=tuple(_mapping(mapping) for mapping in entry["mappings"]),
-        values=None if entry["values"] is None else tuple(entry["values"]),
-    )
-
-
-def _mapping(entry: Json) -> SlotMapping:
-    other = {"location", "conditions", "intents", "not_intents"}
-    plain = {key: value for key, value in entry.items() if key not in other}
-    return SlotMapping(
-        **plain,
-        location=_location(entry),
-        intents=tuple(entry["intents"]),
-        not_intents=tuple(entry["not_intents"]),
-        conditions=tuple(MappingCondition(**condition) for condition in entry["conditions"]),
-    )
-
-
-def _form(entry: Json) -> Form:
-    return Form(entry["name"], _location(entry), tuple(entry["required_slots"]), tuple(entry["ignored_intents"]))
-
-
-def _response(entry: Json) -> Response:
+def _response(entry: _ResponseShape) -> Response:
     nowhere = Location("")
     variations = tuple(ResponseVariation(content, nowhere) for content in entry["variations"])
     return Response(entry["name"], variations, nowhere)
-
-
-def _action(entry: Json) -> Action:
-    return Action(entry["name"], _location(entry), entry["send_domain"])

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.engines.action_server.endpoint import ActionEndpoint, checked_address
+from turncheck.engines.action_server.endpoint import ActionEndpoint, checked_address, checked_certificates
 from turncheck.engines.action_server.process import DEFAULT_URL
 from turncheck.engines.action_server.server import HttpActionServer
 from turncheck.engines.base import Engines
@@ -287,7 +287,8 @@ def _stub_server(
     if "url" not in own:
         return StubServer()
     address = checked_address(own["url"], place)
-    server = ActionEndpoint(address, cafile=own.get("cafile") or Network.of(environment).ca_file)
+    certificates = checked_certificates(own.get("cafile"), place) or Network.of(environment).ca_file
+    server = ActionEndpoint(address, cafile=certificates)
     known = None if "domain" in project.unreadable else project.domain.responses
     return StubServer(HttpActionServer(server, hosts=None if endpoints.is_given else hosts), known)
 

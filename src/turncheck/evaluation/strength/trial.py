@@ -35,7 +35,7 @@ def try_mutant(mutant: Mutant, bench: Bench, behaviour: Behaviour, candidates: C
     notices.
     """
     # The stand-ins would train a pipeline that Rasa refuses.
-    refusals = refused(mutant.project.config) if mutant.operator.kind == "config" else ()
+    refusals = refused(mutant.project) if mutant.operator.kind == "config" else ()
     for component, _ in refusals:
         return Trial(_result(mutant, Kill("validation", "component-order", component.location)))
     try:

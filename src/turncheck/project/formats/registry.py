@@ -1,8 +1,8 @@
-"""The file formats, in the order in which they are tried."""
+"""The file formats, in the order in which they are tried; those of plugins, asked for by name, come first."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from turncheck.project.formats import (
     kore_export,
@@ -13,22 +13,26 @@ from turncheck.project.formats import (
     rasa_markdown,
     rasa_yaml,
 )
+from turncheck.project.formats.format import Format
+from turncheck.registry import Registry, blaming
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from turncheck.project.formats.format import Format
-
-FORMATS: tuple[Format, ...] = (
-    kore_export.FORMAT,
-    rasa_yaml.FORMAT,
-    rasa_json.FORMAT,
-    rasa_markdown.FORMAT,
-    rasa_e2e.FORMAT,
-    kore_suites.JSON,
-    kore_suites.CSV,
-    other_json.FORMAT,
+FORMATS: Final = Registry(
+    "turncheck.formats",
+    {
+        "kore_export": kore_export.FORMAT,
+        "rasa_yaml": rasa_yaml.FORMAT,
+        "rasa_json": rasa_json.FORMAT,
+        "rasa_markdown": rasa_markdown.FORMAT,
+        "rasa_e2e": rasa_e2e.FORMAT,
+        "kore_suites_json": kore_suites.JSON,
+        "kore_suites_csv": kore_suites.CSV,
+        "other_json": other_json.FORMAT,
+    },
+    Format,
 )
 
 
@@ -37,5 +41,17 @@ def recognised(path: Path, content: Callable[[], bytes], wanted: str | None = No
 
     The content is only read if it matters.
     """
-    formats = (one for one in FORMATS if wanted is None or wanted in one.holds)
-    return next((one for one in formats if one.recognises(path, content)), None)
+    formats = (*map(_of_plugin, FORMATS.added().items()), *FORMATS.built_in.values())
+    known = (one for one in formats if wanted is None or wanted in one.holds)
+    return next((one for one in known if one.recognises(path, content)), None)
+
+
+def _of_plugin(named: tuple[str, Format]) -> Format:
+    """A plugin's format, whose errors are the plugin's."""
+    name, one = named
+    what = f"format '{name}'"
+    return one._replace(
+        recognises=blaming(what, one.recognises),
+        read=None if one.read is None else blaming(what, one.read),
+        look=None if one.look is None else blaming(what, one.look),
+    )

@@ -107,7 +107,12 @@ def settings_given(shared: Mapping[str, Any], own: Mapping[str, Any], *, takes_p
             faults.append(_difference(name, None, there))
         elif name == "project" or there == here.get(name) or (name in GATES and name in here):
             continue
-        elif name in here or name in GATES or (known[name.replace("_", "-")].file_key and _leads_out(name, there)):
+        elif (
+            name in here
+            or name in GATES
+            or name == "plugins"
+            or (known[name.replace("_", "-")].file_key and _leads_out(name, there))
+        ):
             faults.append(_difference(name, here.get(name), there))
         elif known[name.replace("_", "-")].file_key:
             taken[name] = _read(name, _absolute(name, there, folder))

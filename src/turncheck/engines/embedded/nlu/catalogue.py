@@ -1,4 +1,4 @@
-"""Rasa 3.6's pipeline components: their names, roles, parameters and defaults, and what is used here for each."""
+"""The pipeline components of Rasa 3.6, and those that only older versions have: names, roles, parameters, defaults."""
 
 from __future__ import annotations
 
@@ -8,24 +8,27 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.suggestions import nearest
+from turncheck.project.components import short_name
+from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from turncheck.project.model import Component
 
-Role = Literal["tokenizer", "language model", "featurizer", "classifier", "extractor", "mapper", "selector"]
+Role = Literal["tokenizer", "language model", "featurizer", "classifier", "extractor", "mapper", "selector", "handler"]
 
 
 @dataclass(frozen=True, slots=True)
 class KnownComponent:
-    """A component of Rasa 3.6 with its parameters."""
+    """A component with its parameters; ``last`` is the last version of Rasa that has it."""
 
     name: str
     role: Role
     defaults: Mapping[str, Any]
     former: frozenset[str] = field(default_factory=frozenset)
     """Parameters of earlier Rasa versions, which 3.6 accepts without effect; existing projects still have them."""
+    last: int = NEWEST
 
 
 _TOKENIZER: Final[Mapping[str, Any]] = {
@@ -92,10 +95,13 @@ _NEURAL_FORMER: Final = frozenset(
         "num_transformer_layers", "num_heads", "num_neg", "weight_sparsity", "embed_dim", "hidden_layers_sizes_a",
         "hidden_layers_sizes_b", "C2", "C_emb", "droprate", "intent_split_symbol", "intent_tokenization_flag",
         "evaluate_every_num_epochs", "evaluate_on_num_examples", "mu_pos", "mu_neg", "use_max_sim_neg",
+        "num_hidden_layers_a", "hidden_layer_size_a", "num_hidden_layers_b", "hidden_layer_size_b", "layer_norm",
     }
 )  # fmt: skip
 
 _DENSE: Final[Mapping[str, Any]] = {"alias": None}
+
+_TRANSFORMERS: Final[Mapping[str, Any]] = {"model_name": "bert", "model_weights": None, "cache_dir": None}
 
 _FEATURIZER_FORMER: Final = frozenset({"return_sequence", "featurizer_identifier"})
 
@@ -114,7 +120,10 @@ LEXICAL_FEATURES: Final = (
 _KNOWN: Final = (
     KnownComponent("WhitespaceTokenizer", "tokenizer", _TOKENIZER, frozenset({"case_sensitive"})),
     KnownComponent(
-        "JiebaTokenizer", "tokenizer", {"dictionary_path": None, **_TOKENIZER}, frozenset({"case_sensitive"})
+        "JiebaTokenizer",
+        "tokenizer",
+        {"dictionary_path": None, **_TOKENIZER},
+        frozenset({"case_sensitive", "user_dicts"}),
     ),
     KnownComponent("MitieTokenizer", "tokenizer", _TOKENIZER),
     KnownComponent("SpacyTokenizer", "tokenizer", _TOKENIZER),
@@ -127,7 +136,7 @@ _KNOWN: Final = (
     KnownComponent(
         "LanguageModelFeaturizer",
         "featurizer",
-        {**_DENSE, "model_name": "bert", "model_weights": None, "cache_dir": None},
+        {**_DENSE, **_TRANSFORMERS},
         _FEATURIZER_FORMER,
     ),
     KnownComponent("ConveRTFeaturizer", "featurizer", {**_DENSE, "model_url": None}, _FEATURIZER_FORMER),
@@ -210,16 +219,34 @@ _KNOWN: Final = (
     KnownComponent("SpacyEntityExtractor", "extractor", {"dimensions": None}),
     KnownComponent("MitieEntityExtractor", "extractor", {"num_threads": 1}),
     KnownComponent("EntitySynonymMapper", "mapper", {}),
+    KnownComponent("RegexMessageHandler", "handler", {}),
     KnownComponent(
         "ResponseSelector",
         "selector",
         {**_NEURAL, "retrieval_intent": None, "use_text_as_label": False},
         _NEURAL_FORMER,
     ),
+    KnownComponent(
+        "ConveRTTokenizer", "tokenizer", {**_TOKENIZER, "model_url": None}, frozenset({"case_sensitive"}), last=2
+    ),
+    KnownComponent("LanguageModelTokenizer", "tokenizer", _TOKENIZER, frozenset({"case_sensitive"}), last=2),
+    KnownComponent("HFTransformersNLP", "language model", _TRANSFORMERS, last=2),
+    KnownComponent(
+        "NGramFeaturizer",
+        "featurizer",
+        {
+            "max_number_of_ngrams": 10,
+            "ngram_min_length": 3,
+            "ngram_max_length": 17,
+            "ngram_min_occurrences": 5,
+            "min_intent_examples": 4,
+        },
+        last=1,
+    ),
 )
 
 COMPONENTS: Final[Mapping[str, KnownComponent]] = {known.name: known for known in _KNOWN}
-"""Every component of Rasa 3.6's pipeline by its name."""
+"""Every component by its name."""
 
 _RENAMED: Final = {"DucklingHTTPExtractor": "DucklingEntityExtractor"}
 
@@ -235,26 +262,27 @@ def is_custom(component: Component) -> bool:
 
 
 def known_component(component: Component) -> KnownComponent | None:
-    """Return Rasa's component of that name, or ``None``."""
-    name = component.name
-    if name.startswith("rasa."):
-        name = name.rpartition(".")[2]
+    """Return Rasa's component of that name, of any version, or ``None``."""
+    name = short_name(component.name)
     return COMPONENTS.get(_RENAMED.get(name, name))
 
 
-def require_known(component: Component) -> KnownComponent:
-    """Return Rasa's component of that name.
+def require_known(component: Component, rasa: int = NEWEST) -> KnownComponent:
+    """Return the component that this version of Rasa has by that name.
 
     Raises:
-        UserError: it is unknown; the message lists similar names.
+        UserError: it has none; the message lists similar names.
     """
     known = known_component(component)
-    if known is None:
-        near = nearest(component.name, COMPONENTS, most=3)
+    if known is None or known.last < rasa:
+        there = [one.name for one in _KNOWN if one.last >= rasa]
+        near = nearest(component.name, there, most=3)
         raise UserError(
-            f"unknown pipeline component {component.name!r}",
+            f"unknown pipeline component {component.name!r}"
+            if known is None
+            else f"the pipeline component {component.name!r} is gone since Rasa {known.last + 1}",
             location=component.location,
-            remedy=f"Did you mean {' or '.join(near)}?" if near else f"Rasa 3.6 has: {', '.join(sorted(COMPONENTS))}.",
+            remedy=f"Did you mean {' or '.join(near)}?" if near else f"Rasa {rasa} has: {', '.join(sorted(there))}.",
         )
     return known
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypedDict
 
 import numpy as np
 
+from turncheck.engines.embedded.model_archive import ensure_dimensions
 from turncheck.engines.parse import PredictedIntent
 from turncheck.messages.errors import UserError
 from turncheck.project.rasa_version import OLDEST
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.batch import Batch, Training
 
 FALLBACK_INTENT: Final = "nlu_fallback"
+
+
+class _Names(TypedDict):
+    names: tuple[str, ...]
+    one_vs_rest: bool
+    length: int
 
 
 def stack_features(blocks: Sequence[Any]) -> Any:
@@ -130,8 +137,10 @@ class LogisticRegressionClassifier:
     @classmethod
     def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
         """Read names and weights."""
-        head, arrays = members.json("names"), members.arrays("weights")
-        return cls(tuple(head["names"]), arrays["weights"], arrays["intercepts"], head["one_vs_rest"], head["length"])
+        head, arrays = members.json("names", _Names), members.arrays("weights")
+        intercepts = ensure_dimensions(arrays["intercepts"], len(head["names"]))
+        weights = ensure_dimensions(arrays["weights"], len(arrays["weights"]), len(head["names"]))
+        return cls(head["names"], weights, intercepts, head["one_vs_rest"], head["length"])
 
 
 def softmax(scores: NDArray[Any]) -> NDArray[Any]:
@@ -238,7 +247,7 @@ class KeywordIntentClassifier:
     @classmethod
     def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
         """Read the keywords."""
-        stored = members.json("keywords")
+        stored = members.json("keywords", list[tuple[str, int, str]])
         return cls(
             tuple((re.compile(pattern, flags & int(re.IGNORECASE)), intent) for pattern, flags, intent in stored)
         )

@@ -108,9 +108,10 @@ class CRFEntityExtractor:
     @classmethod
     def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:
         """Read CRFsuite's files."""
+        check_windows("CRFEntityExtractor", parameters["features"], _NAMES)
         taggers = {
             attribute: SequenceTagger.of(members.content(f"{attribute}.crfsuite"))
-            for attribute in members.json("taggers")
+            for attribute in members.json("taggers", list[Attribute])
         }
         return cls(taggers, parameters)
 

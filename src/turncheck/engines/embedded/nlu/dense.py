@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, NotRequired, Self, TypedDict
 
 import numpy as np
 
+from turncheck.engines.embedded.model_archive import ensure_dimensions
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, fit_factor
 from turncheck.engines.embedded.nlu.classifiers import best_columns, rank, softmax
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures, on_grid
 from turncheck.messages.errors import UserError
+from turncheck.project.rasa_version import OLDEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,7 +71,14 @@ class LatentFeaturizer:
     @classmethod
     def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
         """Inverse of :meth:`save`."""
-        return cls(NgramFeatures.load(members), members.arrays("projection")["projection"])
+        ngrams, projection = NgramFeatures.load(members), members.arrays("projection")["projection"]
+        return cls(ngrams, ensure_dimensions(projection, ngrams.width, projection.shape[-1]))
+
+
+class _Head(TypedDict):
+    names: tuple[str, ...]
+    factor: float
+    reads_counts: NotRequired[bool]
 
 
 def _spanned(rows: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -96,6 +105,8 @@ class SklearnIntentClassifier:
     names: tuple[str, ...]
     model: Any
     factor: float
+    reads_counts: bool = False
+    """Whether it reads sparse features: Rasa NLU 0.x did not distinguish between the two."""
 
     @classmethod
     def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:
@@ -105,7 +116,8 @@ class SklearnIntentClassifier:
             UserError: no featurizer before it gives dense features (Rasa refuses such a pipeline).
         """
         rows = training.intent_rows
-        features = _dense(training.batch.sentence_features)
+        reads_counts = training.project.major == OLDEST
+        features = _dense(training.batch.sentence_features, counts=reads_counts)
         if features is None:
             raise UserError(
                 "SklearnIntentClassifier needs dense features, and no featurizer before it gives any",
@@ -119,29 +131,35 @@ class SklearnIntentClassifier:
         column = {name: index for index, name in enumerate(names)}
         truth = np.array([column[label] for label in labels])
         model, factor = _search(features[rows], truth, parameters)
-        return cls(tuple(names), model, factor)
+        return cls(tuple(names), model, factor, reads_counts)
 
     def process(self, batch: Batch) -> None:
         """Set the intents and their ranking."""
-        features = _dense(batch.sentence_features)
+        features = _dense(batch.sentence_features, counts=self.reads_counts)
         confidences = softmax(_scores(self.model.decision_function(features)) * self.factor)
         for row, of_text in enumerate(confidences):
             batch.intents[row], batch.rankings[row] = rank(self.names, of_text, _RANKING_LENGTH)
 
     def save(self, members: MemberWriter) -> None:
         """Write the support vector machine."""
-        members.json("head", {"names": self.names, "factor": self.factor})
+        members.json("head", {"names": self.names, "factor": self.factor, "reads_counts": self.reads_counts})
         members.estimator("svc", self.model)
 
     @classmethod
     def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
         """Inverse of :meth:`save`."""
-        head = members.json("head")
-        return cls(tuple(head["names"]), members.estimator("svc"), head["factor"])
+        head = members.json("head", _Head)
+        model = members.estimator("svc")
+        ensure_dimensions(model.classes_, len(head["names"]))
+        return cls(head["names"], model, head["factor"], head.get("reads_counts", False))
 
 
-def _dense(blocks: Sequence[Any]) -> NDArray[np.float64] | None:
-    dense = [block for block in blocks if isinstance(block, np.ndarray)]
+def _dense(blocks: Sequence[Any], *, counts: bool) -> NDArray[np.float64] | None:
+    dense = [
+        block if isinstance(block, np.ndarray) else block.toarray()
+        for block in blocks
+        if counts or isinstance(block, np.ndarray)
+    ]
     return np.hstack(dense) if dense else None
 
 

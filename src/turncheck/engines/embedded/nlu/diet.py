@@ -6,7 +6,7 @@ It answers under the name of what it replaces: DIETClassifier, MitieIntentClassi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -99,7 +99,7 @@ class DietStandIn:
     @classmethod
     def load(cls, name: str, parameters: Mapping[str, Any], members: MemberReader) -> Self:
         """Read both models."""
-        parts = members.json("parts")
+        parts = members.json("parts", dict[Literal["intents", "entities"], bool])
         return cls(
             name,
             IntentModel.load(members.below("intents")) if parts["intents"] else None,

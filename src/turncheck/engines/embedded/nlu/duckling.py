@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypedDict
 from urllib.parse import urlencode
 
 from turncheck.engines.embedded.nlu.duckling_access import DucklingAccess
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 _ANSWER_LIMIT: Final = 16 * 1024 * 1024
 EXTRACTOR: Final = "DucklingEntityExtractor"
+
+
+class _Server(TypedDict):
+    url: str
+    reference_time: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,7 @@ class DucklingEntityExtractor:
     @classmethod
     def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:
         """Read the server's address."""
-        server = members.json("server")
+        server = members.json("server", _Server)
         return cls(server["url"], parameters, server["reference_time"])
 
 

@@ -284,10 +284,16 @@ class EntityModel:
     @classmethod
     def load(cls, members: MemberReader) -> Self:
         """Inverse of :meth:`save`."""
+        confidences = members.json("confidences", dict[Attribute, tuple[float, float]])
+        if confidences.keys() != set(ATTRIBUTES):
+            raise ValueError(f"confidences of {', '.join(confidences)}")
         return cls(
-            {name: SequenceTagger.of(members.content(f"{name}.crfsuite")) for name in members.json("taggers")},
-            {name: EntityConfidence(*numbers) for name, numbers in members.json("confidences").items()},
-            members.json("bias"),
+            {
+                name: SequenceTagger.of(members.content(f"{name}.crfsuite"))
+                for name in members.json("taggers", list[Attribute])
+            },
+            {name: EntityConfidence(*numbers) for name, numbers in confidences.items()},
+            members.json("bias", float),
         )
 
 

@@ -105,7 +105,7 @@ class CountVectorsFeaturizer:
     def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:
         """Read the vocabulary."""
         vectorizer = _make_vectorizer(parameters)
-        vectorizer.vocabulary_ = {term: column for column, term in enumerate(members.json("vocabulary"))}
+        vectorizer.vocabulary_ = {term: column for column, term in enumerate(members.json("vocabulary", list[str]))}
         return cls(vectorizer, parameters)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypedDict
 
 import numpy as np
 
@@ -58,6 +58,14 @@ Ranking = Sequence[tuple[str, float]]
 
 _SCALED_BY: Final = 300
 """The number of sentences to which the temperature of out-of-fold scores is fitted."""
+
+
+class _Calibration(TypedDict):
+    factor: float
+    shares: tuple[float, ...]
+    best: tuple[float, float, float] | None
+    second: bool
+    reliability: tuple[float, float] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +179,15 @@ class IntentModel:
     @classmethod
     def load(cls, members: MemberReader) -> Self:
         """Inverse of :meth:`save`."""
-        calibration = members.json("calibration")
+        calibration = members.json("calibration", _Calibration)
         best = BestAnswer(*calibration["best"]) if calibration["best"] else None
         second = SecondOpinion.load(members.below("second")) if calibration["second"] else None
         reliability = Reliability(*calibration["reliability"]) if calibration["reliability"] else None
-        features, linear = SentenceFeatures.load(members), LinearModel.load(members)
-        return cls(features, linear, calibration["factor"], tuple(calibration["shares"]), best, second, reliability)
+        features = SentenceFeatures.load(members)
+        linear = LinearModel.load(members, features.width)
+        if len(calibration["shares"]) != len(linear.names) or (second and second.linear.names != linear.names):
+            raise ValueError("parts of a model have different labels")
+        return cls(features, linear, calibration["factor"], calibration["shares"], best, second, reliability)
 
 
 def _ready(rows: FeatureRows) -> FeatureRows:

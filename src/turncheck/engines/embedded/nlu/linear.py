@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
+from turncheck.engines.embedded.model_archive import ensure_dimensions
 from turncheck.engines.embedded.nlu.single_columns import SingleColumns
 from turncheck.engines.embedded.nlu.small_svm import MOST_ROWS, fit_small
 
@@ -124,10 +125,21 @@ class LinearModel:
         members.arrays("weights", arrays if self.composition is None else {**arrays, "composition": self.composition})
 
     @classmethod
-    def load(cls, members: MemberReader) -> Self:
-        """Inverse of :meth:`save`."""
-        arrays = members.arrays("weights")
-        return cls(tuple(members.json("names")), arrays["weights"], arrays["intercepts"], arrays.get("composition"))
+    def load(cls, members: MemberReader, width: int) -> Self:
+        """Inverse of :meth:`save`, for this number of features.
+
+        Raises:
+            ValueError: it is for another number of features or labels.
+        """
+        names, arrays = members.json("names", tuple[str, ...]), members.arrays("weights")
+        composition, outputs = arrays.get("composition"), len(names)
+        if composition is not None:
+            outputs = len(composition)
+            ensure_dimensions(composition, outputs, len(names))
+        if not names:
+            raise ValueError("a model without labels")
+        weights = ensure_dimensions(arrays["weights"], width, outputs)
+        return cls(names, weights, ensure_dimensions(arrays["intercepts"], outputs), composition)
 
 
 def _fit_svm(

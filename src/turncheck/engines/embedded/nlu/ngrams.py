@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypedDict
 
 import numpy as np
+
+from turncheck.engines.embedded.model_archive import ensure_dimensions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -130,6 +132,12 @@ _GRID: Final = 2.0**-20
 """What tf-idf weights are multiples of: the last digits of a logarithm differ between processors."""
 
 
+class _Terms(TypedDict):
+    words: list[str]
+    characters: list[str]
+    unknown_count: bool
+
+
 @dataclass(frozen=True, slots=True)
 class NgramFeatures:
     """A trained vocabulary with its idf weights."""
@@ -220,10 +228,11 @@ class NgramFeatures:
     @classmethod
     def load(cls, members: MemberReader) -> Self:
         """Inverse of :meth:`save`."""
-        terms = members.json("terms")
+        terms = members.json("terms", _Terms)
         words = {term: column for column, term in enumerate(terms["words"])}
         characters = {term: column + len(words) for column, term in enumerate(terms["characters"])}
-        return cls(words, characters, members.arrays("idf")["idf"], terms["unknown_count"])
+        idf = ensure_dimensions(members.arrays("idf")["idf"], len(words) + len(characters))
+        return cls(words, characters, idf, terms["unknown_count"])
 
 
 def on_grid(values: NDArray[Any]) -> NDArray[np.float64]:

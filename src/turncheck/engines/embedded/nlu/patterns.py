@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 from turncheck.messages.errors import UserError
 
@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import Lookup, NluData
 
 
+class _PatternShape(TypedDict):
+    name: str
+    pattern: str
+    flags: int
+
+
 @dataclass(frozen=True, slots=True)
 class NamedPattern:
     """A compiled pattern and the name of the regex or lookup table it came from."""
@@ -22,14 +28,14 @@ class NamedPattern:
     name: str
     pattern: re.Pattern[str]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> _PatternShape:
         """Its JSON in a model."""
         return {"name": self.name, "pattern": self.pattern.pattern, "flags": self.pattern.flags & int(re.IGNORECASE)}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> NamedPattern:
+    def from_json(cls, data: _PatternShape) -> NamedPattern:
         """Inverse of :meth:`as_json`."""
-        return cls(data["name"], re.compile(data["pattern"], data["flags"]))
+        return cls(data["name"], re.compile(data["pattern"], data["flags"] & int(re.IGNORECASE)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,7 @@ class OfPatterns:
     @classmethod
     def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
         """Read the patterns."""
-        return cls(tuple(NamedPattern.from_json(pattern) for pattern in members.json("patterns")))
+        return cls(tuple(NamedPattern.from_json(pattern) for pattern in members.json("patterns", list[_PatternShape])))
 
 
 def lookup_pattern(elements: tuple[str, ...], *, word_boundaries: bool) -> str:

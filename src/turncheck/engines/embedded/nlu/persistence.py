@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 import msgspec
 
 from turncheck import __version__
+from turncheck.engines.embedded.model_archive import as_shape
+from turncheck.engines.embedded.nlu.catalogue import parameters_of, require_known
+from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.neighbours import TrainingSentences
 from turncheck.engines.embedded.nlu.plan import Step
 from turncheck.engines.embedded.nlu.steps import load_step
-from turncheck.engines.embedded.nlu.tokenizer_choice import load_tokenizer
+from turncheck.engines.embedded.nlu.tokenizer_choice import TokenizerShape, load_tokenizer
 from turncheck.engines.embedded.stored_domain import domain_from_json, domain_to_json
 from turncheck.messages.location import NOWHERE
 from turncheck.project.model import Component
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
     from turncheck.engines.embedded.nlu.tokenizers import Tokenizer
 
 FOLDER: Final = "nlu"
+_SPACY: Final = "spacy_model"
+"""What the plan adds to the parameters of a component."""
+
+
+class _StepShape(TypedDict):
+    kind: str
+    name: str
+    parameters: dict[str, Any]
+
+
+class _EngineShape(TypedDict):
+    info: dict[str, Any]
+    extractors: tuple[str, ...]
+    retrieval_intents: tuple[str, ...]
+    trained: bool
+    steps: list[_StepShape]
 
 
 def write_nlu(writer: MemberWriter, engine: EmbeddedNluEngine) -> None:
@@ -57,19 +75,31 @@ def read_nlu(reader: MemberReader) -> EmbeddedNluEngine:
         UserError: the model has no such part, or it is damaged.
     """
     members = reader.below(FOLDER)
-    shape = members.json("engine")
+    shape = members.json("engine", _EngineShape)
     steps = [_step_from_json(step) for step in shape["steps"]]
-    info = msgspec.convert({**shape["info"], "version": __version__}, EngineInfo)
-    return EmbeddedNluEngine(
+    info = as_shape({**shape["info"], "version": __version__}, EngineInfo)
+    engine = EmbeddedNluEngine(
         info=info,
-        extractors=tuple(shape["extractors"]),
+        extractors=shape["extractors"],
         tokenizer=read_tokenizer(reader),
         components=tuple((step, load_step(step, members.below(str(number)))) for number, step in enumerate(steps)),
-        domain=domain_from_json(members.json("domain")),
-        sentences=TrainingSentences(tuple(members.json("sentences"))),
-        retrieval_intents=tuple(shape["retrieval_intents"]),
+        domain=domain_from_json(members.json("domain", dict[str, Any])),
+        sentences=TrainingSentences(members.json("sentences", tuple[str, ...])),
+        retrieval_intents=shape["retrieval_intents"],
         trained=shape["trained"],
     )
+    _ensure_parts_fit(engine)
+    return engine
+
+
+def _ensure_parts_fit(engine: EmbeddedNluEngine) -> None:
+    """Parse a sentence: whether a classifier is for the features that others give shows only then.
+
+    Raises:
+        Exception: of any kind.
+    """
+    local = tuple(part for part in engine.components if part[0].kind != DucklingEntityExtractor.__name__)
+    replace(engine, components=local).parse(engine.sentences.texts[:1] or ("a",))
 
 
 def read_tokenizer(reader: MemberReader) -> Tokenizer:
@@ -78,12 +108,15 @@ def read_tokenizer(reader: MemberReader) -> Tokenizer:
     Raises:
         UserError: the model has no such part, or it is damaged.
     """
-    return load_tokenizer(reader.below(FOLDER).json("tokenizer"))
+    return load_tokenizer(reader.below(FOLDER).json("tokenizer", TokenizerShape))
 
 
 def _step_to_json(step: Step) -> dict[str, Any]:
     return {"kind": step.kind, "name": step.component.name, "parameters": dict(step.parameters)}
 
 
-def _step_from_json(shape: Mapping[str, Any]) -> Step:
-    return Step(shape["kind"], Component(shape["name"], {}, NOWHERE), shape["parameters"])
+def _step_from_json(shape: _StepShape) -> Step:
+    parameters = shape["parameters"]
+    component = Component(shape["name"], {name: parameters[name] for name in parameters.keys() - {_SPACY}}, NOWHERE)
+    parameters_of(component, require_known(component))
+    return Step(shape["kind"], Component(shape["name"], {}, NOWHERE), parameters)

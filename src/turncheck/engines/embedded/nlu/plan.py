@@ -10,6 +10,7 @@ from turncheck.engines.embedded.nlu.featurizers import check_counts, check_lexic
 from turncheck.engines.embedded.nlu.spacy_model import installed as spacy_installed
 from turncheck.messages.errors import UserError
 from turncheck.project.model import Component
+from turncheck.project.rasa_version import NEWEST
 from turncheck.report.model import Substitution
 
 if TYPE_CHECKING:
@@ -74,8 +75,10 @@ def pipeline_of(config: Config) -> tuple[Component, ...]:
     return tuple(Component(name, parameters, config.location) for name, parameters in _DEFAULT_PIPELINE)
 
 
-def make_plan(config: Config, *, allow_custom_code: bool = False, vectors: str | None = None) -> Plan:
-    """Decide what runs for each component of the pipeline.
+def make_plan(
+    config: Config, *, rasa: int = NEWEST, allow_custom_code: bool = False, vectors: str | None = None
+) -> Plan:
+    """Decide what runs for each component of the pipeline of a project for this version of Rasa.
 
     Raises:
         UserError: a component or one of its parameters is unknown, or the pipeline has two tokenizers.
@@ -91,7 +94,7 @@ def make_plan(config: Config, *, allow_custom_code: bool = False, vectors: str |
             parameters = parameters_of(component, known)
             spacy_model = {"name": parameters["model"], "case_sensitive": parameters["case_sensitive"]}
             continue
-        for made in _resolve(component, spacy_model, allow_custom_code=allow_custom_code, vectors=vectors):
+        for made in _resolve(component, spacy_model, rasa=rasa, allow_custom_code=allow_custom_code, vectors=vectors):
             if isinstance(made, Substitution):
                 substitutions[made] = None
             else:
@@ -114,7 +117,12 @@ def make_plan(config: Config, *, allow_custom_code: bool = False, vectors: str |
 
 
 def _resolve(
-    component: Component, spacy_model: Mapping[str, Any] | None, *, allow_custom_code: bool, vectors: str | None
+    component: Component,
+    spacy_model: Mapping[str, Any] | None,
+    *,
+    rasa: int,
+    allow_custom_code: bool,
+    vectors: str | None,
 ) -> Iterator[Step | Substitution]:
     """Return the step that runs for a component, if any, and the substitution to list, if there is one."""
     if is_custom(component):
@@ -127,11 +135,13 @@ def _resolve(
             reason="it is code of the project, which runs only with --allow-custom-code",
         )
         return
-    known = require_known(component)
+    known = require_known(component, rasa)
     parameters = parameters_of(component, known)
     if known.name == "LexicalSyntacticFeaturizer":
         check_lexical_features(parameters)
         return
+    if known.role == "handler":
+        return  # a message that begins with a slash is read as such with or without it
     if known.name == "CountVectorsFeaturizer":
         check_counts(component, parameters)
     if spacy_model is not None and known.name in _SPACY:
@@ -177,6 +187,12 @@ _REPLACED: Final[Mapping[str, _Replacement]] = {
         )
         for name in ("SpacyFeaturizer", "MitieFeaturizer", "LanguageModelFeaturizer", "ConveRTFeaturizer")
     },
+    "ConveRTTokenizer": _Replacement("WhitespaceTokenizer", "WhitespaceTokenizer", _NO_FOREIGN_MODEL),
+    "LanguageModelTokenizer": _Replacement("WhitespaceTokenizer", "WhitespaceTokenizer", _NO_FOREIGN_MODEL),
+    "HFTransformersNLP": _Replacement(None, None, _NO_FOREIGN_MODEL),
+    "NGramFeaturizer": _Replacement(
+        "LatentFeaturizer", "latent semantic features of the project's own sentences", "its n-grams are not chosen here"
+    ),
     "SpacyEntityExtractor": _Replacement(None, None, _NO_FOREIGN_MODEL),
     "MitieEntityExtractor": _Replacement("EntityStandIn", _CRF, _NO_FOREIGN_MODEL),
     "MitieIntentClassifier": _Replacement("IntentStandIn", _LINEAR, _NO_FOREIGN_MODEL),

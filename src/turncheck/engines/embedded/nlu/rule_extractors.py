@@ -77,4 +77,4 @@ class EntitySynonymMapper:
     @classmethod
     def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
         """Read the synonyms."""
-        return cls(members.json("synonyms"))
+        return cls(members.json("synonyms", dict[str, str]))

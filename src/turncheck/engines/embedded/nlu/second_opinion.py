@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypedDict
 
 import numpy as np
 
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+
+
+class _Terms(TypedDict):
+    terms: list[str]
+    factor: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +47,9 @@ class SecondOpinion:
     @classmethod
     def load(cls, members: MemberReader) -> Self:
         """Inverse of :meth:`save`."""
-        head = members.json("terms")
+        head = members.json("terms", _Terms)
         columns = {term: column for column, term in enumerate(head["terms"])}
-        return cls(columns, LinearModel.load(members), head["factor"])
+        return cls(columns, LinearModel.load(members, len(columns)), head["factor"])
 
 
 def count(texts: Sequence[str]) -> tuple[dict[str, int], FeatureRows]:

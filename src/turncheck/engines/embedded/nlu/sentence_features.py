@@ -49,6 +49,11 @@ class SentenceFeatures:
         features = cls(ngrams, vectors, means)
         return features, FeatureRows(rows, features._vectors(texts))
 
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return self.ngrams.width if self.vectors is None else self.transform(("",)).width
+
     def transform(self, texts: Sequence[str]) -> FeatureRows:
         """Return the features of ``texts``."""
         return FeatureRows(self.ngrams.transform(texts), self._vectors(texts))

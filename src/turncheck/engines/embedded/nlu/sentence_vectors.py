@@ -135,7 +135,7 @@ class SentenceVectors:
         """
         if not members.has(f"{_MEMBER}.json"):
             return None
-        head = members.json(_MEMBER)
+        head = members.json(_MEMBER, dict[str, str])
         folder = head.get("folder")
         found = SentenceVectors.of_folder(folder) if folder else SentenceVectors.installed()
         if found.digest != head["digest"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
 
 from turncheck.engines.embedded.nlu.spacy_model import SpacyModel, SpacyTokenizer
 from turncheck.engines.embedded.nlu.tokenizers import JiebaTokenizer, WhitespaceTokenizer
@@ -13,7 +13,6 @@ from turncheck.process.regular_file import read_regular
 from turncheck.project.folder import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from turncheck.engines.embedded.nlu.plan import Step
@@ -21,13 +20,27 @@ if TYPE_CHECKING:
     from turncheck.project.model import Component
 
 
-def load_tokenizer(shape: Mapping[str, Any]) -> Tokenizer:
+class _SpacyShape(TypedDict):
+    name: str
+    case_sensitive: bool
+
+
+class TokenizerShape(TypedDict):
+    """A tokenizer as JSON in a model."""
+
+    kind: Literal["whitespace", "jieba", "spacy"]
+    token_pattern: str | None
+    dictionaries: NotRequired[tuple[str, ...]]
+    model: NotRequired[_SpacyShape]
+
+
+def load_tokenizer(shape: TokenizerShape) -> Tokenizer:
     """Make the tokenizer that a model describes."""
     pattern = re.compile(shape["token_pattern"]) if shape["token_pattern"] else None
     if shape["kind"] == "spacy":
         return SpacyTokenizer(SpacyModel(**shape["model"]), pattern)
     if shape["kind"] == "jieba":
-        return JiebaTokenizer.of(tuple(shape["dictionaries"]), pattern)
+        return JiebaTokenizer.of(shape["dictionaries"], pattern)
     return WhitespaceTokenizer(pattern)
 
 

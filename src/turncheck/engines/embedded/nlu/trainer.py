@@ -132,6 +132,7 @@ class EmbeddedNluTrainer:
         if prepared is None or prepared[0] is not config:
             plan = make_plan(
                 learnt.config,
+                rasa=learnt.major,
                 allow_custom_code=self.allow_custom_code,
                 vectors=self.vectors.in_words if self.vectors else None,
             )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from turncheck.dialogue.domain import DialogueDomain
+from turncheck.engines.embedded.model_archive import as_shape
 from turncheck.engines.embedded.policies.ensemble import Ensemble
 from turncheck.engines.embedded.policies.kinds import kind_of
 from turncheck.engines.embedded.stored_domain import (
@@ -24,6 +25,19 @@ if TYPE_CHECKING:
     from turncheck.report.model import Substitution
 
 FOLDER = "core"
+
+
+class _ComponentShape(TypedDict):
+    name: str
+    parameters: dict[str, Any]
+
+
+class _EnsembleShape(TypedDict):
+    domain: dict[str, Any]
+    retrieval_intents: list[str]
+    bot_texts: tuple[str, ...]
+    components: list[_ComponentShape]
+    substitutions: list[dict[str, Any]]
 
 
 def write_ensemble(writer: MemberWriter, ensemble: Ensemble) -> None:
@@ -53,16 +67,17 @@ def read_ensemble(reader: MemberReader, domain: DialogueDomain | None = None) ->
         UserError: a member is missing.
     """
     members = reader.below(FOLDER)
-    shape = members.json("ensemble")
+    shape = members.json("ensemble", _EnsembleShape)
     if domain is None:
         domain = DialogueDomain.from_domain(
             domain_from_json(shape["domain"]),
             retrieval_intents=shape["retrieval_intents"],
-            bot_texts=tuple(shape["bot_texts"]),
+            bot_texts=shape["bot_texts"],
         )
     components = components_from_json(shape["components"])
     policies = [
-        _policy(component, members.json(f"policy_{number}"), domain) for number, component in enumerate(components)
+        _policy(component, members.json(f"policy_{number}", dict[str, Any]), domain)
+        for number, component in enumerate(components)
     ]
     return Ensemble(domain, tuple(policies), _substitutions(shape["substitutions"]), components)
 
@@ -70,7 +85,7 @@ def read_ensemble(reader: MemberReader, domain: DialogueDomain | None = None) ->
 def _substitutions(shapes: Sequence[Mapping[str, Any]]) -> tuple[Substitution, ...]:
     from turncheck.report.model import Substitution  # most models need none
 
-    return tuple(Substitution(**shape) for shape in shapes)
+    return tuple(as_shape(shape, Substitution) for shape in shapes)
 
 
 def _policy(component: Component, shape: Mapping[str, Any], domain: DialogueDomain) -> Policy:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
 
+import msgspec
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from turncheck.dialogue import states as s
+from turncheck.engines.embedded.model_archive import as_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -76,6 +78,12 @@ def _seen(state: State) -> Iterable[str]:
         yield f"loop={name}"
 
 
+class _Learnt(TypedDict):
+    features: list[str]
+    labels: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    weights: list[list[float]]
+
+
 @dataclass(frozen=True, slots=True)
 class HistoryModel:
     """Trained weights: a row for each feature and a last one for the bias, a column for each label."""
@@ -121,9 +129,10 @@ class HistoryModel:
     @classmethod
     def from_json(cls, shape: Mapping[str, Any]) -> HistoryModel:
         """Read what :meth:`to_json` wrote."""
+        shape = as_shape(shape, _Learnt)
         return cls(
             {name: number for number, name in enumerate(shape["features"])},
-            tuple(shape["labels"]),
+            shape["labels"],
             np.array(shape["weights"], dtype=np.float64).reshape(len(shape["features"]) + 1, len(shape["labels"])),
         )
 

@@ -67,10 +67,7 @@ def _memoization(name: str, kind: type[MemoizationPolicy]) -> PolicyKind:
 
     return PolicyKind(
         lambda parameters, trackers, domain: kind.fit(trackers.all, settings(parameters, domain)),
-        # Models of older versions do not have the longest.
-        lambda parameters, shape, domain: kind(
-            settings(parameters, domain), shape["lookup"], int(shape.get("longest", 0))
-        ),
+        lambda parameters, shape, domain: kind.from_json(shape, settings(parameters, domain)),
     )
 
 

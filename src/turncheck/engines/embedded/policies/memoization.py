@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict
 
 from turncheck.dialogue.defaults import ACTION_LISTEN, ACTION_UNLIKELY_INTENT
 from turncheck.dialogue.events import ActionExecuted, ActiveLoop, FollowupAction, SlotSet, UserUttered
@@ -20,6 +20,7 @@ from turncheck.dialogue.policy_states import (
 )
 from turncheck.dialogue.prediction import Prediction
 from turncheck.dialogue.rules import memorised
+from turncheck.engines.embedded.model_archive import as_shape
 from turncheck.project.config import max_history_of
 
 if TYPE_CHECKING:
@@ -54,6 +55,11 @@ class MemoizationSettings:
             use_nlu_confidence=bool(parameters.get("use_nlu_confidence_as_score", False)),
             priority=int(parameters.get("priority", PRIORITY)),
         )
+
+
+class _Learnt(TypedDict):
+    lookup: dict[str, str]
+    longest: NotRequired[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +108,12 @@ class MemoizationPolicy:
     def to_json(self) -> dict[str, Any]:
         """Return what was learnt."""
         return {"lookup": dict(self.lookup), "longest": self.longest}
+
+    @classmethod
+    def from_json(cls, shape: Mapping[str, Any], settings: MemoizationSettings) -> MemoizationPolicy:
+        """Read what :meth:`to_json` wrote; models of older versions do not have the longest."""
+        learnt = as_shape(shape, _Learnt)
+        return cls(settings, learnt["lookup"], learnt.get("longest", 0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from turncheck.dialogue.events import ActionExecuted
 from turncheck.dialogue.policy_states import RuleOnly, before_action, learner_states, learnt
 from turncheck.dialogue.prediction import Prediction
 from turncheck.engines.embedded.actions.fallback_events import actions_but_listening
+from turncheck.engines.embedded.model_archive import as_shape
 from turncheck.engines.embedded.policies.memoization import digest_of
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class FormPolicy:
     @classmethod
     def from_json(cls, shape: Mapping[str, Any], parameters: Mapping[str, Any]) -> FormPolicy:
         """Read what :meth:`to_json` wrote."""
-        return cls(shape["unhappy"], int(parameters.get("priority", _PRIORITY[FORM])))
+        return cls(as_shape(shape["unhappy"], dict[str, str]), int(parameters.get("priority", _PRIORITY[FORM])))
 
 
 def _turn(states: Sequence[State]) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from turncheck.dialogue.policy_states import RuleOnly
 from turncheck.dialogue.rule_table import RuleTable
-from turncheck.dialogue.rules import POLICY, RuleBook, RuleSettings
+from turncheck.dialogue.rules import POLICY, Detour, RuleBook, RuleSettings
+from turncheck.engines.embedded.model_archive import as_shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.prediction import Prediction
     from turncheck.dialogue.tracker import Tracker
+
+
+class _Learnt(TypedDict):
+    rules: dict[str, str]
+    detours: dict[str, Detour]
+    rule_only_slots: frozenset[str]
+    rule_only_loops: frozenset[str]
+    not_in_stories: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +54,13 @@ class RulePolicy:
     @classmethod
     def from_json(cls, shape: Mapping[str, Any], domain: DialogueDomain, settings: RuleSettings) -> RulePolicy:
         """Read what :meth:`to_json` wrote."""
+        learnt = as_shape(shape, _Learnt)
         return cls(
             RuleBook(
                 domain,
                 settings,
-                RuleTable(shape["rules"]),
-                RuleTable(shape["detours"]),
-                RuleOnly(frozenset(shape["rule_only_slots"]), frozenset(shape["rule_only_loops"])),
-            ).learnt(frozenset(shape["not_in_stories"]))
+                RuleTable(learnt["rules"]),
+                RuleTable(learnt["detours"]),
+                RuleOnly(learnt["rule_only_slots"], learnt["rule_only_loops"]),
+            ).learnt(learnt["not_in_stories"])
         )

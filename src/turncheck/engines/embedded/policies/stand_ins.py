@@ -13,6 +13,7 @@ from turncheck.dialogue.events import ActionExecuted, UserUttered
 from turncheck.dialogue.policy_states import RuleOnly, before_action, learner_states, learnt
 from turncheck.dialogue.prediction import Prediction
 from turncheck.dialogue.states import State
+from turncheck.engines.embedded.model_archive import as_shape
 from turncheck.engines.embedded.policies.history_model import DEFAULT_HISTORY, HistoryModel, features_of
 from turncheck.project.config import max_history_of
 
@@ -108,7 +109,7 @@ class TedStandIn:
     @classmethod
     def from_json(cls, shape: Mapping[str, Any], settings: StandInSettings) -> TedStandIn:
         """Read what :meth:`to_json` wrote."""
-        return cls(settings, _model(shape), bool(shape["reads_texts"]))
+        return cls(settings, _model(shape), as_shape(shape["reads_texts"], bool))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +179,7 @@ class UnexpectedIntentStandIn:
     @classmethod
     def from_json(cls, shape: Mapping[str, Any], settings: StandInSettings) -> UnexpectedIntentStandIn:
         """Read what :meth:`to_json` wrote."""
-        return cls(settings, _model(shape), dict(shape["thresholds"]))
+        return cls(settings, _model(shape), as_shape(shape["thresholds"], dict[str, float]))
 
 
 def _model(shape: Mapping[str, Any]) -> HistoryModel | None:

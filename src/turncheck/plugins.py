@@ -1,0 +1,53 @@
+"""What plugins are written with: see docs/plugins.md. Everything here is a promise, as ``import turncheck`` is."""
+
+from turncheck.ci.hosts import RegisteredHost
+from turncheck.engines.base import Engines
+from turncheck.engines.capabilities import Capabilities
+from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
+from turncheck.project.formats.format import Format, Opened, Parts
+from turncheck.project.model import Project
+from turncheck.project.nlu_data import Example, NluData
+from turncheck.registry import use_plugins
+from turncheck.render.assistants import Run
+from turncheck.render.outputs import Output
+from turncheck.render.rendered import Rendered
+from turncheck.report.model import EngineInfo, Report
+from turncheck.report.plugin_figures import PluginFigure, counted, of_sentences
+from turncheck.run.plugin_figures import Subject
+from turncheck.settings.engines import RegisteredEngine
+from turncheck.validation.checks import Check, Fault, check
+from turncheck.validation.facts import Facts
+
+__all__ = [
+    "Capabilities",
+    "Check",
+    "EngineInfo",
+    "Engines",
+    "Example",
+    "Facts",
+    "Fault",
+    "Format",
+    "Location",
+    "NluData",
+    "Opened",
+    "Output",
+    "Parse",
+    "Parts",
+    "PluginFigure",
+    "PredictedEntity",
+    "PredictedIntent",
+    "Project",
+    "RegisteredEngine",
+    "RegisteredHost",
+    "Rendered",
+    "Report",
+    "Run",
+    "Subject",
+    "UserError",
+    "check",
+    "counted",
+    "of_sentences",
+    "use_plugins",
+]

@@ -1,0 +1,36 @@
+"""Write the table of bases anew: python tests/integration/accept_bases.py; then look at the difference."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from test_base_of_a_change import ROWS, TABLE, build, copied, described, prepared
+
+from turncheck.ci.base import BaseSearch
+from turncheck.ci.git import find_checkout
+from turncheck.ci.hosts import find_host
+from turncheck.settings.options import Settings
+
+HEAD = """# The base of a change: hosts, checkouts, tricks
+
+| host | checkout | trick | base | branch, or why there is none |
+|---|---|---|---|---|
+"""
+
+if __name__ == "__main__":
+    lines = []
+    with tempfile.TemporaryDirectory() as holder:
+        built = build(Path(holder) / "built" / "acme" / "bots")
+        for row in ROWS:
+            place = Path(holder) / "-".join(row)
+            job = place / "job"
+            server = copied(built, place)
+            variables = prepared(row, server, job)
+            os.chdir(job)
+            host = find_host(variables, None)
+            base = BaseSearch(Settings(), find_checkout(job), host, lambda _what, _error: None).find()
+            os.chdir(holder)
+            lines.append(described(row, base, server) + "\n")
+    TABLE.write_text(HEAD + "".join(lines))

@@ -1,0 +1,55 @@
+"""Wordings, compared with the accepted ones: a file below ``golden/`` for each file of tests, a section for each text.
+
+``make accept`` writes what the tests now have, for `git diff` to show. What a text is about is asserted beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass
+class Golden:
+    """The fixture ``golden``: ``golden(text)`` asserts that the text is the accepted one."""
+
+    file: Path
+    test: str
+    accept: bool
+    count: int = field(default=0, init=False)
+    """How many texts this test has compared: the second has a section of its own."""
+
+    def __call__(self, text: object) -> None:
+        self.count += 1
+        name = self.test if self.count == 1 else f"{self.test} ({self.count})"
+        texts = read_golden(self.file)
+        if self.accept:
+            texts[name] = str(text)
+            write_golden(self.file, texts)
+        assert name in texts, f"{self.file.name} has no section '{name}': make accept writes it"
+        assert str(text) == texts[name], "the wording has changed: if that is meant, make accept"
+
+
+def read_golden(file: Path) -> dict[str, str]:
+    """Return the texts of a file by the names of their sections; nothing if there is no file."""
+    texts: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in file.read_bytes().decode().split("\n") if file.exists() else ():
+        if line.startswith("## "):
+            lines = texts.setdefault(line.removeprefix("## "), [])
+        elif line.startswith("|"):
+            lines.append(line[2:])
+    return {name: "\n".join(lines) for name, lines in texts.items()}
+
+
+def write_golden(file: Path, texts: dict[str, str]) -> None:
+    """Write the texts, sorted by the names of their sections, each line behind a bar."""
+    file.parent.mkdir(exist_ok=True)
+    sections = (
+        "\n".join((f"## {name}", *(f"| {line}" if line else "|" for line in text.split("\n"))))
+        for name, text in sorted(texts.items())
+    )
+    file.write_text("\n\n".join(sections) + "\n", "utf-8")
