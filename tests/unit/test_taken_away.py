@@ -224,6 +224,19 @@ def test_sentences_that_moved_are_named_before_what_they_cause() -> None:
     assert "60 sentences no longer understood" in verdict.summary
 
 
+def test_of_many_sentences_that_moved_a_comment_lists_some_and_counts_all() -> None:
+    def side(intent: str, commit: str = "2" * 40) -> Report:
+        moving = [sentence(f"m {n}", intent, line=n + 1) for n in range(250)]
+        examples = [example("a", "a"), example("b", "b")]
+        return report(examples=examples, sentences=[*many("a", 9), *many("b", 9), *moving], commit=commit)
+
+    comparison, _, text = judged(side("b"), side("a", BASE_COMMIT))
+    assert len(comparison.relabelled) == 250
+    assert "or listed under two (250)" in text
+    assert 3 < text.count("now in `b`, was `a`") <= 20
+    assert len(text.encode()) < 8_000
+
+
 def words(name: str, *entries: str) -> WordList:
     place = Location("data/nlu.yml", 3, 3)
     return WordList(kind="synonyms", name=name, location=place, entries=len(entries), digest=" ".join(entries))

@@ -36,6 +36,8 @@ COMMENT_LIMIT: Final = 60_000
 documented, so they count twice here, with a margin."""
 _SHORT: Final = 8_000
 """A comment on a change is read between two others; the summary and the page have the details."""
+_MOST_MOVED: Final = 20
+"""Of sentences that were moved together, some say it; the wrong ones among them are listed as such."""
 NOTHING: Final = trusted("")
 SUMMARY_LIMIT: Final = 1024 * 1024 - 1024
 """GitHub shows nothing at all of a summary beyond 1 MiB; room for a page by other steps is left."""
@@ -116,6 +118,7 @@ def draw(
 
     written = [section.written(writer.item) for section in sections]
     if short is not None:
+        written = [one.cut(_MOST_MOVED) if one.name == "relabelled" else one for one in written]
         written = list(cut_to_fit(written, DETAILS, drawn, utf8_bytes, short).values())
     return fit(written, DEGRADATION, drawn, size.measure, size.limit)
 
