@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from report_builder import finding, report
 
 from turncheck.commands.validate import Request, check_project
+from turncheck.comparison.baseline import Present
 from turncheck.comparison.changed_findings import changed_findings
+from turncheck.comparison.compare import compare
 from turncheck.render.sinks.markdown import marker
 
 if TYPE_CHECKING:
@@ -129,5 +131,7 @@ def test_a_warning_about_a_whole_file_is_not_new_in_the_parts_that_the_file_is_s
         return report(findings=[finding("version-too-low", said.format(path), severity, path) for path in paths])
 
     assert changed_findings(low("data/nlu.yml"), low("data/a.yml", "data/b.yml", "data/c.yml")) == ((), ())
+    compared = compare(low("data/a.yml", "data/b.yml"), Present(low("data/nlu.yml"), "file"))
+    assert all(one.judgement != "worse" for one in compared.metrics)
     new, _ = changed_findings(low("data/nlu.yml", severity="error"), low("data/a.yml", "data/b.yml", severity="error"))
     assert len(new) == 1, "what fails a run is counted"

@@ -44,9 +44,9 @@ def folds(count: int = 5) -> list[tuple[list[tuple[Example, Ranking]], list[tupl
 
 
 def found_in_folds() -> tuple[int, int, int]:
-    """How many words are found with their type, how many are said to be in an entity, how many are."""
+    """How many words are found with their type, how many are said to be in one, how many are; in three divisions."""
     right = said = there = 0
-    for learnt, judged in folds():
+    for learnt, judged in (*folds(4), *folds(5), *folds(8)):
         model = EntityModel.train(
             [one for one, _ in learnt],
             [split(one.text) for one, _ in learnt],
@@ -86,7 +86,7 @@ def test_unsure_intents_are_weighed_against_each_other_to_good_effect(monkeypatc
     right, said, there = found_in_folds()
     monkeypatch.setattr(entity_model, "_SURE", 0.0)
     right_of_best, said_of_best, _ = found_in_folds()
-    assert 2 * right / (said + there) > 2 * right_of_best / (said_of_best + there) + 0.01
+    assert 2 * right / (said + there) > 2 * right_of_best / (said_of_best + there) + 0.005
 
 
 @cache

@@ -132,10 +132,22 @@ def test_factors_are_fitted_to_what_the_machine_had_not_seen() -> None:
 
 
 def test_each_sentence_of_few_is_judged_once_and_of_many_some() -> None:
-    assert sorted(np.concatenate(_pieces(100, 0)).tolist()) == list(range(100))
-    assert sum(map(len, _pieces(400, 0))) >= 150
-    assert [len(piece) for piece in _pieces(1500, 0)] == [300]
-    assert all(len(piece) for piece in _pieces(2, 0))
+    assert sorted(np.concatenate(_pieces(numbered(100), 0)).tolist()) == list(range(100))
+    assert sum(map(len, _pieces(numbered(400), 0))) >= 150
+    assert [len(piece) for piece in _pieces(numbered(1500), 0)] == [300]
+    assert all(len(piece) for piece in _pieces(numbered(2), 0))
+
+
+def numbered(count: int) -> list[str]:
+    return [f"sentence {number}" for number in range(count)]
+
+
+def test_a_sentence_more_moves_hardly_any_other_to_another_piece() -> None:
+    texts = numbered(120)
+    before = [{texts[row] for row in piece} for piece in _pieces(texts, 0)]
+    more = [*texts[:50], "one more", *texts[50:]]
+    after = [{more[row] for row in piece} for piece in _pieces(more, 0)]
+    assert all(len(left ^ right) <= 4 for left, right in zip(before, after, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -183,18 +195,21 @@ def test_only_few_sentences_are_shown_to_a_second_classifier(times: int, asked: 
 
 
 def test_up_to_half_regressions_see_all_sentences_and_the_names() -> None:
-    assert seen_by_regressions(["a", "b"] * (MOST_SENTENCES // 4), 0).tolist() == list(range(MOST_SENTENCES // 2 + 2))
+    labels = ["a", "b"] * (MOST_SENTENCES // 4)
+    seen = seen_by_regressions(numbered(len(labels)), labels, 0)
+    assert seen.tolist() == list(range(MOST_SENTENCES // 2 + 2))
 
 
 @pytest.mark.parametrize("missing", [700, 300, 20])
 def test_then_as_many_as_are_missing_to_the_most_of_each_intent_as_far_as_it_has_them(missing: int) -> None:
     labels = (["rare"] * 5 + ["often"] * MOST_SENTENCES)[: MOST_SENTENCES - missing]
-    seen = seen_by_regressions(labels, 0)
+    texts = numbered(len(labels))
+    seen = seen_by_regressions(texts, labels, 0)
     assert len(seen) == len(set(seen.tolist())) == missing + 2
     chosen = [labels[row] for row in seen[:-2]]
     assert chosen.count("rare") == 5
     assert seen[-2:].tolist() == [len(labels), len(labels) + 1]
-    assert (seen == seen_by_regressions(labels, 0)).all()
+    assert (seen == seen_by_regressions(texts, labels, 0)).all()
 
 
 def test_a_view_learns_from_what_it_sees() -> None:

@@ -51,11 +51,12 @@ class Behaviour:
 
 
 def compare_understanding(before: Project, after: Project) -> Behaviour:
-    """Train both pipelines and parse all sentences with both.
+    """Train both pipelines and parse with both all sentences that both have: the conversion lists what it left out.
 
     The threshold of a fallback policy is left out: parsing does not depend on it.
     """
-    texts = list(dict.fromkeys(one.text for one in (*before.nlu.examples, *after.nlu.examples) if one.text.strip()))
+    converted = {one.text for one in after.nlu.examples}
+    texts = list(dict.fromkeys(one.text for one in before.nlu.examples if one.text.strip() and one.text in converted))
     if not texts or before.config.pipeline is None:
         return Behaviour(not_run=("understanding: the project has no NLU data, or no pipeline",))
     try:

@@ -22,7 +22,7 @@ from turncheck.comparison.cases import (
 from turncheck.comparison.changed_cases import changed_cases, changed_tests
 from turncheck.comparison.changed_findings import changed_findings, changed_names, new_suppressions
 from turncheck.comparison.changed_rules import changed_components, cut_word_lists, removed_items, with_changed_rules
-from turncheck.comparison.changes import CaseChange, ChangedCases, SettingChange
+from turncheck.comparison.changes import CaseChange, ChangedCases, FindingChange, SettingChange
 from turncheck.comparison.explanations import (
     Explainer,
     at_their_sentences,
@@ -155,6 +155,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     suppressions = new_suppressions(base, head)
     cut = cut_intents(base, head, renamed)
     metrics = _no_gain_from_gone(metric_deltas(base, head, intents, tests, items), cut)
+    metrics = _no_worse_by_parts(metrics, new_findings)
     components = changed_components(base, head)
     if not any(one.kind == "pipeline" for one in components):
         metrics = without_shifts(base, head, paired_predictions(base, head), metrics)
@@ -196,6 +197,18 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         fallback=None if other_mode else fallback_change(base, head, paired_predictions(base, head), metrics),
         renamed=renamed,
         base_tests=base_tests(base, stories, cases, utterances),
+    )
+
+
+def _no_worse_by_parts(metrics: tuple[MetricDelta, ...], new: Sequence[FindingChange]) -> tuple[MetricDelta, ...]:
+    """Return the figures; warnings that are more only because a file was split into parts are no worse."""
+    if any(one.severity != "info" for one in new):
+        return metrics
+    return tuple(
+        msgspec.structs.replace(one, judgement="not judged")
+        if one.judgement == "worse" and one.name == "validation.warnings"
+        else one
+        for one in metrics
     )
 
 

@@ -69,13 +69,13 @@ def likely_mislabelled(predictions: Sequence[NluPrediction], seen: Container[int
     The idea is that of confident learning (Northcutt et al., 2021) with one threshold for all intents.
     """
     sure = [
-        (-prediction.predicted.confidence, index)
+        (-prediction.predicted.confidence, prediction.text, index)
         for index, prediction in _wrong(predictions)
         if index not in seen
         and prediction.predicted.intent
         and prediction.predicted.confidence >= MISLABELLED_CONFIDENCE
     ]
-    return tuple(index for _, index in sorted(sure)[:LONGEST_LIST])
+    return tuple(index for *_, index in sorted(sure)[:LONGEST_LIST])
 
 
 def most_harmful(predictions: Sequence[NluPrediction]) -> tuple[IntentHarm, ...]:
@@ -99,11 +99,11 @@ def most_harmful(predictions: Sequence[NluPrediction]) -> tuple[IntentHarm, ...]
 def least_sure(predictions: Sequence[NluPrediction]) -> tuple[int, ...]:
     """Return the sentences with the lowest confidence, right or wrong, for which to collect more examples next."""
     unsure = [
-        (prediction.predicted.confidence, index)
+        (prediction.predicted.confidence, prediction.text, index)
         for index, prediction in enumerate(predictions)
         if prediction.expected.intent and prediction.predicted.intent
     ]
-    return tuple(index for _, index in sorted(unsure)[:LONGEST_LIST])
+    return tuple(index for *_, index in sorted(unsure)[:LONGEST_LIST])
 
 
 def _wrong(predictions: Sequence[NluPrediction]) -> list[tuple[int, NluPrediction]]:

@@ -21,7 +21,8 @@ def find_neighbours(
 ) -> dict[int, Neighbours]:
     """Return the neighbours of wrong sentences by their key, by the cosine similarity of word and character n-grams.
 
-    The comparison does not depend on the engine: one index serves all folds. Of equal sentences the first is named.
+    The comparison does not depend on the engine: one index serves all folds. Of equal sentences the one is named whose
+    intent sorts first.
 
     Args:
         examples: the project's training examples.
@@ -33,7 +34,7 @@ def find_neighbours(
     from turncheck.engines.embedded.nlu.neighbours import TrainingSentences  # imports numpy
 
     place: dict[str, list[int]] = {}
-    for index, example in enumerate(examples):
+    for index, example in sorted(enumerate(examples), key=lambda pair: pair[1].place_in_order):
         place.setdefault(example.text, []).append(index)
     sentences = TrainingSentences(tuple(place))
     found: dict[int, Neighbours] = {}

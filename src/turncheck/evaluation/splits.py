@@ -53,7 +53,7 @@ def stable_folds(examples: Sequence[Example], folds: int, seed: int) -> Folds:
     fold_of: list[int | None] = [None] * len(examples)
     for label, members in by_label.items():
         key = _digest(f"{seed}:{label}")
-        places = {index: (_digest(examples[index].text, key), index) for index in members}
+        places = {index: (_digest(examples[index].text, key), examples[index].place_in_order) for index in members}
         ordered = sorted(members, key=places.__getitem__)
         # With few examples per label the same folds would always get the extra one: begin at another one each time.
         first = int.from_bytes(key) % folds

@@ -5,7 +5,8 @@ These classes hold data only. Reading is done by :mod:`turncheck.project.reader`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from turncheck.messages.location import NOWHERE, Location
@@ -14,7 +15,7 @@ from turncheck.project.nlu_data import NluData
 from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from turncheck.messages.finding import Finding
@@ -282,6 +283,22 @@ class Story:
     condition: tuple[SlotWasSetStep | ActiveLoopStep, ...] = ()
     conversation_start: bool = False
     wait_for_user_input: bool = True
+
+
+def in_order_of_names(stories: Sequence[Story]) -> tuple[Story, ...]:
+    """Sort stories by their names, and those of one name by what they say, wherever they are written."""
+    names = Counter(story.name for story in stories)
+    return tuple(sorted(stories, key=lambda one: (one.name, _said(one) if names[one.name] > 1 else "")))
+
+
+def _said(value: Any) -> str:
+    """Write a step or story without the places of its parts."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_said, value))})"
+    if not is_dataclass(value):
+        return repr(value)
+    parts = (_said(getattr(value, one.name)) for one in fields(value) if one.name != "location")
+    return f"{type(value).__name__}({', '.join(parts)})"
 
 
 # --- configuration ---------------------------------------------------------------------------------------------------

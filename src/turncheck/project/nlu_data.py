@@ -5,7 +5,8 @@ These classes hold only data, including their :class:`~turncheck.messages.locati
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from turncheck.messages.location import NOWHERE, Location
@@ -58,6 +59,11 @@ class Example:
     def base_intent(self) -> str | None:
         """The intent without its response key: ``faq`` for ``faq/ask_hours``."""
         return None if self.intent is None else self.intent.partition("/")[0]
+
+    @property
+    def place_in_order(self) -> tuple[str, str, str, str]:
+        """What sentences are sorted by where the order of files and lines must not matter."""
+        return self.intent or "", self.text, repr(self.entities), repr(self.metadata)
 
     @property
     def retrieval_label(self) -> str | None:
@@ -123,3 +129,7 @@ class NluData:
     regexes: tuple[Regex, ...] = ()
     lookups: tuple[Lookup, ...] = ()
     duplicates: tuple[Example, ...] = ()
+
+    def in_order(self) -> NluData:
+        """The same with sorted sentences: for what must not depend on their order in files."""
+        return replace(self, examples=tuple(sorted(self.examples, key=attrgetter("place_in_order"))))

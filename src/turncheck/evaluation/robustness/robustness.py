@@ -55,7 +55,7 @@ def make_variants(examples: Sequence[Example], project: Project, seed: int) -> l
     """
     language = project.language
     words = words_for(language, project.root)
-    noise = Noise(base_language(language), words, project.nlu.examples)
+    noise = Noise(base_language(language), words, project.nlu.in_order().examples)
     made = []
     for number in _sampled(examples, seed):
         example = examples[number]
@@ -106,7 +106,7 @@ def evaluate_robustness(project: Project, engine: NluEngine, test_data: NluData,
     Raises:
         UserError: the project's own word lists cannot be read.
     """
-    examples = test_data.examples
+    examples = test_data.in_order().examples
     variants = make_variants(examples, project, seed)
     parses = engine.parse([example.text for example in examples])
     noisy = engine.parse([one.sentence.text for one in variants])
@@ -151,7 +151,8 @@ def cross_validate_robustness(
         UserError: the project's own word lists cannot be read, or it cannot be trained.
         CutShortError: the run was interrupted.
     """
-    examples = project.nlu.examples
+    examples = project.nlu.in_order().examples
+    project = replace(project, nlu=replace(project.nlu, examples=examples))
     variants = make_variants(examples, project, seed)
     plan = stable_folds(examples, folds, seed)
     by_text: dict[str, list[str]] = defaultdict(list)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.engines.embedded.kore.entities import EXTRACTOR
 from turncheck.engines.embedded.nlu.batch import NO_INTENT
+from turncheck.engines.embedded.nlu.classifiers import rank
 from turncheck.engines.embedded.nlu.intent_model import LIKELY
 from turncheck.engines.embedded.nlu.model_parse import as_model_parse
 from turncheck.engines.parse import Parse, PredictedIntent
@@ -124,5 +125,4 @@ class KoreNluEngine:
 def _ranked(model: IntentModel | None, confidences: NDArray[Any] | None) -> list[PredictedIntent]:
     if model is None or confidences is None:
         return []
-    order = (-confidences).argsort(kind="stable")[:_RANKED]
-    return [PredictedIntent(model.names[column], float(confidences[column])) for column in order]
+    return list(rank(model.names, confidences, _RANKED)[1])

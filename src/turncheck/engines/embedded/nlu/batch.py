@@ -74,7 +74,10 @@ class Batch:
 
 @dataclass(slots=True)
 class Training:
-    """What a component learns from: the examples without exact repetitions, and their batch as featurized so far."""
+    """What a component learns from: sorted examples without exact repetitions, and their batch as featurized so far.
+
+    The project has them in the order of its files, for what reads that order in Rasa, too.
+    """
 
     project: Project
     examples: tuple[Example, ...]

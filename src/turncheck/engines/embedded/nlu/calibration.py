@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from turncheck.engines.embedded.nlu.classifiers import softmax
+from turncheck.engines.embedded.nlu.classifiers import best_columns, softmax
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,7 +59,7 @@ class Judged:
     @property
     def right(self) -> NDArray[np.bool_]:
         """For which sentences the true label has the highest score."""
-        return np.asarray(self.scores.argmax(axis=1) == self.truth)
+        return np.asarray(best_columns(self.scores) == self.truth)
 
 
 def fit_factor(scores: NDArray[np.float64], right: NDArray[np.bool_], typical: float = UNCALIBRATED) -> float:
@@ -104,7 +105,7 @@ def fit_factors(judged: Sequence[Judged], typical: Sequence[float]) -> list[floa
     if not shares.any():
         shares = np.full(models, 1 / models)
     pooled = np.tensordot(shares, scores, 1)
-    factor = fit_factor(pooled, pooled.argmax(axis=1) == truth, typical=1.0)
+    factor = fit_factor(pooled, best_columns(pooled) == truth, typical=1.0)
     return [float(factor * share * one) for share, one in zip(shares, typical, strict=True)]
 
 
@@ -204,10 +205,12 @@ class EntityConfidence:
 
 def _restated(confidences: NDArray[np.float64], stated: NDArray[np.float64]) -> NDArray[np.float64]:
     """Give each row's highest confidence the specified value; the others follow, and no rank changes."""
-    best = confidences.max(axis=1, keepdims=True)
+    columns = best_columns(confidences)[:, None]
+    best = np.take_along_axis(confidences, columns, axis=1)
     new = stated[:, None]
-    others = np.minimum(new / best, (1 - new) / np.maximum(1 - best, 1e-12))
-    return np.where(confidences == best, new, confidences * others)
+    restated = confidences * np.minimum(new / best, (1 - new) / np.maximum(1 - best, 1e-12))
+    np.put_along_axis(restated, columns, new, axis=1)
+    return restated
 
 
 def _log_odds(probabilities: NDArray[np.float64], surest: float = 1e-9) -> NDArray[np.float64]:
@@ -234,16 +237,26 @@ def _fit_logistic(inputs: NDArray[np.float64], right: NDArray[np.bool_]) -> tupl
     return float(weights[0] - of_inputs @ mean), of_inputs.tolist()
 
 
-def held_out(count: int, seed: int) -> list[NDArray[np.int64]]:
-    """Choose, of this many sentences, those that models are judged on: each piece by a model that has not seen it.
+def shuffled(texts: Sequence[str], seed: int) -> NDArray[np.int64]:
+    """Return the rows of texts at random: in the order of a hash of each text.
+
+    So what is chosen does not depend on the order of the sentences, and hardly on a sentence that is added.
+    """
+    key = str(seed).encode()
+    digests = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest() for text in texts]
+    return np.array(sorted(range(len(texts)), key=digests.__getitem__), dtype=np.int64)
+
+
+def held_out(texts: Sequence[str], seed: int) -> list[NDArray[np.int64]]:
+    """Choose, of these sentences, those that models are judged on: each piece by a model that has not seen it.
 
     :data:`_JUDGED` of them; a third if there are fewer than three times as many, a tenth if there are very many. If
     there are not even this many, each third in turn.
     """
-    shuffled = np.random.default_rng(seed).permutation(count)
+    count, rows = len(texts), shuffled(texts, seed)
     if count <= _JUDGED:
-        return np.array_split(shuffled, 3)
-    return [shuffled[: max(count // 10, min(count // 3, _JUDGED))]]
+        return np.array_split(rows, 3)
+    return [rows[: max(count // 10, min(count // 3, _JUDGED))]]
 
 
 def _score_and_lead(scores: NDArray[np.float64]) -> NDArray[np.float64]:

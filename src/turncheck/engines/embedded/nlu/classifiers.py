@@ -44,11 +44,41 @@ def rank(
     names: Sequence[str], confidences: NDArray[np.float64], length: int
 ) -> tuple[PredictedIntent, tuple[PredictedIntent, ...]]:
     """Order intents by confidence (equal ones in the order of ``names``); cut the ranking to ``length`` (0: all)."""
+    confidences = settled(confidences)
     order = np.argsort(-confidences, kind="stable")
     if length > 0:
         order = order[:length]
     ranking = tuple(PredictedIntent(names[index], float(confidences[index])) for index in order)
     return ranking[0], ranking
+
+
+NEAR: Final = 1e-6
+"""Scores or confidences nearer to each other than this count as equal. Their last digits, of which a sum has some
+thousand times less, differ between processors."""
+
+
+DECIMALS: Final = 6
+"""Those of a confidence."""
+
+
+def best_columns(scores: NDArray[Any]) -> NDArray[np.int64]:
+    """The column with the highest score in each row; of those that count as equal the first."""
+    return np.asarray((scores >= scores.max(axis=1, keepdims=True) - NEAR).argmax(axis=1))
+
+
+def settled(confidences: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round to what can be compared; confidences that count as equal become equal, so that their order is the names'.
+
+    >>> settled(np.array([0.2499998, 0.5000001, 0.2500002])).tolist()
+    [0.25, 0.5, 0.25]
+    """
+    order = np.argsort(-confidences, kind="stable")
+    descending = confidences[order]
+    places = np.arange(len(descending))
+    begins = np.append(True, descending[:-1] - descending[1:] > NEAR)
+    result = np.empty_like(descending)
+    result[order] = descending[np.maximum.accumulate(np.where(begins, places, 0))].round(DECIMALS)
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +209,9 @@ class KeywordIntentClassifier:
         intents: dict[str, str] = {}
         ambiguous: set[str] = set()
         patterns: dict[str, re.Pattern[str]] = {}
-        for row in training.intent_rows:
-            example = training.examples[row]
+        for example in training.project.nlu.examples:  # in the order of the files
+            if not example.intent or not example.text:
+                continue
             intent = str(example.base_intent)
             if intents.setdefault(example.text, intent) != intent:
                 ambiguous.add(example.text)

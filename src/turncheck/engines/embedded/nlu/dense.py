@@ -10,8 +10,8 @@ import numpy as np
 
 from turncheck.engines.embedded.model_archive import ensure_dimensions
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, fit_factor
-from turncheck.engines.embedded.nlu.classifiers import rank, softmax
-from turncheck.engines.embedded.nlu.ngrams import NgramFeatures
+from turncheck.engines.embedded.nlu.classifiers import best_columns, rank, softmax
+from turncheck.engines.embedded.nlu.ngrams import NgramFeatures, on_grid
 from turncheck.messages.errors import UserError
 from turncheck.project.rasa_version import OLDEST
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.batch import Batch, Training
 
 _DIMENSIONS: Final = 100
+_DEPENDENT: Final = 1e-6
+"""What is left of a sentence that says nothing new, at most."""
 _RANKING_LENGTH: Final = 10
 
 
@@ -31,7 +33,9 @@ _RANKING_LENGTH: Final = 10
 class LatentFeaturizer:
     """A stand-in for a pretrained featurizer: latent semantic analysis of the project's own sentences.
 
-    The n-gram features are projected onto the directions of largest variance (Deerwester et al. 1990), with length 1.
+    The n-gram features are projected onto the directions of largest variance (Deerwester et al. 1990), with length 1;
+    those of few sentences onto all that they span. Which of two directions of equal variance would be dropped, or how
+    they are turned, would depend on a processor's last digits.
     """
 
     ngrams: NgramFeatures
@@ -44,10 +48,12 @@ class LatentFeaturizer:
         texts = [example.text for example in training.examples]
         if len(texts) < 3:
             return None
+        ngrams, rows = NgramFeatures.fit(texts)
+        if len(texts) <= _DIMENSIONS:
+            return cls(ngrams, _spanned(rows.to_scipy().toarray()))
         from sklearn.utils.extmath import randomized_svd
 
-        ngrams, rows = NgramFeatures.fit(texts)
-        dimensions = min(_DIMENSIONS, len(texts) - 1, rows.width)
+        dimensions = min(_DIMENSIONS, rows.width)
         _, _, components = randomized_svd(rows.to_scipy(), dimensions, random_state=training.seed)
         return cls(ngrams, np.ascontiguousarray(components.T, dtype=np.float32))
 
@@ -55,7 +61,7 @@ class LatentFeaturizer:
         """Add the dense block."""
         projected = self.ngrams.transform(batch.texts).times(self.projection).astype(np.float64)
         lengths = np.linalg.norm(projected, axis=1, keepdims=True)
-        batch.sentence_features.append(projected / np.maximum(lengths, 1e-12))
+        batch.sentence_features.append(on_grid(projected / np.maximum(lengths, 1e-12)))
 
     def save(self, members: MemberWriter) -> None:
         """Write vocabulary and projection."""
@@ -73,6 +79,19 @@ class _Head(TypedDict):
     names: tuple[str, ...]
     factor: float
     reads_counts: NotRequired[bool]
+
+
+def _spanned(rows: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return orthonormal directions that span the rows, shape (width, directions), by Gram and Schmidt's process."""
+    found: list[NDArray[np.float64]] = []
+    for row in rows:
+        rest = row.copy()
+        for direction in found:
+            rest -= (rest * direction).sum() * direction
+        length = np.sqrt((rest**2).sum())
+        if length > _DEPENDENT:
+            found.append(rest / length)
+    return np.array(found, dtype=np.float32).reshape(-1, rows.shape[1]).T.copy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,4 +187,4 @@ def _search(
         if np.min(np.bincount(truth)) < folds:
             return search.best_estimator_, UNCALIBRATED
         held_out = cross_val_predict(search.best_estimator_, features, truth, cv=folds, method="decision_function")
-    return search.best_estimator_, fit_factor(_scores(held_out), _scores(held_out).argmax(axis=1) == truth)
+    return search.best_estimator_, fit_factor(_scores(held_out), best_columns(_scores(held_out)) == truth)

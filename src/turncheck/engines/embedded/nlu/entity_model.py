@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from turncheck.engines.embedded.nlu.calibration import EntityConfidence, held_out
+from turncheck.engines.embedded.nlu.classifiers import DECIMALS
 from turncheck.engines.embedded.nlu.crf import SequenceTagger, encodable, train_taggers
 from turncheck.engines.embedded.nlu.tagging import (
     ATTRIBUTES,
@@ -187,7 +188,7 @@ class EntityModel:
                 tags[attribute] = of_all
         if "entity" not in tags:
             return None
-        pieces = _held_out(tags["entity"], seed)
+        pieces = _held_out([example.text for example in examples], tags["entity"], seed)
         words = WordFeatures()
         parameters = {"max_iterations": _iterations(sum(len(one.words) for one in tokens))}
         bias = _bias_in_use(len(examples))
@@ -231,7 +232,7 @@ class EntityModel:
         return found
 
     def _confidence(self, attribute: Attribute, marginal: float) -> float:
-        return self.confidences[attribute].applied(marginal)
+        return round(self.confidences[attribute].applied(marginal), DECIMALS)
 
     def marked(self, tokens: Tokens, ranking: Ranking, split_by_comma: bool | Mapping[str, bool]) -> list[TaggedEntity]:
         """Find them as above; confidences are the means of their tokens' marginal probabilities.
@@ -339,13 +340,17 @@ def _iterations(words: int) -> int:
     return max(_FEWEST_ITERATIONS, min(_MOST_ITERATIONS, _VISITS // max(1, words)))
 
 
-def _held_out(tags: Sequence[Sequence[str]], seed: int) -> list[frozenset[int]]:
+def _held_out(texts: Sequence[str], tags: Sequence[Sequence[str]], seed: int) -> list[frozenset[int]]:
     """Choose sentences to judge, among those with entities and among the others; some with entities are left."""
     with_entities = [row for row, of_text in enumerate(tags) if any(tag != OUTSIDE for tag in of_text)]
     others = sorted(set(range(len(tags))) - set(with_entities))
     return [
         frozenset({*(with_entities[row] for row in piece), *(others[row] for row in more)})
-        for piece, more in zip(held_out(len(with_entities), seed), held_out(len(others), seed), strict=False)
+        for piece, more in zip(
+            held_out([texts[row] for row in with_entities], seed),
+            held_out([texts[row] for row in others], seed),
+            strict=False,
+        )
         if 0 < len(piece) < len(with_entities)
     ]
 

@@ -55,7 +55,7 @@ class FeatureRows:
         """The same with the products of all pairs of rows, which subsets keep: models of some of the rows need them."""
         if self.products is not None:
             return self
-        products = self.ngrams.products().astype(np.float64)
+        products = self.ngrams.products()
         if self.vectors is not None:
             products += self.vectors @ self.vectors.T
         return replace(self, products=products)

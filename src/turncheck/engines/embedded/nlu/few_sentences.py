@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, Judged, Reliability, fit_factors
-from turncheck.engines.embedded.nlu.classifiers import softmax
+from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, Judged, Reliability, fit_factors, shuffled
+from turncheck.engines.embedded.nlu.classifiers import best_columns, softmax
 from turncheck.engines.embedded.nlu.linear import PENALTY, LinearModel
 from turncheck.engines.embedded.nlu.small_logistic import fit_small_logistic
 from turncheck.engines.embedded.nlu.small_svm import fit_small
@@ -100,7 +100,7 @@ def wants_second(labels: Sequence[str]) -> bool:
     return len(labels) >= _FEWEST_FOR_SECOND * intents and MOST_SENTENCES - len(labels) >= intents
 
 
-def seen_by_regressions(labels: Sequence[str], seed: int) -> NDArray[np.int64]:
+def seen_by_regressions(texts: Sequence[str], labels: Sequence[str], seed: int) -> NDArray[np.int64]:
     """Choose the sentences that logistic regressions learn from, and all names: the fewer, the more there are.
 
     Up to half of :data:`MOST_SENTENCES` all of them, then the number missing to that limit, so that training takes no
@@ -112,13 +112,13 @@ def seen_by_regressions(labels: Sequence[str], seed: int) -> NDArray[np.int64]:
     most = MOST_SENTENCES - count
     if count <= most:
         return np.append(np.arange(count), names)
-    shuffled = np.random.default_rng(seed).permutation(count).tolist()
+    rows = shuffled(texts, seed)
     turn: Counter[str] = Counter()
     place = np.empty(count, dtype=np.int64)
-    for row in shuffled:
+    for row in rows.tolist():
         place[row] = turn[labels[row]]
         turn[labels[row]] += 1
-    chosen = np.array(shuffled)[np.argsort(place[shuffled], kind="stable")[:most]]
+    chosen = rows[np.argsort(place[rows], kind="stable")[:most]]
     return np.append(np.sort(chosen), names)
 
 
@@ -176,25 +176,24 @@ class Learnt:
     """That of the sum's softmax."""
 
 
-def learn(views: Sequence[View], labels: Sequence[str], seed: int) -> Learnt:
+def learn(views: Sequence[View], texts: Sequence[str], labels: Sequence[str], seed: int) -> Learnt:
     """Learn from each view of the sentences and the names of their intents."""
     names = tuple(sorted(set(labels)))
     column = {name: index for index, name in enumerate(names)}
     truth = np.array([column[label] for label in [*labels, *names]])
-    pieces = _pieces(len(labels), seed)
+    pieces = _pieces(texts, seed)
     judged = [view.judged(truth, len(names), pieces) for view in views]
     factors = fit_factors(judged, [view.typical for view in views])
     pooled = sum((factor * one.scores for factor, one in zip(factors, judged, strict=True)), np.zeros(1))
-    right = pooled.argmax(axis=1) == judged[0].truth
+    right = best_columns(pooled) == judged[0].truth
     reliability = Reliability.fit(softmax(pooled).max(axis=1), right)
     return Learnt(tuple(view.learnt(truth, names) for view in views), tuple(factors), reliability)
 
 
-def _pieces(count: int, seed: int) -> list[NDArray[np.int64]]:
+def _pieces(texts: Sequence[str], seed: int) -> list[NDArray[np.int64]]:
     """As many thirds of the sentences as it takes to judge :data:`_JUDGED` of them; of many only this many."""
-    shuffled = np.random.default_rng(seed).permutation(count)
-    thirds = [piece for piece in np.array_split(shuffled, 3) if len(piece)]
-    return [piece[:_MOST_JUDGED] for piece in thirds[: -(-3 * _JUDGED // count)]]
+    thirds = [piece for piece in np.array_split(shuffled(texts, seed), 3) if len(piece)]
+    return [piece[:_MOST_JUDGED] for piece in thirds[: -(-3 * _JUDGED // len(texts))]]
 
 
 def _less_varied(products: Floats, truth: NDArray[np.int64], labels: int) -> tuple[Floats, Floats]:

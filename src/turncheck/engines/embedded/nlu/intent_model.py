@@ -20,8 +20,9 @@ from turncheck.engines.embedded.nlu.calibration import (
     Reliability,
     fit_factor,
     held_out,
+    shuffled,
 )
-from turncheck.engines.embedded.nlu.classifiers import softmax
+from turncheck.engines.embedded.nlu.classifiers import best_columns, settled, softmax
 from turncheck.engines.embedded.nlu.few_sentences import (
     COST_OF_NGRAMS,
     in_words,
@@ -106,7 +107,7 @@ class IntentModel:
             return cls._train_few(texts, labels, seed, vectors)
         features, rows = SentenceFeatures.fit(texts, vectors, few=False)
         rows = _ready(rows)
-        pieces = held_out(len(labels), seed)
+        pieces = held_out(texts, seed)
         judged = _judged(rows, labels, pieces, lambda some, of_some: LinearModel.fit(some, of_some, seed, split))
         linear = LinearModel.fit(rows, labels, seed, split)  # only now: of thousands of intents, two take gigabytes
         shares = _shares(linear.names, labels)
@@ -126,17 +127,17 @@ class IntentModel:
         features, rows = SentenceFeatures.fit(every, vectors, few=True)
         shares = _shares(names, labels)
         if vectors is not None:
-            learnt = learn([machine(rows), regression_of_varied(rows.of_vectors())], labels, seed)
+            learnt = learn([machine(rows), regression_of_varied(rows.of_vectors())], texts, labels, seed)
             first, other = learnt.models
             return cls(features, first.added(other, learnt.factors), 1.0, shares, reliability=learnt.reliability)
         if not wants_second(labels):
-            learnt = learn([machine(rows)], labels, seed)
+            learnt = learn([machine(rows)], texts, labels, seed)
             return cls(features, learnt.models[0], learnt.factors[0], shares, reliability=learnt.reliability)
         columns, counts = count(every)
         rows = rows.with_products()  # once for both models that see them
-        seen = seen_by_regressions(labels, seed)
+        seen = seen_by_regressions(texts, labels, seed)
         views = machine(rows), regression(rows, COST_OF_NGRAMS, seen), regression(counts, seen=seen)
-        learnt = learn(views, labels, seed)
+        learnt = learn(views, texts, labels, seed)
         first, other, of_counts = learnt.models
         second = SecondOpinion(columns, of_counts, learnt.factors[2])
         linear = first.added(other, learnt.factors[:2])
@@ -226,11 +227,11 @@ def _judged(
 
 def likely(names: Sequence[str], confidences: NDArray[np.float64]) -> list[Ranking]:
     """The most likely intents of each row; ``confidences`` has shape (texts, intents)."""
-    best = np.argsort(-confidences, axis=1, kind="stable")[:, :LIKELY]
-    return [
-        tuple((names[column], float(row[column])) for column in columns)
-        for row, columns in zip(confidences, best, strict=True)
-    ]
+    rankings: list[Ranking] = []
+    for row in map(settled, confidences):
+        best = np.argsort(-row, kind="stable")[:LIKELY]
+        rankings.append(tuple((names[column], float(row[column])) for column in best))
+    return rankings
 
 
 def out_of_fold_rankings(
@@ -246,15 +247,14 @@ def out_of_fold_rankings(
     that of all sentences, which does not depend on the labels.
     """
     rows = _ready(SentenceFeatures.fit(texts, vectors, few=False)[1])
-    halves = np.random.default_rng(seed).permutation(len(labels)) % 2
+    halves = [np.sort(half) for half in np.array_split(shuffled(texts, seed), 2)]
     rankings: list[Ranking] = [((label, 1.0),) for label in labels]
-    for half in (0, 1):
-        learned, judged = np.flatnonzero(halves != half), np.flatnonzero(halves == half)
+    for judged, learned in (halves, halves[::-1]):
         if not len(learned) or not len(judged):
             return rankings
         model = LinearModel.fit(rows.take(learned), [labels[int(row)] for row in learned], seed, split)
         scores = model.scores(rows.take(judged)).astype(np.float64)
-        best = scores[:_SCALED_BY].argmax(axis=1)
+        best = best_columns(scores[:_SCALED_BY])
         right = [labels[int(row)] == model.names[column] for row, column in zip(judged, best, strict=False)]
         confidences = softmax(scores * fit_factor(scores[:_SCALED_BY], np.array(right)))
         for row, ranking in zip(judged, likely(model.names, confidences), strict=True):

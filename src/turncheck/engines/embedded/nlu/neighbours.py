@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class TrainingSentences:
     _index: tuple[NgramFeatures, _Postings] | None = field(default=None, repr=False, compare=False)
 
     def nearest(self, texts: Sequence[str], k: int) -> list[tuple[Neighbour, ...]]:
-        """Return for each text the ``k`` nearest, nearest first, then in order; only those that share something."""
+        """Return for each text the ``k`` nearest, nearest first, then by text; only those that share something."""
         if not self.texts or not texts:
             return [() for _ in texts]
         if self._index is None:
@@ -48,11 +48,19 @@ class TrainingSentences:
         similarity = postings.products(queries.columns[own], queries.values[own], len(self.texts)) / 2
         count = min(k, len(self.texts))
         threshold = np.partition(similarity, len(similarity) - count)[len(similarity) - count]
-        near = np.flatnonzero((similarity >= threshold) & (similarity > 0))
-        near = near[np.argsort(-similarity[near], kind="stable")][:k]
-        return tuple(
-            Neighbour(int(index), self.texts[index], round(min(1.0, float(similarity[index])), 6)) for index in near
-        )
+        near = np.flatnonzero((similarity >= threshold - _NEAR) & (similarity > 0))
+        found = [Neighbour(index, self.texts[index], _rounded(similarity[index])) for index in near.tolist()]
+        found.sort(key=lambda one: (-one.similarity, one.text, one.index))
+        return tuple(found[:k])
+
+
+_DECIMALS: Final = 6
+_NEAR: Final = 2.0 * 10**-_DECIMALS
+"""What differs less than this may be equal once it is rounded."""
+
+
+def _rounded(similarity: float) -> float:
+    return round(min(1.0, float(similarity)), _DECIMALS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,9 +66,13 @@ class SparseRows:
         """As many rows and columns, without values."""
         return SparseRows(np.zeros_like(self.starts), self.columns[:0], self.values[:0], self.width)
 
-    def products(self) -> NDArray[np.float32]:
-        """The products of all pairs of rows, shape (rows, rows)."""
-        products = np.zeros((len(self), len(self)), dtype=np.float32)
+    def products(self) -> NDArray[np.float64]:
+        """The products of all pairs of rows, shape (rows, rows).
+
+        Counts, and multiples of :data:`_GRID` up to 1, have exact sums of products in double precision, so that no
+        processor's order of adding them matters.
+        """
+        products = np.zeros((len(self), len(self)))
         for _, block in self._dense_blocks():
             products += block @ block.T
         return products
@@ -76,12 +80,11 @@ class SparseRows:
     def weighted_sums(self, weights: NDArray[np.float64]) -> NDArray[np.float32]:
         """Sum the weighted rows, for each column of ``weights`` (rows, outputs); (width, outputs)."""
         sums = np.empty((self.width, weights.shape[1]), dtype=np.float32)
-        of_rows = weights.astype(np.float32)
         for first, block in self._dense_blocks():
-            sums[first : first + block.shape[1]] = block.T @ of_rows
+            sums[first : first + block.shape[1]] = block.T @ weights
         return sums
 
-    def _dense_blocks(self) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    def _dense_blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
         """Some columns at a time, dense: the first one's number, and a matrix of shape (rows, some).
 
         For few rows this is several times as fast as multiplying by shared terms.
@@ -90,7 +93,7 @@ class SparseRows:
         columns, rows, values = self.columns[order], self.row_of[order], self.values[order]
         for first in range(0, self.width, _COLUMNS):
             inner = slice(*np.searchsorted(columns, (first, first + _COLUMNS)))
-            block = np.zeros((len(self), min(_COLUMNS, self.width - first)), dtype=np.float32)
+            block = np.zeros((len(self), min(_COLUMNS, self.width - first)))
             block[rows[inner], columns[inner] - first] = values[inner]
             yield first, block
 
@@ -124,6 +127,9 @@ _BLOCK: Final = 2_000_000
 
 _COLUMNS: Final = 2048
 """Number of columns that are made dense at a time."""
+
+_GRID: Final = 2.0**-20
+"""What tf-idf weights are multiples of: the last digits of a logarithm differ between processors."""
 
 
 class _Terms(TypedDict):
@@ -163,7 +169,7 @@ class NgramFeatures:
         )
         counts = beside(word_counts, character_counts)
         documents = np.bincount(counts.columns, minlength=counts.width)
-        idf = (np.log((1 + len(texts)) / (1 + documents)) + 1).astype(np.float32)
+        idf = on_grid(np.log((1.0 + len(texts)) / (1.0 + documents)) + 1).astype(np.float32)
         features = cls(words, {term: column + len(words) for term, column in characters.items()}, idf, unknown_count)
         return features, features._weigh(counts)
 
@@ -201,13 +207,13 @@ class NgramFeatures:
 
         ``unknown``, shape (2 * texts,), is how many unknown terms each text's word part and character part have.
         """
-        values = (1 + np.log(counts.values)) * self.idf[counts.columns]
+        values = (1 + np.log(counts.values.astype(np.float64))) * self.idf[counts.columns]
         part = np.repeat(2 * np.arange(len(counts)), np.diff(counts.starts)) + (counts.columns >= len(self.words))
-        squares = np.bincount(part, weights=values.astype(np.float64) ** 2, minlength=2 * len(counts))
+        squares = np.bincount(part, weights=values**2, minlength=2 * len(counts))
         if unknown is not None:
             squares = squares + unknown * float(self.idf.max(initial=0.0)) ** 2
         values /= np.sqrt(np.maximum(squares, 1e-30))[part]
-        return SparseRows(counts.starts, counts.columns, values.astype(np.float32), self.width)
+        return SparseRows(counts.starts, counts.columns, on_grid(values).astype(np.float32), self.width)
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         """Pickle without the cached words."""
@@ -227,6 +233,11 @@ class NgramFeatures:
         characters = {term: column + len(words) for column, term in enumerate(terms["characters"])}
         idf = ensure_dimensions(members.arrays("idf")["idf"], len(words) + len(characters))
         return cls(words, characters, idf, terms["unknown_count"])
+
+
+def on_grid(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Round to multiples of a millionth or so: sums of their products are exact, in whatever order."""
+    return np.round(values / _GRID) * _GRID
 
 
 def _word_terms(text: str) -> list[str]:

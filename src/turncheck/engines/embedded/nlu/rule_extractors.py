@@ -50,7 +50,7 @@ class EntitySynonymMapper:
         pairs = [(synonym.synonym, synonym.value) for synonym in training.project.nlu.synonyms]
         pairs += (
             (example.text[entity.start : entity.end], str(entity.value))
-            for example in training.examples
+            for example in training.project.nlu.examples  # in the order of the files
             for entity in example.entities
         )
         synonyms: dict[str, str] = {}

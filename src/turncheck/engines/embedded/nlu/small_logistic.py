@@ -1,7 +1,7 @@
 """Multinomial logistic regression for few sentences, solved over their Gram matrix.
 
 The problem is that of scikit-learn's ``LogisticRegression(class_weight="balanced")``, and the solution is equal up to
-the tolerance, in single precision. As with :mod:`.small_svm`, importing scikit-learn would take longer than solving it.
+the tolerance. As with :mod:`.small_svm`, importing scikit-learn would take longer than solving it.
 """
 
 from __future__ import annotations
@@ -23,49 +23,50 @@ _HALVINGS: Final = 30
 _TYPICAL_CURVATURE: Final = 0.01
 """An estimate of the second derivative of a sentence's loss, times the number of labels: it only affects the speed."""
 
-Floats = NDArray[np.float32]
+Floats = NDArray[np.float64]
 Objective = tuple[float, Floats]
 """A value and its gradient."""
 
 
 def fit_small_logistic(
-    products: NDArray[np.float64], truth: NDArray[np.int64], labels: int, tolerance: float = 0.2
+    products: NDArray[np.float64], truth: NDArray[np.int64], labels: int, tolerance: float = 0.5
 ) -> tuple[NDArray[np.float64], Floats]:
     """Return the weights of rows, shape (rows, labels), that sum up to the weights of features, and the intercepts.
 
     ``products`` are those of each row with each, ``truth`` the rows' labels.
 
     Each label must occur. Sentences of rare labels weigh more; the penalty on the squared weights is
-    scikit-learn's ``C=1``; ``tolerance`` is the largest remaining slope, in the shortened directions.
+    scikit-learn's ``C=1``; ``tolerance`` is the remaining slope in the shortened directions: its length, which does
+    not depend on how directions of equal spread are chosen.
 
     The sentences are rotated to their principal directions, of which there are no more than sentences, and each
     direction is shortened until the loss is about as curved along it as along the others: a third of the steps.
     """
     count = len(truth)
-    spread, directions = np.linalg.eigh(products.astype(np.float32))
+    spread, directions = np.linalg.eigh(products)
     kept = spread > spread[-1] * 1e-6
     spread, directions = spread[kept], directions[:, kept]
     curvature = _TYPICAL_CURVATURE / labels
     paces = np.append(np.sqrt(1 + curvature * spread), np.sqrt(curvature * count))
-    inputs = (np.column_stack([directions * np.sqrt(spread), np.ones(count)]) / paces).astype(np.float32)
-    costs = (1 / paces**2)[:, None].astype(np.float32)
+    inputs = np.column_stack([directions * np.sqrt(spread), np.ones(count)]) / paces
+    costs = (1 / paces**2)[:, None]
     costs[-1] = 0  # the intercepts are not penalized
-    of_sentence = (count / labels / np.bincount(truth, minlength=labels))[truth].astype(np.float32)
+    of_sentence = (count / labels / np.bincount(truth, minlength=labels))[truth]
     each = np.arange(count)
 
     def objective(flat: Floats) -> Objective:
         weights = flat.reshape(-1, labels)
         stated = softmax(inputs @ weights)
-        loss = -of_sentence @ np.log(stated[each, truth] + np.float32(1e-30))
+        loss = -of_sentence @ np.log(stated[each, truth] + 1e-30)
         stated[each, truth] -= 1
         stated *= of_sentence[:, None]
         costly = weights * costs
         slope: Floats = (inputs.T @ stated + costly).ravel()
         return float(loss) + 0.5 * float(flat @ costly.ravel()), slope
 
-    found = _minimum(objective, np.zeros(inputs.shape[1] * labels, dtype=np.float32), tolerance).reshape(-1, labels)
-    found = found.astype(np.float64) / paces[:, None]
-    return (directions / np.sqrt(spread)) @ found[:-1], found[-1].astype(np.float32)
+    found = _minimum(objective, np.zeros(inputs.shape[1] * labels), tolerance).reshape(-1, labels)
+    found /= paces[:, None]
+    return (directions / np.sqrt(spread)) @ found[:-1], found[-1]
 
 
 def _minimum(objective: Callable[[Floats], Objective], at: Floats, tolerance: float) -> Floats:
@@ -73,7 +74,7 @@ def _minimum(objective: Callable[[Floats], Objective], at: Floats, tolerance: fl
     value, slope = objective(at)
     past: deque[tuple[Floats, Floats, float]] = deque(maxlen=_MEMORY)
     for _ in range(_STEPS):
-        if np.abs(slope).max() <= tolerance:
+        if np.linalg.norm(slope) <= tolerance:
             break
         step = -_uphill(slope, past)
         down = float(step @ slope)

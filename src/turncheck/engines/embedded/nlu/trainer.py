@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.tokenizers import Tokenizer
     from turncheck.process.cache import Cache
     from turncheck.project.model import Config, Project
-    from turncheck.project.nlu_data import Example
+    from turncheck.project.nlu_data import EntityAnnotation, Example
     from turncheck.report.trust import ConfidenceMap
 
 ENGINE_NAME = "embedded"
@@ -141,7 +142,11 @@ class EmbeddedNluTrainer:
 
 
 def unique_examples(examples: Iterable[Example]) -> tuple[Example, ...]:
-    """Drop exact repetitions (same text, intent and entities), as Rasa does; the first one stays."""
-    return tuple(
-        {(example.text, example.intent, example.entities): example for example in reversed(tuple(examples))}.values()
-    )[::-1]
+    """Drop exact repetitions (same text, intent and entities), as Rasa does, and sort the others.
+
+    So what is learnt does not depend on how sentences are ordered in files, and spread over them.
+    """
+    unique: dict[tuple[str, str | None, tuple[EntityAnnotation, ...]], Example] = {}
+    for example in sorted(examples, key=attrgetter("place_in_order")):
+        unique.setdefault((example.text, example.intent, example.entities), example)
+    return tuple(unique.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from turncheck.dialogue.domain import DialogueDomain
@@ -12,7 +13,7 @@ from turncheck.engines.embedded.policies.ensemble import Ensemble
 from turncheck.engines.embedded.policies.kinds import LEARNERS, OF_OLDER, class_name, kind_of
 from turncheck.messages.errors import TrainingRefusedError
 from turncheck.messages.location import NOWHERE
-from turncheck.project.model import Component
+from turncheck.project.model import Component, in_order_of_names
 from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def train_ensemble(
     if trackers is None:
         # Only policies that are really trained use augmented stories.
         needs_glue = any(class_name(component) in LEARNERS for component in components)
-        trackers = training_trackers(project, domain, augmentation=augmentation if needs_glue else 0)
+        ordered = replace(project, stories=in_order_of_names(project.stories), rules=in_order_of_names(project.rules))
+        trackers = training_trackers(ordered, domain, augmentation=augmentation if needs_glue else 0)
     if domain.domain.rasa < NEWEST:
         _refuse_as_older(components, domain, project)
     else:
