@@ -22,9 +22,9 @@ from chromium import chromium  # noqa: E402 - of the tests, found by the paths a
 from report_builder import case, example, report, story, training  # noqa: E402
 from tools.build_page import install, node  # noqa: E402
 
-from turncheck.comparison.baseline import Present  # noqa: E402
 from turncheck.comparison.compare import compare  # noqa: E402
 from turncheck.comparison.gates import judge  # noqa: E402
+from turncheck.comparison.model import Present  # noqa: E402
 from turncheck.messages.location import Location  # noqa: E402
 from turncheck.render.assistants import Run  # noqa: E402
 from turncheck.render.links import Links  # noqa: E402

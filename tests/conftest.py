@@ -74,4 +74,4 @@ def _no_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _forgotten_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one test gave as a secret is an ordinary word in the next."""
-    monkeypatch.setattr("turncheck.process.secret._KNOWN", set())
+    monkeypatch.setattr("turncheck.process.environment._KNOWN", set())

@@ -11,8 +11,7 @@ from typing import Any
 
 from turncheck.comparison.model import json_schemas
 from turncheck.project.e2e.shapes import schema as schema_of_cases
-from turncheck.report.codec import json_schema
-from turncheck.report.schemas import document_schema
+from turncheck.report.codec import document_schema, json_schema
 from turncheck.report.trust import Calibration
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -10,22 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from turncheck.ci.github.context import read_context
 from turncheck.ci.github.host import GitHub
-from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError, trouble_of_system
-from turncheck.process.environment import is_private
-from turncheck.process.screen import Screen
-from turncheck.process.secret import redact, remember_variables
+from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError, user_error_from_os
+from turncheck.process.environment import is_private, redact, remember_variables
+from turncheck.process.screen import Console
 from turncheck.publishing.files import draw_plots, terminal_overview, terminal_summary, write_own, write_results
 from turncheck.publishing.other_run import RunReader
-from turncheck.publishing.publish import Place, Publishing, publish
-from turncheck.publishing.result import result_of, result_of_any, result_of_several
-from turncheck.render.sinks.workflow_command import command
-from turncheck.run.head_start import NO_HEAD_START
+from turncheck.publishing.publish import Place, Publishing, publish, result_of, result_of_any, result_of_several
+from turncheck.render.sinks.commands import command
+from turncheck.run.inputs import NONE_PRECOMPUTED
 from turncheck.run.prepare import baseline_finder, prepare
 from turncheck.run.run import run_and_conclude
 from turncheck.run.several import SeveralRuns, choose
-from turncheck.run.shards.document import write_shard
-from turncheck.run.shards.identity import refuse_shards_of_several
-from turncheck.run.shards.merge import prepare_merge, said_what_is_missing
+from turncheck.run.shards.document import refuse_shards_of_several, write_shard
+from turncheck.run.shards.merge import explain_missing_answers, prepare_merge
 from turncheck.settings.gates import GATES
 from turncheck.settings.sources import combine, from_inputs
 
@@ -35,7 +32,7 @@ if TYPE_CHECKING:
     from turncheck.ci.github.context import GitHubContext
     from turncheck.conclude import Outcome
     from turncheck.messages.location import Location
-    from turncheck.run.head_start import HeadStart
+    from turncheck.run.inputs import PrecomputedAnswers
     from turncheck.run.prepare import Prepared
     from turncheck.run.several import Chosen
 
@@ -71,7 +68,7 @@ def run_action(environment: MutableMapping[str, str], write: Callable[[str], obj
         write(_error(str(error), error.location))
         return EXIT_NOT_DONE
     except OSError as error:
-        if (trouble := trouble_of_system(error)) is None:
+        if (trouble := user_error_from_os(error)) is None:
             raise
         write(_error(str(trouble)))
         return EXIT_NOT_DONE
@@ -90,7 +87,7 @@ def _measure(
         )
     for trouble in context.troubles if context is not None else ():
         write(command("warning", trouble, title="turncheck") + "\n")
-    screen = Screen(stream=sys.stdout)
+    screen = Console(stream=sys.stdout)
     if "shard" in given and "shards" in given:
         raise UserError("`shard` measures, `shards` merges", remedy="Give one of the two.")
     if (chosen := choose(given)) is not None:
@@ -99,7 +96,7 @@ def _measure(
     if "shard" in given:
         return _measure_shard(given, variables, screen, write)
     prepared, known = _prepared(given, variables)
-    with said_what_is_missing():
+    with explain_missing_answers():
         outcome = run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen, known)
     folder = Path(prepared.settings.out)
     written = write_results(folder, outcome.files())
@@ -114,7 +111,7 @@ def _measure_several(
     chosen: Chosen,
     given: Mapping[str, Any],
     variables: Mapping[str, str],
-    screen: Screen,
+    screen: Console,
     write: Callable[[str], object],
 ) -> int:
     def finished(name: str, outcome: Outcome) -> None:
@@ -133,15 +130,15 @@ def _measure_several(
     return several.exit_code
 
 
-def _prepared(given: Mapping[str, Any], variables: Mapping[str, str]) -> tuple[Prepared, HeadStart]:
+def _prepared(given: Mapping[str, Any], variables: Mapping[str, str]) -> tuple[Prepared, PrecomputedAnswers]:
     """Prepare a run of one piece, or the one that shards make up."""
     if folders := given.get("shards"):
         return prepare_merge([Path(folder) for folder in folders], given, variables, in_action=True)
-    return prepare(given, variables, in_action=True), NO_HEAD_START
+    return prepare(given, variables, in_action=True), NONE_PRECOMPUTED
 
 
 def _measure_shard(
-    given: Mapping[str, Any], variables: Mapping[str, str], screen: Screen, write: Callable[[str], object]
+    given: Mapping[str, Any], variables: Mapping[str, str], screen: Console, write: Callable[[str], object]
 ) -> int:
     """Measure a part, and leave it in the output folder: the job that merges judges and publishes."""
     from turncheck.run.shards.measure import exit_code_of_shard, measure_shard, shard_line  # few jobs need it

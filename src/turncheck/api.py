@@ -16,7 +16,7 @@ import msgspec
 
 from turncheck.conclude import Outcome
 from turncheck.messages.errors import UserError
-from turncheck.process.screen import Screen
+from turncheck.process.screen import Console
 from turncheck.report.model import Report
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def run(
         UserError: the run could not be done: a wrong setting, a missing file, an engine that cannot be reached.
         KeyboardInterrupt: it was interrupted.
     """
-    from turncheck.messages.engine_errors import INTERRUPTED
+    from turncheck.messages.errors import INTERRUPTED
     from turncheck.publishing.files import write_results
     from turncheck.run.prepare import baseline_finder, prepare
     from turncheck.run.run import run_and_conclude
@@ -136,7 +136,7 @@ def run(
             f"'{os.fspath(project)}' names several assistants", remedy="Call run() for each of them, with its folder."
         )
     prepared = prepare(given, os.environ)
-    outcome = run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), Screen(quiet=not progress))
+    outcome = run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), Console(quiet=not progress))
     if out is not None:
         write_results(Path(out), outcome.renderings())
     if outcome.report.stopped == INTERRUPTED:
@@ -218,7 +218,7 @@ def parse(
     named = settings.pop("model", None) if settings.get("engine", "embedded") == "embedded" else None
     chosen = combine(_given(settings, project=_project(project)))
     models = Models(Path(chosen.project) / DEFAULT_MODELS, _path(named))
-    return understand(texts, chosen, models, os.environ, Screen(quiet=not progress))
+    return understand(texts, chosen, models, os.environ, Console(quiet=not progress))
 
 
 def compare(
@@ -239,11 +239,11 @@ def compare(
     Raises:
         UserError: a report cannot be read, or a gate is invalid.
     """
-    from turncheck.comparison.baseline import Present
+    from turncheck.comparison.model import Present
     from turncheck.conclude import conclude
     from turncheck.publishing.files import write_results
     from turncheck.render.links import Links
-    from turncheck.run.report_file import read_report
+    from turncheck.run.report_of import read_report
 
     given = _given(gates)
 

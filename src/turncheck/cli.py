@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from turncheck import __version__
-from turncheck.messages.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, UserError, trouble_of_system
+from turncheck.messages.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, UserError, user_error_from_os
 from turncheck.process import interrupts
 from turncheck.process.streams import lost_output
 
@@ -93,7 +93,7 @@ def _with_output(code: int, command: str | None = None) -> int:
     if lost is None:
         return code
     if not isinstance(lost, BrokenPipeError):
-        trouble = trouble_of_system(lost)
+        trouble = user_error_from_os(lost)
         _say(f"error: standard output cannot be written: {trouble.what if trouble else lost.strerror or lost}")
     writes_files = command in _WRITES_FILES
     return code if writes_files or code != EXIT_OK else EXIT_NOT_DONE
@@ -120,7 +120,7 @@ def _nobody_reads() -> bool:
 def _end_with(error: Exception) -> int:
     """Report what the system refuses; anything else is a bug of ours, shown with its traceback so that it can be
     reported."""
-    if (trouble := trouble_of_system(error)) is not None:
+    if (trouble := user_error_from_os(error)) is not None:
         _say(f"error: {trouble}")
         return EXIT_NOT_DONE
     if isinstance(error, ImportError) and any(sign in str(error) for sign in _NO_MEMORY):
@@ -135,8 +135,8 @@ def _end_with(error: Exception) -> int:
 
 
 def _say(text: str) -> None:
-    from turncheck.process.secret import redact  # only where something went wrong
-    from turncheck.render.sinks.plain import lines
+    from turncheck.process.environment import redact  # only where something went wrong
+    from turncheck.render.sinks.commands import lines
 
     shown = "\n".join(lines(text, _LONGEST_MESSAGE))  # it may quote what is in a file
     sys.stderr.write(redact(f"turncheck: {shown}\n"))
@@ -171,7 +171,7 @@ def _dispatch(parser: Parser, arguments: Sequence[str], namespace: argparse.Name
     import threading
 
     from turncheck.process.environment import ensure_numbers  # as above
-    from turncheck.process.temporary import clear_leftovers
+    from turncheck.process.output_files import clear_leftovers
 
     threading.excepthook = _show_fault_of_thread
     ensure_numbers(os.environ)

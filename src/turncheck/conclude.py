@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
-from turncheck.comparison.leftovers import with_renames_reported
+from turncheck.comparison.model import Present
+from turncheck.comparison.renames import with_renames
 from turncheck.comparison.understood_differently import marked
-from turncheck.messages.engine_errors import INTERRUPTED
-from turncheck.messages.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK
+from turncheck.messages.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, INTERRUPTED
 from turncheck.render.assistants import Assistants, Broken, Run, comment_key
-from turncheck.render.markdown import COMMENT_LIMIT
+from turncheck.render.markdown import COMMENT_LIMIT, render_overview_comment, render_overview_summary
 from turncheck.render.outputs import (
     render_document,
     render_documents,
@@ -24,9 +23,7 @@ from turncheck.render.outputs import (
     render_rasa_folder,
     render_texts,
 )
-from turncheck.render.overview import render_overview_comment, render_overview_summary
-from turncheck.render.page.addresses import distinct_names, slugs_of
-from turncheck.render.page.page import render_page
+from turncheck.render.page.page import distinct_names, render_page, slugs_of
 from turncheck.report.codec import BASELINE_NAME
 from turncheck.validation.registry import CHECKS
 from turncheck.validation.rule_texts import rule_texts
@@ -34,10 +31,8 @@ from turncheck.validation.rule_texts import rule_texts
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from turncheck.comparison.baseline import Baseline
-    from turncheck.comparison.gate_rules import Places
-    from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import Verdict
+    from turncheck.comparison.model import Baseline, Comparison
+    from turncheck.comparison.verdict import Places, Verdict
     from turncheck.render.fork import Fork
     from turncheck.render.links import Links
     from turncheck.render.rendered import Rendered
@@ -151,7 +146,7 @@ def conclude(
 
 def as_reported(report: Report, baseline: Baseline) -> Report:
     """Return the report as it is shown beside the base: a name that the change removed is one error, and so on."""
-    shown = with_renames_reported(report, baseline)
+    shown = with_renames(report, baseline)
     return marked(shown, baseline.report) if isinstance(baseline, Present) else shown
 
 

@@ -1,8 +1,7 @@
 """What plugins are written with: see docs/plugins.md. Everything here is a promise, as ``import turncheck`` is."""
 
 from turncheck.ci.hosts import RegisteredHost
-from turncheck.engines.base import Engines
-from turncheck.engines.capabilities import Capabilities
+from turncheck.engines.base import Capabilities, Engine
 from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
@@ -23,8 +22,8 @@ from turncheck.validation.facts import Facts
 __all__ = [
     "Capabilities",
     "Check",
+    "Engine",
     "EngineInfo",
-    "Engines",
     "Example",
     "Facts",
     "Fault",

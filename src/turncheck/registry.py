@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar
 
 from turncheck.messages.errors import UserError
-from turncheck.messages.suggestions import suggestion
+from turncheck.messages.phrasing import suggestion
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution, EntryPoint

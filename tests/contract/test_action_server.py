@@ -14,11 +14,10 @@ import pytest
 from action_servers import action_server, free_port, rasa_sdk_python
 from timing import Timing
 
-from turncheck.engines.action_server.endpoint import ActionEndpoint
 from turncheck.engines.action_server.process import running_action_server
-from turncheck.engines.action_server.server import HttpActionServer, NoActionServer
+from turncheck.engines.action_server.server import ActionEndpoint, HttpActionServer, NoActionServer
 from turncheck.engines.conversation import CustomAction
-from turncheck.engines.embedded.engines import EmbeddedEngines
+from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import for_child
 from turncheck.project.nlu_data import NluData
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from turncheck.engines.conversation import Turn
-    from turncheck.engines.embedded.engine import EmbeddedEngine
+    from turncheck.engines.embedded.conversation import EmbeddedConversations
 
 DOMAIN = """
 version: "3.1"
@@ -152,12 +151,12 @@ def webhook(project: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def engine(project: Path) -> EmbeddedEngines:
-    return EmbeddedEngines(replace(read_project(project), nlu=NluData()), seed=0)
+def engine(project: Path) -> EmbeddedEngine:
+    return EmbeddedEngine(replace(read_project(project), nlu=NluData()), seed=0)
 
 
 @pytest.fixture
-def served(engine: EmbeddedEngines, webhook: str) -> EmbeddedEngine:
+def served(engine: EmbeddedEngine, webhook: str) -> EmbeddedConversations:
     return engine.assistant(HttpActionServer(ActionEndpoint(webhook)))
 
 
@@ -169,7 +168,7 @@ def actions(turn: Turn) -> list[str]:
     return [event["name"] for event in turn.events if event["event"] == "action"]
 
 
-def test_an_action_sets_slots_and_says_responses_of_the_domain_with_what_it_adds(served: EmbeddedEngine) -> None:
+def test_an_action_sets_slots_and_says_responses_of_the_domain_with_what_it_adds(served: EmbeddedConversations) -> None:
     turn = served.conversation().say("/remember")
     assert turn.responses == (
         {"text": "Noted None, surely"},
@@ -180,7 +179,7 @@ def test_an_action_sets_slots_and_says_responses_of_the_domain_with_what_it_adds
     assert turn.custom_actions == (CustomAction("action_remember", "ran"),)
 
 
-def test_a_form_validates_what_it_is_given(served: EmbeddedEngine) -> None:
+def test_a_form_validates_what_it_is_given(served: EmbeddedConversations) -> None:
     conversation = served.conversation()
     assert texts(conversation.say("/order")) == ["What size?"]
     assert texts(conversation.say('/give{"size": "purple"}')) == ["There is no purple one", "What size?"]
@@ -189,7 +188,7 @@ def test_a_form_validates_what_it_is_given(served: EmbeddedEngine) -> None:
     assert turn.active_loop is None
 
 
-def test_an_exception_in_an_action_is_as_if_it_had_done_nothing(served: EmbeddedEngine) -> None:
+def test_an_exception_in_an_action_is_as_if_it_had_done_nothing(served: EmbeddedConversations) -> None:
     turn = served.conversation().say("/crash")
     assert texts(turn) == ["After that"]
     (noted,) = turn.custom_actions
@@ -198,7 +197,7 @@ def test_an_exception_in_an_action_is_as_if_it_had_done_nothing(served: Embedded
     assert "on purpose" in noted.reason
 
 
-def test_an_action_that_refuses_lets_others_answer(served: EmbeddedEngine) -> None:
+def test_an_action_that_refuses_lets_others_answer(served: EmbeddedConversations) -> None:
     turn = served.conversation().say("/refuse")
     assert "action_refuse" not in actions(turn)
     assert [event["name"] for event in turn.events if event["event"] == "action_execution_rejected"] == [
@@ -207,7 +206,7 @@ def test_an_action_that_refuses_lets_others_answer(served: EmbeddedEngine) -> No
     assert turn.custom_actions == (CustomAction("action_refuse", "rejected", "not now"),)
 
 
-def test_a_hang_ends_when_the_turns_time_is_over(served: EmbeddedEngine, timing: Timing) -> None:
+def test_a_hang_ends_when_the_turns_time_is_over(served: EmbeddedConversations, timing: Timing) -> None:
     with timing.at_most(2, time.monotonic):
         turn = served.conversation(turn_timeout=0.5).say("/hang")
     assert turn.stopped == "the turn took longer than 0.5 seconds"
@@ -215,13 +214,13 @@ def test_a_hang_ends_when_the_turns_time_is_over(served: EmbeddedEngine, timing:
     time.sleep(3)  # rasa-sdk has one worker, which still sleeps: the tests that follow need it
 
 
-def test_an_action_that_the_server_does_not_know_fails(engine: EmbeddedEngines, webhook: str) -> None:
+def test_an_action_that_the_server_does_not_know_fails(engine: EmbeddedEngine, webhook: str) -> None:
     server = HttpActionServer(ActionEndpoint(webhook.replace("webhook", "elsewhere")))
     (noted,) = engine.assistant(server).conversation().say("/remember").custom_actions
     assert noted.outcome == "failed"
 
 
-def test_without_a_server_the_conversation_goes_on_and_says_what_it_lacks(engine: EmbeddedEngines) -> None:
+def test_without_a_server_the_conversation_goes_on_and_says_what_it_lacks(engine: EmbeddedEngine) -> None:
     turn = engine.assistant(NoActionServer()).conversation().say("/remember")
     assert actions(turn)[-2:] == ["action_remember", "action_listen"]
     (noted,) = turn.custom_actions
@@ -229,20 +228,20 @@ def test_without_a_server_the_conversation_goes_on_and_says_what_it_lacks(engine
     assert noted.outcome == "no server"
 
 
-def test_a_server_that_is_not_there_is_told_from_none_at_all(engine: EmbeddedEngines) -> None:
+def test_a_server_that_is_not_there_is_told_from_none_at_all(engine: EmbeddedEngine) -> None:
     server = HttpActionServer(ActionEndpoint(f"http://127.0.0.1:{free_port()}/webhook"))
     (noted,) = engine.assistant(server).conversation().say("/remember").custom_actions
     assert noted.missing
     assert noted.outcome == "unreachable"
 
 
-def noted_of(engine: EmbeddedEngines, address: str, timeout: float | None = None) -> CustomAction:
+def noted_of(engine: EmbeddedEngine, address: str, timeout: float | None = None) -> CustomAction:
     served = engine.assistant(HttpActionServer(ActionEndpoint(address)))
     (noted,) = served.conversation(turn_timeout=timeout).say("/remember").custom_actions
     return noted
 
 
-def test_a_server_that_hangs_up_on_an_action_failed_and_is_not_missing(engine: EmbeddedEngines) -> None:
+def test_a_server_that_hangs_up_on_an_action_failed_and_is_not_missing(engine: EmbeddedEngine) -> None:
     for how in ("hangs up", "breaks off"):
         with bad_servers.serving(how) as address:
             noted = noted_of(engine, address)
@@ -250,7 +249,7 @@ def test_a_server_that_hangs_up_on_an_action_failed_and_is_not_missing(engine: E
         assert noted.reason == "'action_remember' failed, the action server cut the connection"
 
 
-def test_a_server_that_was_there_and_is_gone_is_told_from_one_that_never_was(engine: EmbeddedEngines) -> None:
+def test_a_server_that_was_there_and_is_gone_is_told_from_one_that_never_was(engine: EmbeddedEngine) -> None:
     with bad_servers.serving("hangs up") as address:
         served = engine.assistant(HttpActionServer(ActionEndpoint(address)))
     (noted,) = served.conversation().say("/remember").custom_actions
@@ -271,7 +270,7 @@ def test_a_server_that_was_there_and_is_gone_is_told_from_one_that_never_was(eng
     ],
 )
 def test_an_answer_is_read_where_its_type_says_that_it_is_json_as_by_rasa(
-    engine: EmbeddedEngines, kind: str, body: str, is_read: bool
+    engine: EmbeddedEngine, kind: str, body: str, is_read: bool
 ) -> None:
     content = body.encode("latin-1" if "latin-1" in kind else "utf-8")
     with bad_servers.answering({"/webhook": (200, {"Content-Type": kind}, content)}) as address:
@@ -282,7 +281,7 @@ def test_an_answer_is_read_where_its_type_says_that_it_is_json_as_by_rasa(
 
 
 @pytest.mark.parametrize(("status", "method"), [(301, "GET"), (302, "GET"), (303, "GET"), (307, "POST"), (308, "POST")])
-def test_a_call_that_is_sent_on_is_followed_as_by_rasa(engine: EmbeddedEngines, status: int, method: str) -> None:
+def test_a_call_that_is_sent_on_is_followed_as_by_rasa(engine: EmbeddedEngine, status: int, method: str) -> None:
     calls: list[bad_servers.Call] = []
     json = {"Content-Type": "application/json"}
     answers = {"/webhook?token=t": (status, {"Location": "/moved"}, b""), "/moved": (200, json, b"{}")}
@@ -296,7 +295,7 @@ def test_a_call_that_is_sent_on_is_followed_as_by_rasa(engine: EmbeddedEngines, 
     ]
 
 
-def test_a_call_that_is_sent_on_to_another_server_takes_no_login_along(engine: EmbeddedEngines) -> None:
+def test_a_call_that_is_sent_on_to_another_server_takes_no_login_along(engine: EmbeddedEngine) -> None:
     calls: list[bad_servers.Call] = []
     json = {"Content-Type": "application/json"}
     with (
@@ -309,7 +308,7 @@ def test_a_call_that_is_sent_on_to_another_server_takes_no_login_along(engine: E
     assert [(call.method, call.login) for call in calls] == [("POST", None)]
 
 
-def test_a_call_is_not_followed_to_a_host_that_is_not_allowed_nor_without_end(engine: EmbeddedEngines) -> None:
+def test_a_call_is_not_followed_to_a_host_that_is_not_allowed_nor_without_end(engine: EmbeddedEngine) -> None:
     with bad_servers.answering({"/webhook": (302, {"Location": "http://169.254.1.1/"}, b"")}) as address:
         server = HttpActionServer(ActionEndpoint(address), hosts=())
         (noted,) = engine.assistant(server).conversation().say("/remember").custom_actions
@@ -326,7 +325,7 @@ def test_a_call_is_not_followed_to_a_host_that_is_not_allowed_nor_without_end(en
 @pytest.mark.parametrize(
     "target", ["http://[x", "http://h:port/", "file:///etc/passwd", f"http://{'a' * 70}.test/", "http://a..b/"]
 )
-def test_a_call_that_is_sent_on_to_no_address_failed(engine: EmbeddedEngines, target: str) -> None:
+def test_a_call_that_is_sent_on_to_no_address_failed(engine: EmbeddedEngine, target: str) -> None:
     with bad_servers.answering({"/webhook": (307, {"Location": target}, b"")}) as address:
         noted = noted_of(engine, address)
     assert (noted.outcome, noted.reason) == (
@@ -335,7 +334,7 @@ def test_a_call_that_is_sent_on_to_no_address_failed(engine: EmbeddedEngines, ta
     )
 
 
-def test_a_call_that_is_sent_on_to_nobody_failed_and_the_server_is_still_there(engine: EmbeddedEngines) -> None:
+def test_a_call_that_is_sent_on_to_nobody_failed_and_the_server_is_still_there(engine: EmbeddedEngine) -> None:
     target = "http://127.0.0.1:1/webhook?token=t"
     with bad_servers.answering({"/webhook": (307, {"Location": target}, b"")}) as address:
         noted = noted_of(engine, address)
@@ -346,14 +345,14 @@ def test_a_call_that_is_sent_on_to_nobody_failed_and_the_server_is_still_there(e
     )
 
 
-def test_an_answer_that_cannot_be_unpacked_failed(engine: EmbeddedEngines) -> None:
+def test_an_answer_that_cannot_be_unpacked_failed(engine: EmbeddedEngine) -> None:
     headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
     with bad_servers.answering({"/webhook": (200, headers, b"not packed")}) as address:
         noted = noted_of(engine, address)
     assert noted.reason == "'action_remember' failed, the action server's answer cannot be unpacked"
 
 
-def test_an_answer_that_drips_ends_when_the_turns_time_is_over(engine: EmbeddedEngines, timing: Timing) -> None:
+def test_an_answer_that_drips_ends_when_the_turns_time_is_over(engine: EmbeddedEngine, timing: Timing) -> None:
     with bad_servers.serving("drips") as address, timing.at_most(2, time.monotonic):
         noted = noted_of(engine, address, timeout=0.5)
     assert noted == CustomAction(
@@ -361,7 +360,7 @@ def test_an_answer_that_drips_ends_when_the_turns_time_is_over(engine: EmbeddedE
     )
 
 
-def test_stubs_stand_for_actions_and_nobody_is_called(engine: EmbeddedEngines) -> None:
+def test_stubs_stand_for_actions_and_nobody_is_called(engine: EmbeddedEngine) -> None:
     stub = {"events": [{"event": "slot", "name": "note", "value": 5}], "responses": [{"response": "utter_after"}]}
     conversation = engine.assistant(NoActionServer()).conversation(stubs={"action_remember": stub})
     turn = conversation.say("/remember")
@@ -372,7 +371,7 @@ def test_stubs_stand_for_actions_and_nobody_is_called(engine: EmbeddedEngines) -
     assert noted.missing
 
 
-def test_a_validation_without_a_stub_takes_what_it_is_given(engine: EmbeddedEngines) -> None:
+def test_a_validation_without_a_stub_takes_what_it_is_given(engine: EmbeddedEngine) -> None:
     conversation = engine.assistant(NoActionServer()).conversation(stubs={})
     conversation.say("/order")
     turn = conversation.say('/give{"size": "purple"}')
@@ -388,7 +387,7 @@ def sdk_command(port: int) -> str:
 
 
 def test_a_server_is_started_with_nothing_private_and_stopped_again(
-    project: Path, engine: EmbeddedEngines, monkeypatch: pytest.MonkeyPatch
+    project: Path, engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("INPUT_TOKEN", "secret")
     monkeypatch.setenv("GITHUB_TOKEN", "secret")
@@ -411,7 +410,7 @@ def test_a_server_that_dies_shows_the_end_of_its_log(tmp_path: Path) -> None:
         pass
 
 
-def test_a_server_that_dies_in_the_run_shows_the_end_of_its_log(tmp_path: Path, engine: EmbeddedEngines) -> None:
+def test_a_server_that_dies_in_the_run_shows_the_end_of_its_log(tmp_path: Path, engine: EmbeddedEngine) -> None:
     port, said = free_port(), list[str]()
     endpoint = ActionEndpoint(f"http://127.0.0.1:{port}/webhook")
     command = f"{sys.executable} {bad_servers.__file__} {port} dies"

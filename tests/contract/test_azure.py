@@ -18,11 +18,11 @@ from hostile import HOSTILE
 from turncheck.ci.azure.api import AzureClient, AzureRepository
 from turncheck.ci.azure.host import Azure
 from turncheck.ci.comment import StickyComment, stamped
-from turncheck.ci.host import Stamp
-from turncheck.ci.rest import NotFoundError, Patience, RefusedError, RestError
+from turncheck.ci.host import RunStamp
+from turncheck.ci.rest import NotFoundError, RefusedError, RestError, RetryBudget
 from turncheck.cli import run_command_line
-from turncheck.process.secret import Secret
-from turncheck.render.sinks.logging_command import logging_command
+from turncheck.process.environment import Secret
+from turncheck.render.sinks.commands import logging_command
 
 MARKER = "<!-- turncheck:report id=pizzeria -->"
 PAGE = "https://dev.azure.com/acme/p/_git/bots"
@@ -43,7 +43,7 @@ def fake(server: FakeAzure) -> FakeAzure:
 
 
 def sticky(fake: FakeAzure, token: str = TOKEN, *, passed: bool = False) -> StickyComment:
-    client = AzureClient(fake.url, Secret(token), Patience(sleep=lambda _: None))
+    client = AzureClient(fake.url, Secret(token), RetryBudget(sleep=lambda _: None))
     return StickyComment(AzureRepository(client, "p1", "r1", PAGE).threads(7, resolved=passed), MARKER)
 
 
@@ -52,17 +52,17 @@ def body(text: str) -> str:
 
 
 def with_stamp(text: str, run: int) -> str:
-    return stamped(body(text), MARKER, Stamp(run))
+    return stamped(body(text), MARKER, RunStamp(run))
 
 
 def test_the_thread_is_open_while_it_fails_and_resolved_when_green(fake: FakeAzure) -> None:
     fake.add_thread("hello")
 
-    first = sticky(fake).write(body("red"), Stamp(5))
+    first = sticky(fake).write(body("red"), RunStamp(5))
     assert fake.contents() == [("hello", "active"), (with_stamp("red", 5), "active")]
-    second = sticky(fake, passed=True).write(body("green"), Stamp(6))
+    second = sticky(fake, passed=True).write(body("green"), RunStamp(6))
     assert fake.contents() == [("hello", "active"), (with_stamp("green", 6), "fixed")]
-    sticky(fake).write(body("red again"), Stamp(7))
+    sticky(fake).write(body("red again"), RunStamp(7))
     assert fake.contents()[1] == (with_stamp("red again", 7), "active")
     assert first.url == second.url == f"{PAGE}/pullrequest/7?discussionId=101"
 
@@ -70,7 +70,7 @@ def test_the_thread_is_open_while_it_fails_and_resolved_when_green(fake: FakeAzu
 def test_threads_of_others_are_never_touched(fake: FakeAzure) -> None:
     fake.add_thread(with_stamp("forged", 999), "mallory")
 
-    sticky(fake).write(body("mine"), Stamp(3))
+    sticky(fake).write(body("mine"), RunStamp(3))
 
     assert [text for text, _ in fake.contents()] == [with_stamp("forged", 999), with_stamp("mine", 3)]
 
@@ -82,7 +82,7 @@ def test_runs_that_race_leave_one_thread_with_the_newest_content(fake: FakeAzure
             fake.add_thread(with_stamp("theirs", 9), US)
 
     fake.before = another_run
-    sticky(fake).write(body("ours"), Stamp(8))
+    sticky(fake).write(body("ours"), RunStamp(8))
 
     assert [text for text, _ in fake.contents()] == [with_stamp("theirs", 9)]
 
@@ -91,14 +91,14 @@ def test_an_older_run_that_lays_the_words_of_a_newer_one_together_keeps_their_st
     fake.add_thread(with_stamp("older", 7), US)
     fake.add_thread(with_stamp("newer", 9), US, "fixed")
 
-    posted = sticky(fake, passed=False).write(body("ours"), Stamp(8))
+    posted = sticky(fake, passed=False).write(body("ours"), RunStamp(8))
 
     assert fake.contents() == [(with_stamp("newer", 9), "fixed")]
     assert "newer run" in posted.note
 
 
 def test_the_token_of_a_person_is_sent_as_a_password(fake: FakeAzure) -> None:
-    sticky(fake, PERSONAL).write(body("one"), Stamp(1))
+    sticky(fake, PERSONAL).write(body("one"), RunStamp(1))
 
     assert [text for text, _ in fake.contents()] == [with_stamp("one", 1)]
 
@@ -106,7 +106,7 @@ def test_the_token_of_a_person_is_sent_as_a_password(fake: FakeAzure) -> None:
 def test_an_answer_that_is_lost_leaves_one_thread(fake: FakeAzure) -> None:
     fake.troubles.append(Trouble("POST", THREADS, Answer(close=True), after=True))
 
-    sticky(fake).write(body("one"), Stamp(1))
+    sticky(fake).write(body("one"), RunStamp(1))
 
     assert [text for text, _ in fake.contents()] == [with_stamp("one", 1)]
 
@@ -128,7 +128,7 @@ def test_what_is_refused_is_told_and_the_token_never(
     fake.troubles.append(Trouble("GET", THREADS, answer, times=9))
 
     with pytest.raises(kind) as caught:
-        sticky(fake).write(body("one"), Stamp(1))
+        sticky(fake).write(body("one"), RunStamp(1))
 
     assert told in str(caught.value)
     assert TOKEN not in str(caught.value)
@@ -136,7 +136,7 @@ def test_what_is_refused_is_told_and_the_token_never(
 
 def test_a_token_that_may_only_read_is_told_its_right(fake: FakeAzure) -> None:
     with pytest.raises(RefusedError, match="Contribute to pull requests"):
-        sticky(fake, READ_ONLY).write(body("one"), Stamp(1))
+        sticky(fake, READ_ONLY).write(body("one"), RunStamp(1))
 
 
 def test_where_commits_part(fake: FakeAzure) -> None:
@@ -267,7 +267,7 @@ def test_a_repository_of_github_is_not_one_of_azures(
 def test_the_base_is_had_from_azure_where_the_checkout_lacks_it(fake: FakeAzure) -> None:
     files = {"/domain.yml": b'version: "3.1"\n', "/bots/d\u00fc 1.yml": b"x", "/a.link": b"domain.yml"}
     fake.files["c" * 40] = files
-    client = AzureClient(fake.url, Secret(TOKEN), Patience(sleep=lambda _: None))
+    client = AzureClient(fake.url, Secret(TOKEN), RetryBudget(sleep=lambda _: None))
     repository = AzureRepository(client, "p1", "r1", PAGE)
 
     with repository.files_of("c" * 40) as had:

@@ -18,13 +18,12 @@ from hostile import HOSTILE
 from node_tools import node_folder
 from pull_request import LINKS, pull_request
 
-from turncheck.ci.bitbucket.api import BitbucketClient, BitbucketRepository
-from turncheck.ci.bitbucket.markdown import from_bitbucket, to_bitbucket
+from turncheck.ci.bitbucket.api import BitbucketClient, BitbucketRepository, from_bitbucket, to_bitbucket
 from turncheck.ci.comment import StickyComment, stamped
-from turncheck.ci.host import Check, Stamp
-from turncheck.ci.rest import NotFoundError, Patience, RefusedError, RestError
+from turncheck.ci.host import Check, RunStamp
+from turncheck.ci.rest import NotFoundError, RefusedError, RestError, RetryBudget
 from turncheck.cli import run_command_line
-from turncheck.process.secret import Secret
+from turncheck.process.environment import Secret
 from turncheck.render.annotations import Annotation
 from turncheck.render.markdown import render_comment
 from turncheck.render.sinks.markdown import block, code
@@ -47,7 +46,7 @@ def fake(server: FakeBitbucket) -> FakeBitbucket:
 
 
 def repository(fake: FakeBitbucket, token: str = TOKEN) -> BitbucketRepository:
-    return BitbucketRepository(BitbucketClient(fake.url, Secret(token), Patience(sleep=lambda _: None)), "acme/bots")
+    return BitbucketRepository(BitbucketClient(fake.url, Secret(token), RetryBudget(sleep=lambda _: None)), "acme/bots")
 
 
 def sticky(fake: FakeBitbucket, token: str = TOKEN) -> StickyComment:
@@ -59,15 +58,15 @@ def body(text: str) -> str:
 
 
 def raw(text: str, run: int) -> str:
-    return to_bitbucket(stamped(body(text), MARKER, Stamp(run)))
+    return to_bitbucket(stamped(body(text), MARKER, RunStamp(run)))
 
 
 @pytest.mark.parametrize("token", [TOKEN, BOT_TOKEN])
 def test_the_first_run_posts_and_the_next_one_updates(fake: FakeBitbucket, token: str) -> None:
     fake.add_comment("hello")
 
-    first = sticky(fake, token).write(body("one"), Stamp(5))
-    second = sticky(fake, token).write(body("two"), Stamp(6))
+    first = sticky(fake, token).write(body("one"), RunStamp(5))
+    second = sticky(fake, token).write(body("two"), RunStamp(6))
 
     assert first.url == second.url
     assert fake.raws() == ["hello", raw("two", 6)]
@@ -78,11 +77,11 @@ def test_an_update_finds_the_comment_that_is_ours_and_writes_none_where_there_is
     fake: FakeBitbucket, token: str
 ) -> None:
     fake.add_comment(raw("forged", 999))
-    nothing = sticky(fake, token).update(body("green"), Stamp(1))
+    nothing = sticky(fake, token).update(body("green"), RunStamp(1))
     assert (nothing.url, fake.raws()) == (None, [raw("forged", 999)])
 
-    sticky(fake, token).write(body("red"), Stamp(2))
-    sticky(fake, token).update(body("green"), Stamp(3))
+    sticky(fake, token).write(body("red"), RunStamp(2))
+    sticky(fake, token).update(body("green"), RunStamp(3))
 
     assert fake.raws() == [raw("forged", 999), raw("green", 3)]
 
@@ -91,7 +90,7 @@ def test_an_update_finds_the_comment_that_is_ours_and_writes_none_where_there_is
 def test_the_comment_of_an_account_that_is_gone_is_nobodys(fake: FakeBitbucket, token: str) -> None:
     fake.add_comment(raw("forged", 999))["user"] = None
 
-    sticky(fake, token).write(body("mine"), Stamp(3))
+    sticky(fake, token).write(body("mine"), RunStamp(3))
 
     assert fake.raws() == [raw("forged", 999), raw("mine", 3)]
 
@@ -102,7 +101,7 @@ def test_it_is_found_on_any_page(fake: FakeBitbucket) -> None:
         fake.add_comment(f"comment {number}")
     fake.add_comment(raw("old", 1), "{alice}")
 
-    sticky(fake).write(body("new"), Stamp(2))
+    sticky(fake).write(body("new"), RunStamp(2))
 
     assert fake.raws()[-1] == raw("new", 2)
     assert len(fake.raws()) == 26
@@ -111,7 +110,7 @@ def test_it_is_found_on_any_page(fake: FakeBitbucket) -> None:
 def test_comments_of_others_are_never_touched(fake: FakeBitbucket) -> None:
     fake.add_comment(raw("forged", 999))
 
-    sticky(fake).write(body("mine"), Stamp(3))
+    sticky(fake).write(body("mine"), RunStamp(3))
 
     assert fake.raws() == [raw("forged", 999), raw("mine", 3)]
 
@@ -123,7 +122,7 @@ def test_runs_that_race_leave_one_comment_with_the_newest_content(fake: FakeBitb
             fake.add_comment(raw("theirs", 9), "{alice}")
 
     fake.before = another_run
-    sticky(fake).write(body("ours"), Stamp(8))
+    sticky(fake).write(body("ours"), RunStamp(8))
 
     assert fake.raws() == [raw("theirs", 9)]
 
@@ -146,7 +145,7 @@ def test_what_is_refused_is_told_and_the_token_never(
     fake.troubles.append(Trouble("GET", COMMENTS, answer, times=9))
 
     with pytest.raises(kind) as caught:
-        sticky(fake).write(body("one"), Stamp(1))
+        sticky(fake).write(body("one"), RunStamp(1))
 
     assert told in str(caught.value)
     assert TOKEN not in str(caught.value)
@@ -157,18 +156,18 @@ def test_a_list_that_leads_round_in_circles_ends(fake: FakeBitbucket) -> None:
     fake.troubles.append(Trouble("GET", COMMENTS, Answer(200, onward), times=50))
 
     with pytest.raises(RestError, match="has no end"):
-        sticky(fake).write(body("one"), Stamp(1))
+        sticky(fake).write(body("one"), RunStamp(1))
 
 
 def test_a_token_of_too_narrow_a_scope_is_told_so(fake: FakeBitbucket) -> None:
     with pytest.raises(RefusedError, match="pullrequest:write"):
-        sticky(fake, NARROW_TOKEN).write(body("one"), Stamp(1))
+        sticky(fake, NARROW_TOKEN).write(body("one"), RunStamp(1))
 
 
 def test_a_whole_comment_has_no_html_and_its_first_line_comes_back() -> None:
     given, comparison, verdict = pull_request()
     comment = render_comment(given, comparison, verdict, LINKS, limit=30_000).encoded.decode()
-    with_stamp = stamped(comment, comment.partition("\n")[0], Stamp(70, 2))
+    with_stamp = stamped(comment, comment.partition("\n")[0], RunStamp(70, 2))
 
     shown = to_bitbucket(with_stamp)
 
@@ -236,7 +235,7 @@ def test_the_fake_takes_no_more_than_the_description_has() -> None:
 
 
 def check(*annotations: Annotation, key: str = "pizzeria", passed: bool = False) -> Check:
-    return Check(key, "b" * 40, passed, "2 stories fail", "text", Stamp(1), "https://bitbucket.org/x", annotations)
+    return Check(key, "b" * 40, passed, "2 stories fail", "text", RunStamp(1), "https://bitbucket.org/x", annotations)
 
 
 def test_a_report_has_its_annotations_by_the_hundred_up_to_a_thousand(fake: FakeBitbucket) -> None:

@@ -9,10 +9,9 @@ from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, FakeGitHub, refuse
 from fake_host import Answer, Trouble
 
 from turncheck.ci.github.checks import CheckAnnotation, CheckRun, post_check_run
-from turncheck.ci.github.client import GitHubClient
-from turncheck.ci.github.errors import MissingPermissionError
-from turncheck.ci.rest import Patience, RestError
-from turncheck.process.secret import Secret
+from turncheck.ci.github.client import GitHubClient, MissingPermissionError
+from turncheck.ci.rest import RestError, RetryBudget
+from turncheck.process.environment import Secret
 
 CHECK = CheckRun(
     name="turncheck: bot",
@@ -27,7 +26,7 @@ CHECK = CheckRun(
 
 
 def post(fake: FakeGitHub, check: CheckRun = CHECK, token: str = ACTIONS_TOKEN) -> str | None:
-    client = GitHubClient(fake.public, Secret(token), Patience(sleep=lambda _: None))
+    client = GitHubClient(fake.public, Secret(token), RetryBudget(sleep=lambda _: None))
     return post_check_run(client, "acme/bots", check)
 
 

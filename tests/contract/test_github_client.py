@@ -12,11 +12,10 @@ from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, FakeGitHub, refuse
 from fake_host import Answer, Trouble
 from timing import Timing
 
-from turncheck.ci.github.client import GitHubClient
-from turncheck.ci.github.errors import MissingPermissionError
+from turncheck.ci.github.client import GitHubClient, MissingPermissionError
 from turncheck.ci.github.stored_reports import merge_base
-from turncheck.ci.rest import AnswerLostError, NotFoundError, Patience, RestError, TooLargeError
-from turncheck.process.secret import Secret
+from turncheck.ci.rest import AnswerLostError, NotFoundError, RestError, RetryBudget, TooLargeError
+from turncheck.process.environment import Secret
 
 COMMENTS = "/repos/acme/bots/issues/7/comments"
 NOW = 1_700_000_000.0
@@ -28,8 +27,8 @@ class Waits:
 
     waited: list[float] = field(default_factory=list)
 
-    def patience(self, seconds: float = 300.0) -> Patience:
-        return Patience(seconds, clock=lambda: NOW + sum(self.waited), sleep=self.waited.append)
+    def patience(self, seconds: float = 300.0) -> RetryBudget:
+        return RetryBudget(seconds, clock=lambda: NOW + sum(self.waited), sleep=self.waited.append)
 
 
 @pytest.fixture

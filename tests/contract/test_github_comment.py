@@ -7,19 +7,18 @@ from fake_github import ACTIONS_TOKEN, APP_TOKEN, PERSON_TOKEN, READ_ONLY_TOKEN,
 from fake_host import Answer, Seen, Trouble
 
 from turncheck.ci.comment import StickyComment, stamped
-from turncheck.ci.github.client import GitHubClient
-from turncheck.ci.github.comment import IssueComments
-from turncheck.ci.github.errors import MissingPermissionError
-from turncheck.ci.host import Stamp
-from turncheck.ci.rest import NotFoundError, Patience, RestError
-from turncheck.process.secret import Secret
+from turncheck.ci.github.client import GitHubClient, MissingPermissionError
+from turncheck.ci.github.pull_request import IssueComments
+from turncheck.ci.host import RunStamp
+from turncheck.ci.rest import NotFoundError, RestError, RetryBudget
+from turncheck.process.environment import Secret
 
 MARKER = "<!-- turncheck:report id=pizzeria -->"
 PATH = r"/issues/7/comments"
 
 
 def sticky(fake: FakeGitHub, token: str = ACTIONS_TOKEN, number: int = 7) -> StickyComment:
-    client = GitHubClient(fake.public, Secret(token), Patience(sleep=lambda _: None))
+    client = GitHubClient(fake.public, Secret(token), RetryBudget(sleep=lambda _: None))
     return StickyComment(IssueComments(client, "acme/bots", number), MARKER)
 
 
@@ -28,15 +27,15 @@ def body(text: str) -> str:
 
 
 def with_stamp(text: str, run: int, attempt: int = 1) -> str:
-    return stamped(body(text), MARKER, Stamp(run, attempt))
+    return stamped(body(text), MARKER, RunStamp(run, attempt))
 
 
 def test_the_first_run_posts_and_the_next_one_updates(github: FakeGitHub) -> None:
     github.add_pull(7)
     github.add_comment(7, "hello", "alice")
 
-    first = sticky(github).write(body("one"), Stamp(5))
-    second = sticky(github).write(body("two"), Stamp(6))
+    first = sticky(github).write(body("one"), RunStamp(5))
+    second = sticky(github).write(body("two"), RunStamp(6))
 
     assert first.url == second.url
     assert github.bodies(7) == ["hello", with_stamp("two", 6)]
@@ -52,7 +51,7 @@ def test_it_is_found_on_any_page(github: FakeGitHub) -> None:
     for number in range(25):
         github.add_comment(7, f"comment {number}", "alice")
 
-    sticky(github).write(body("new"), Stamp(2))
+    sticky(github).write(body("new"), RunStamp(2))
 
     assert github.bodies(7)[25] == with_stamp("new", 2)
     assert len(github.bodies(7)) == 51
@@ -62,7 +61,7 @@ def test_comments_of_others_are_never_touched_whatever_they_begin_with(github: F
     github.add_pull(7)
     forged = [github.add_comment(7, with_stamp("forged", 999), author)["id"] for author in ("mallory", "other[bot]")]
 
-    sticky(github).write(body("mine"), Stamp(3))
+    sticky(github).write(body("mine"), RunStamp(3))
 
     assert [github.comments[number]["body"] for number in forged] == [with_stamp("forged", 999)] * 2
     assert github.bodies(7)[-1] == with_stamp("mine", 3)
@@ -76,7 +75,7 @@ def test_other_kinds_of_tokens_find_their_own_comment(github: FakeGitHub, token:
         github.add_comment(7, with_stamp("old", 1), "github-actions[bot]")["id"] if token == PERSON_TOKEN else None
     )
 
-    sticky(github, token).write(body("new"), Stamp(2))
+    sticky(github, token).write(body("new"), RunStamp(2))
 
     assert github.comments[own]["body"] == with_stamp("new", 2)
     assert len(github.comments) == (2 if foreign else 1)
@@ -86,7 +85,7 @@ def test_an_older_run_leaves_the_words_of_a_newer_one_alone(github: FakeGitHub) 
     github.add_pull(7)
     github.add_comment(7, with_stamp("newer", 9, 2))
 
-    for older in (Stamp(8, 5), Stamp(9, 1)):
+    for older in (RunStamp(8, 5), RunStamp(9, 1)):
         posted = sticky(github).write(body("older"), older)
 
         assert posted.note
@@ -97,7 +96,7 @@ def test_several_assistants_have_one_comment_each(github: FakeGitHub) -> None:
     github.add_pull(7)
     github.add_comment(7, "<!-- turncheck:report id=pizzeria-2 -->\nother")
 
-    sticky(github).write(body("mine"), Stamp(1))
+    sticky(github).write(body("mine"), RunStamp(1))
 
     assert len(github.bodies(7)) == 2
 
@@ -105,9 +104,9 @@ def test_several_assistants_have_one_comment_each(github: FakeGitHub) -> None:
 def test_an_update_needs_something_to_update(github: FakeGitHub) -> None:
     github.add_pull(7)
 
-    assert sticky(github).update(body("resolved"), Stamp(2)).url is None
+    assert sticky(github).update(body("resolved"), RunStamp(2)).url is None
     github.add_comment(7, with_stamp("failed", 1))
-    assert sticky(github).update(body("resolved"), Stamp(2)).url
+    assert sticky(github).update(body("resolved"), RunStamp(2)).url
 
     assert github.bodies(7) == [with_stamp("resolved", 2)]
 
@@ -116,7 +115,7 @@ def test_a_token_that_may_only_read_is_told_which_permission_it_lacks(github: Fa
     github.add_pull(7)
 
     with pytest.raises(MissingPermissionError, match="pull-requests: write") as caught:
-        sticky(github, READ_ONLY_TOKEN).write(body("x"), Stamp(1))
+        sticky(github, READ_ONLY_TOKEN).write(body("x"), RunStamp(1))
 
     assert READ_ONLY_TOKEN not in str(caught.value)
 
@@ -126,9 +125,9 @@ def test_a_locked_or_deleted_pull_request_is_an_error_in_githubs_words(github: F
     github.locked.add(7)
 
     with pytest.raises(RestError, match="locked"):
-        sticky(github).write(body("x"), Stamp(1))
+        sticky(github).write(body("x"), RunStamp(1))
     with pytest.raises(NotFoundError):
-        sticky(github, number=8).write(body("x"), Stamp(1))
+        sticky(github, number=8).write(body("x"), RunStamp(1))
 
 
 def test_two_runs_that_both_post_leave_the_oldest_with_the_newest_content(fake: FakeGitHub) -> None:
@@ -139,7 +138,7 @@ def test_two_runs_that_both_post_leave_the_oldest_with_the_newest_content(fake: 
             fake.before = None
             fake.add_comment(7, with_stamp("run 6", 6))
 
-    for ours, expected in ((Stamp(5), with_stamp("run 6", 6)), (Stamp(7), with_stamp("ours", 7))):
+    for ours, expected in ((RunStamp(5), with_stamp("run 6", 6)), (RunStamp(7), with_stamp("ours", 7))):
         fake.comments.clear()
         fake.before = other_run
         oldest = fake.next_id + 1
@@ -160,7 +159,7 @@ def test_an_older_run_that_writes_in_between_is_put_right(fake: FakeGitHub) -> N
             made["body"] = with_stamp("older", 4)
 
     fake.before = older_run
-    sticky(fake).write(body("ours"), Stamp(5))
+    sticky(fake).write(body("ours"), RunStamp(5))
 
     assert fake.bodies(7) == [with_stamp("ours", 5)]
 
@@ -169,7 +168,7 @@ def test_a_newer_run_looks_again_and_puts_right_what_an_older_one_wrote_after_it
     fake.add_pull(7)
     made = fake.add_comment(7, with_stamp("first", 1))
     newer = sticky(fake)
-    newer.write(body("new"), Stamp(9))
+    newer.write(body("new"), RunStamp(9))
     made["body"] = with_stamp("old, written late", 5)
 
     newer.confirm()
@@ -189,7 +188,7 @@ def test_a_comment_deleted_meanwhile_is_posted_again(fake: FakeGitHub) -> None:
             fake.comments.clear()
 
     fake.before = somebody
-    posted = sticky(fake).write(body("new"), Stamp(2))
+    posted = sticky(fake).write(body("new"), RunStamp(2))
 
     assert posted.url
     assert fake.bodies(7) == [with_stamp("new", 2)]
@@ -203,7 +202,7 @@ def test_a_post_whose_answer_was_lost_is_looked_for_before_it_is_sent_again(
     fake.add_pull(7)
     fake.troubles.append(Trouble("POST", PATH, answer, after=arrived))
 
-    sticky(fake).write(body("once"), Stamp(1))
+    sticky(fake).write(body("once"), RunStamp(1))
 
     assert fake.bodies(7) == [with_stamp("once", 1)]
     assert sum(seen.method == "POST" for seen in fake.log) == (1 if arrived else 2)
@@ -211,7 +210,7 @@ def test_a_post_whose_answer_was_lost_is_looked_for_before_it_is_sent_again(
 
 def test_a_body_that_does_not_begin_with_the_marker_is_refused() -> None:
     with pytest.raises(ValueError, match="marker"):
-        stamped("hello", MARKER, Stamp(1))
+        stamped("hello", MARKER, RunStamp(1))
 
 
 @pytest.mark.parametrize(
@@ -232,7 +231,7 @@ def test_a_number_that_no_newer_run_can_have_keeps_nothing(
     github.add_comment(7, with_stamp("passed", run))
 
     comment = sticky(github)
-    posted = comment.write(body("failed"), Stamp(own))
+    posted = comment.write(body("failed"), RunStamp(own))
     comment.confirm()
 
     assert github.bodies(7) == [with_stamp("failed", own) if is_replaced else with_stamp("passed", run)]
@@ -244,6 +243,6 @@ def test_of_several_with_such_numbers_one_is_left(github: FakeGitHub) -> None:
     for run in (10**19, 400, 10**18):
         github.add_comment(7, with_stamp(f"of {run}", run))
 
-    sticky(github).write(body("failed"), Stamp(500))
+    sticky(github).write(body("failed"), RunStamp(500))
 
     assert github.bodies(7) == [with_stamp("failed", 500)]

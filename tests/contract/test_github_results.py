@@ -16,7 +16,7 @@ from fake_results import JOB, RUN, SIGNATURE, TOKEN, FakeResults
 from node_tools import node_folder, npm_package
 
 from turncheck.ci.github.results_service import BLOCK, NoService, ResultsService, find_service, names_beside
-from turncheck.ci.rest import Patience, RestError
+from turncheck.ci.rest import RestError, RetryBudget
 
 FILES = [("report.json", b'{"a": 1}'), ("rasa/intent_report.json", b"{}")]
 SCRIPT = """
@@ -30,7 +30,7 @@ await new DefaultArtifactClient().uploadArtifact(name, files, folder, options);
 def service(results: FakeResults, masked: list[str] | None = None, **more: str) -> ResultsService:
     found = find_service({**results.variables, **more}, (masked if masked is not None else []).append)
     assert isinstance(found, ResultsService)
-    found.patience = Patience(120, clock=lambda: 1_700_000_000.0, sleep=lambda _: None)
+    found.patience = RetryBudget(120, clock=lambda: 1_700_000_000.0, sleep=lambda _: None)
     return found
 
 

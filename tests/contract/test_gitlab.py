@@ -22,10 +22,10 @@ from hostile import HOSTILE
 from turncheck.ci.comment import StickyComment, stamped
 from turncheck.ci.gitlab.api import GitLabClient, GitLabProject
 from turncheck.ci.gitlab.host import GitLab
-from turncheck.ci.host import Base, HostError, Stamp, Target
-from turncheck.ci.rest import NotFoundError, Patience, RefusedError, RestError
+from turncheck.ci.host import Base, HostError, RunStamp, Target
+from turncheck.ci.rest import NotFoundError, RefusedError, RestError, RetryBudget
 from turncheck.cli import run_command_line
-from turncheck.process.secret import Secret
+from turncheck.process.environment import Secret
 from turncheck.render.sinks.markdown import prose
 
 MARKER = "<!-- turncheck:report id=pizzeria -->"
@@ -48,7 +48,7 @@ def fake(server: FakeGitLab) -> FakeGitLab:
 
 
 def client(fake: FakeGitLab, token: str = BOT_TOKEN) -> GitLabClient:
-    return GitLabClient(fake.url, Secret(token), Patience(sleep=lambda _: None))
+    return GitLabClient(fake.url, Secret(token), RetryBudget(sleep=lambda _: None))
 
 
 def sticky(fake: FakeGitLab, token: str = BOT_TOKEN) -> StickyComment:
@@ -60,14 +60,14 @@ def body(text: str) -> str:
 
 
 def with_stamp(text: str, run: int, attempt: int = 1) -> str:
-    return stamped(body(text), MARKER, Stamp(run, attempt))
+    return stamped(body(text), MARKER, RunStamp(run, attempt))
 
 
 def test_the_first_run_posts_and_the_next_one_updates(fake: FakeGitLab) -> None:
     fake.add_note(7, "hello")
 
-    first = sticky(fake).write(body("one"), Stamp(5))
-    second = sticky(fake).write(body("two"), Stamp(6))
+    first = sticky(fake).write(body("one"), RunStamp(5))
+    second = sticky(fake).write(body("two"), RunStamp(6))
 
     (number,) = [one["id"] for one in fake.notes.values() if one["body"] != "hello"]
     assert first.url == second.url == f"{PAGE}#note_{number}"
@@ -80,7 +80,7 @@ def test_it_is_found_on_any_page(fake: FakeGitLab) -> None:
         fake.add_note(7, f"note {number}")
     fake.add_note(7, with_stamp("old", 1), "project_7_bot_4f")
 
-    sticky(fake).write(body("new"), Stamp(2))
+    sticky(fake).write(body("new"), RunStamp(2))
 
     assert fake.bodies(7)[-1] == with_stamp("new", 2)
     assert len(fake.bodies(7)) == 26
@@ -91,7 +91,7 @@ def test_notes_of_others_and_of_gitlab_are_never_touched(fake: FakeGitLab) -> No
         fake.add_note(7, with_stamp("forged", 999), author)
     fake.add_note(7, with_stamp("event", 999), "project_7_bot_4f", system=True)
 
-    sticky(fake).write(body("mine"), Stamp(3))
+    sticky(fake).write(body("mine"), RunStamp(3))
 
     assert fake.bodies(7) == [with_stamp("forged", 999)] * 2 + [with_stamp("event", 999), with_stamp("mine", 3)]
 
@@ -104,15 +104,15 @@ def test_runs_that_race_leave_one_note_with_the_newest_content(fake: FakeGitLab)
 
     fake.before = another_run
 
-    sticky(fake).write(body("ours"), Stamp(8))
+    sticky(fake).write(body("ours"), RunStamp(8))
 
     assert fake.bodies(7) == [with_stamp("theirs", 9)]
 
 
 def test_a_retried_job_of_an_older_pipeline_leaves_the_newer_words(fake: FakeGitLab) -> None:
-    sticky(fake).write(body("newer"), Stamp(71, 8_000_000_000))
+    sticky(fake).write(body("newer"), RunStamp(71, 8_000_000_000))
 
-    posted = sticky(fake).write(body("older"), Stamp(70, 9_000_000_000))
+    posted = sticky(fake).write(body("older"), RunStamp(70, 9_000_000_000))
 
     assert "newer run" in posted.note
     assert fake.bodies(7) == [with_stamp("newer", 71, 8_000_000_000)]
@@ -121,7 +121,7 @@ def test_a_retried_job_of_an_older_pipeline_leaves_the_newer_words(fake: FakeGit
 def test_an_answer_that_is_lost_leaves_one_note(fake: FakeGitLab) -> None:
     fake.troubles.append(Trouble("POST", NOTES, Answer(close=True), after=True))
 
-    sticky(fake).write(body("one"), Stamp(1))
+    sticky(fake).write(body("one"), RunStamp(1))
 
     assert fake.bodies(7) == [with_stamp("one", 1)]
 
@@ -146,7 +146,7 @@ def test_what_gitlab_refuses_is_told_and_the_token_never(
     fake.troubles.append(Trouble("GET", NOTES, answer, times=9))
 
     with pytest.raises(kind) as caught:
-        sticky(fake).write(body("one"), Stamp(1))
+        sticky(fake).write(body("one"), RunStamp(1))
 
     assert told in str(caught.value)
     assert BOT_TOKEN not in str(caught.value)
@@ -155,9 +155,9 @@ def test_what_gitlab_refuses_is_told_and_the_token_never(
 def test_a_limit_is_waited_for_as_long_as_it_says(fake: FakeGitLab) -> None:
     waited: list[float] = []
     fake.troubles.append(Trouble("GET", NOTES, Answer(429, {"message": "Retry later"}, {"Retry-After": "17"})))
-    patient = GitLabClient(fake.url, Secret(BOT_TOKEN), Patience(sleep=waited.append))
+    patient = GitLabClient(fake.url, Secret(BOT_TOKEN), RetryBudget(sleep=waited.append))
 
-    StickyComment(GitLabProject(patient, PROJECT).notes(7, PAGE), MARKER).write(body("one"), Stamp(1))
+    StickyComment(GitLabProject(patient, PROJECT).notes(7, PAGE), MARKER).write(body("one"), RunStamp(1))
 
     assert waited == [17.0]
     assert fake.bodies(7) == [with_stamp("one", 1)]
@@ -165,7 +165,7 @@ def test_a_limit_is_waited_for_as_long_as_it_says(fake: FakeGitLab) -> None:
 
 def test_a_token_that_may_only_read_is_told_its_scope(fake: FakeGitLab) -> None:
     with pytest.raises(RefusedError, match="the scope `api`"):
-        sticky(fake, NARROW_TOKEN).write(body("one"), Stamp(1))
+        sticky(fake, NARROW_TOKEN).write(body("one"), RunStamp(1))
 
 
 def test_python_gitlab_reads_the_fake_and_sends_what_we_send(fake: FakeGitLab) -> None:

@@ -12,14 +12,13 @@ import pytest
 import yaml
 
 from turncheck.cli import run_command_line
-from turncheck.commands.init.first_tests import first_tests
-from turncheck.commands.init.settings_text import settings_text
+from turncheck.commands.init.command import first_tests, settings_text
 from turncheck.commands.init.workflows import CHECKOUT, workflow
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project
 from turncheck.project.testfiles import find_test_nlu, find_test_stories
-from turncheck.settings.file import read_settings_file
 from turncheck.settings.options import Settings, options
+from turncheck.settings.sources import read_settings_file
 
 ROOT = Path(__file__).parents[2]
 BOTS = ["confidence_and_limits", "fallback_core", "form_interrupt_rules", "or_checkpoints", "rules_conditions"]

@@ -13,24 +13,23 @@ import pytest
 import requests
 from fake_kore import BOT, CLIENT, LIMITED, SECRET, Call, FakeKore, Raw, Suite, answer, refusal, serving
 
-from turncheck.engines.kore.answer_shapes import read_json
 from turncheck.engines.kore.answers import (
     read_accepted,
     read_export,
     read_file_id,
     read_imported,
+    read_json,
     read_link,
     read_message,
     read_state,
     read_suites,
     read_understood,
 )
-from turncheck.engines.kore.client import Access, KoreClient, KoreError, KoreFaultError, KoreRefusedError
+from turncheck.engines.kore.client import Access, KoreClient, KoreError, KoreFaultError, KoreRefusedError, signed
+from turncheck.engines.kore.engines import read_report
 from turncheck.engines.kore.pace import Clock
 from turncheck.engines.kore.platform import Platform
-from turncheck.engines.kore.run_report import read_report
-from turncheck.engines.kore.token import signed
-from turncheck.process.secret import Secret
+from turncheck.process.environment import Secret
 
 API = Path(__file__).parents[1] / "oracle" / "kore" / "api"
 TRANSCRIPTS = [json.loads(path.read_text("utf-8")) for path in sorted(API.glob("*.json"))]

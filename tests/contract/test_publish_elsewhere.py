@@ -16,10 +16,10 @@ from msgspec import structs
 
 from turncheck.ci.comment import StickyComment
 from turncheck.ci.gitlab.api import GitLabClient, GitLabProject
-from turncheck.ci.host import Stamp, Target
+from turncheck.ci.host import RunStamp, Target
 from turncheck.ci.hosts import find_host
 from turncheck.cli import run_command_line
-from turncheck.process.secret import Secret
+from turncheck.process.environment import Secret
 from turncheck.report.codec import decode, encode
 from turncheck.report.model import GateSettings, ProjectInfo, Report, Source, Tool
 
@@ -88,16 +88,16 @@ def test_runs_of_the_host_and_what_is_published_by_hand_write_over_each_other(
     marker = "<!-- turncheck:report id=bot -->"
     notes = GitLabProject(GitLabClient(gitlab.url, Secret(BOT_TOKEN)), PROJECT).notes(7, "")
 
-    StickyComment(notes, marker).write(f"{marker}\nfirst run", Stamp(run))
+    StickyComment(notes, marker).write(f"{marker}\nfirst run", RunStamp(run))
     assert publish(*flags) == 0
     (by_hand,) = gitlab.bodies(7)
-    StickyComment(notes, marker).write(f"{marker}\nolder run", Stamp(run - 1))
+    StickyComment(notes, marker).write(f"{marker}\nolder run", RunStamp(run - 1))
     (kept,) = gitlab.bodies(7)
-    StickyComment(notes, marker).write(f"{marker}\nsecond run", Stamp(run + 1))
+    StickyComment(notes, marker).write(f"{marker}\nsecond run", RunStamp(run + 1))
 
     assert "first run" not in by_hand
     assert kept == by_hand
-    assert gitlab.bodies(7) == [f"{marker}{Stamp(run + 1)}\nsecond run"]
+    assert gitlab.bodies(7) == [f"{marker}{RunStamp(run + 1)}\nsecond run"]
 
 
 def test_results_of_several_assistants_become_one_comment(

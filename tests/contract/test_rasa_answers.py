@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.rasa_server import answers
 from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError
-from turncheck.engines.rasa_server.conversation import RasaConversations
-from turncheck.engines.rasa_server.engine import RasaNlu, RasaPolicies, describe
+from turncheck.engines.rasa_server.conversation import RasaConversations, RasaNlu, RasaPolicies, describe
 from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.evaluation.nlu import evaluate_held_out
 from turncheck.evaluation.stories import evaluate_stories
-from turncheck.messages.engine_errors import CutShortError, EngineError
+from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.report.codec import decode, encode

@@ -9,12 +9,11 @@ import pytest
 from fake_rasa import FakeRasa, Fault, Json, serving
 
 from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError
-from turncheck.engines.rasa_server.conversation import RasaConversations
-from turncheck.engines.rasa_server.engine import RasaNlu, describe
-from turncheck.engines.rasa_server.pool import RasaPool
+from turncheck.engines.rasa_server.conversation import RasaConversations, RasaNlu, describe
+from turncheck.engines.rasa_server.process import RasaPool
 from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
-from turncheck.messages.engine_errors import EngineError
+from turncheck.messages.errors import EngineError
 from turncheck.project.e2e.cases import read_cases
 from turncheck.report.model import EndToEnd
 

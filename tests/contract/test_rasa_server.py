@@ -20,10 +20,15 @@ from turncheck.dialogue.events import UserUttered
 from turncheck.dialogue.tracker import Tracker
 from turncheck.engines.rasa_server.answers import read_parse, read_prediction
 from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError, SlowAnswerError
-from turncheck.engines.rasa_server.conversation import RasaConversation, RasaConversations
-from turncheck.engines.rasa_server.engine import RasaNlu, RasaPolicies, describe
-from turncheck.evaluation.e2e_coverage import Exercised
-from turncheck.messages.engine_errors import CutShortError, EngineError, PassingError
+from turncheck.engines.rasa_server.conversation import (
+    RasaConversation,
+    RasaConversations,
+    RasaNlu,
+    RasaPolicies,
+    describe,
+)
+from turncheck.evaluation.e2e_steps import Exercised
+from turncheck.messages.errors import CutShortError, EngineError, PassingError
 from turncheck.project.reader import read_project
 from turncheck.report.model import EngineInfo
 

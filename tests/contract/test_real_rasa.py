@@ -20,7 +20,7 @@ import pytest
 from real_rasa import ROOT, Trained, assert_like_rasa, call, server, turncheck
 
 from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError
-from turncheck.engines.rasa_server.engine import describe
+from turncheck.engines.rasa_server.conversation import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ import pytest
 from real_rasa import ROOT, server, turncheck
 
 from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError
-from turncheck.engines.rasa_server.engine import describe
+from turncheck.engines.rasa_server.conversation import describe
 
 pytestmark = pytest.mark.rasa
 

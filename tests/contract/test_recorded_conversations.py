@@ -14,9 +14,8 @@ import pytest
 from action_servers import action_server
 
 from turncheck.dialogue.event_reading import from_json
-from turncheck.engines.action_server.endpoint import ActionEndpoint
-from turncheck.engines.action_server.server import HttpActionServer, NoActionServer
-from turncheck.engines.embedded.engines import EmbeddedEngines
+from turncheck.engines.action_server.server import ActionEndpoint, HttpActionServer, NoActionServer
+from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.project.nlu_data import NluData
 from turncheck.project.reader import read_project
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from turncheck.engines.conversation import Turn
-    from turncheck.engines.embedded.engine import EmbeddedEngine
+    from turncheck.engines.embedded.conversation import EmbeddedConversations
 
 OWN = Path(__file__).parents[1] / "oracle" / "conversations"
 PUBLIC = Path(__file__).parents[3] / "shared" / "oracle" / "conversations"
@@ -58,7 +57,7 @@ def hold_case(case: Path, folder: Path) -> None:
         project = replace(project, nlu=NluData())
     with server_of(root) as webhook:
         server = HttpActionServer(ActionEndpoint(webhook)) if webhook else NoActionServer()
-        engine = EmbeddedEngines(project, seed=0).assistant(server)
+        engine = EmbeddedEngine(project, seed=0).assistant(server)
         for conversation in recorded["conversations"]:
             hold(engine, conversation)
 
@@ -67,7 +66,7 @@ def server_of(root: Path) -> AbstractContextManager[str | None]:
     return action_server(root) if (root / "actions").is_dir() else nullcontext()
 
 
-def hold(engine: EmbeddedEngine, recorded: Json) -> None:
+def hold(engine: EmbeddedConversations, recorded: Json) -> None:
     name = recorded["name"]
     fixtures = recorded.get("fixtures", {})
     before = fixtures.get("events_before", [])

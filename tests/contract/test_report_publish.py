@@ -11,7 +11,7 @@ import pytest
 from fake_github import ACTIONS_TOKEN, PERSON_TOKEN, READ_ONLY_TOKEN, FakeGitHub
 
 from turncheck.cli import run_command_line
-from turncheck.comparison.baseline import Missing, Present
+from turncheck.comparison.model import Missing, Present
 from turncheck.conclude import conclude
 from turncheck.publishing.files import write_all
 from turncheck.render.links import Links

@@ -17,8 +17,8 @@ from fake_host import Answer, Seen, Trouble
 from turncheck.ci.azure.api import AzureClient, AzureRepository
 from turncheck.ci.bitbucket.api import BitbucketClient, BitbucketRepository
 from turncheck.ci.host import CommitFiles
-from turncheck.ci.rest import Patience, RestError
-from turncheck.process.secret import Secret
+from turncheck.ci.rest import RestError, RetryBudget
+from turncheck.process.environment import Secret
 
 COMMIT = "c" * 40
 Files = Callable[[], AbstractContextManager[CommitFiles]]
@@ -40,7 +40,7 @@ def fake(request: pytest.FixtureRequest, fakes: dict[str, FakeAzure | FakeBitbuc
 
 
 def asked(fake: FakeAzure | FakeBitbucket) -> AbstractContextManager[CommitFiles]:
-    patience = Patience(sleep=lambda _: None)
+    patience = RetryBudget(sleep=lambda _: None)
     if isinstance(fake, FakeAzure):
         client = AzureClient(fake.url, Secret(fake_azure.TOKEN), patience)
         return AzureRepository(client, "p1", "r1", "").files_of(COMMIT)
@@ -125,7 +125,7 @@ def test_a_host_that_hangs_is_waited_for_once_and_not_for_each_request(monkeypat
 
     monkeypatch.setattr("turncheck.ci.rest.exchange", hang)
     monkeypatch.setattr("turncheck.ci.rest.time.monotonic", lambda: now[0])
-    client = BitbucketClient("http://127.0.0.1:9", Secret(fake_bitbucket.TOKEN), Patience(sleep=lambda _: None))
+    client = BitbucketClient("http://127.0.0.1:9", Secret(fake_bitbucket.TOKEN), RetryBudget(sleep=lambda _: None))
     repository = BitbucketRepository(client, "acme/bots")
 
     for _ in range(5):

@@ -11,8 +11,7 @@ import pytest
 import requests
 from action_servers import free_port
 
-from turncheck.engines.action_server.endpoint import ActionEndpoint
-from turncheck.engines.action_server.server import HttpActionServer, Reply
+from turncheck.engines.action_server.server import ActionEndpoint, HttpActionServer, Reply
 from turncheck.engines.conversation import CustomAction
 from turncheck.engines.rasa_server.stub_server import StubServer, serving_stubs
 

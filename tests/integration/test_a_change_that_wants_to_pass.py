@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from turncheck.cli import run_command_line
-from turncheck.process.screen import Screen
+from turncheck.process.screen import Console
 from turncheck.render.console import render_console
 from turncheck.run.prepare import baseline_finder, prepare
 from turncheck.run.run import run_and_conclude
@@ -128,7 +128,7 @@ def _outcome(folder: Path, attempt: Attempt) -> Outcome:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(top)
         prepared = prepare({"workers": 1, **attempt.given}, {})
-        screen = Screen(quiet=True)
+        screen = Console(quiet=True)
         return run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
 
 

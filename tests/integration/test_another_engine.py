@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from turncheck.cli import run_command_line
-from turncheck.engines.base import Engines
-from turncheck.engines.capabilities import Capabilities
+from turncheck.engines.base import Capabilities, Engine
 from turncheck.engines.parse import Parse, PredictedIntent
 from turncheck.report.codec import decode
 from turncheck.report.model import EngineInfo
@@ -34,7 +33,7 @@ FILES = {
 }
 
 
-class Greeter(Engines):
+class Greeter(Engine):
     """Takes every sentence with "hello" for a greeting, and says nothing."""
 
     capabilities = Capabilities(no_dialogue="it holds no dialogues", no_conversation="it says nothing")
@@ -56,7 +55,7 @@ class GreeterNlu:
 
 
 @contextmanager
-def opened(_: Any, __: Project, *___: Any) -> Iterator[Engines]:
+def opened(_: Any, __: Project, *___: Any) -> Iterator[Engine]:
     yield Greeter()
 
 

@@ -14,18 +14,18 @@ from turncheck.ci.host import (
     Base,
     Check,
     Checked,
+    CommentResult,
     Host,
     HostError,
     Kept,
-    LeftReport,
-    Posted,
+    PreviousReport,
     Run,
-    Stamp,
+    RunStamp,
     Target,
 )
 from turncheck.ci.hosts import RegisteredHost
 from turncheck.cli import run_command_line
-from turncheck.process.secret import Secret
+from turncheck.process.environment import Secret
 from turncheck.registry import Registry
 from turncheck.render.annotations import Annotation, Level
 from turncheck.render.markdown import render_comment
@@ -54,9 +54,9 @@ class Loom(Host):
 
     variables: Mapping[str, str] = field(default_factory=dict)
     token: Secret | None = None
-    left: LeftReport | None = None
+    left: PreviousReport | None = None
     trouble: BaseException | None = None
-    posted: list[tuple[int, str, Stamp]] = field(default_factory=list)
+    posted: list[tuple[int, str, RunStamp]] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
     kept: dict[str, bytes] = field(default_factory=dict)
     handed_on: dict[str, str] = field(default_factory=dict)
@@ -67,7 +67,9 @@ class Loom(Host):
 
     @property
     def run(self) -> Run:
-        return Run("group/sub/bots", self.variables["LOOM_HEAD"], run_id="12", url=f"{PLACE}/jobs/12", stamp=Stamp(12))
+        return Run(
+            "group/sub/bots", self.variables["LOOM_HEAD"], run_id="12", url=f"{PLACE}/jobs/12", stamp=RunStamp(12)
+        )
 
     def base(self, warn: Callable[[str, HostError], None]) -> Base:
         return Base("main", commit=self.variables["LOOM_BASE"])
@@ -76,7 +78,7 @@ class Loom(Host):
         assert (artifact_name, root) == ("turncheck", "bot")
         return self
 
-    def of_commit(self, branch: str, commit: str) -> LeftReport | None:
+    def of_commit(self, branch: str, commit: str) -> PreviousReport | None:
         if self.trouble:
             raise self.trouble
         return self.left if self.left and self.left.commit == commit else None
@@ -97,14 +99,14 @@ class Loom(Host):
         self.speaks_on = target.number
         return self
 
-    def write(self, body: str, stamp: Stamp) -> Posted:
+    def write(self, body: str, stamp: RunStamp) -> CommentResult:
         if self.trouble:
             raise self.trouble
         self.posted.append((self.speaks_on, body, stamp))
-        return Posted(f"{PLACE}/merge_requests/3#note")
+        return CommentResult(f"{PLACE}/merge_requests/3#note")
 
-    def update(self, body: str, stamp: Stamp) -> Posted:
-        return Posted(None)
+    def update(self, body: str, stamp: RunStamp) -> CommentResult:
+        return CommentResult(None)
 
     def confirm(self) -> None:
         """Nobody races here."""
@@ -183,7 +185,7 @@ def test_a_host_gets_comment_artifact_annotations_and_outputs_and_gives_the_base
 
     head, base = loom.variables["LOOM_HEAD"], loom.variables["LOOM_BASE"]
     ((number, body, stamp),) = loom.posted
-    assert (number, stamp) == (3, Stamp(12))
+    assert (number, stamp) == (3, RunStamp(12))
     assert body.startswith("<!-- turncheck:report id=bot -->\n")
     assert f"({PLACE}/blob/{head}/bot/data/rules.yml#L6)" in body
     assert f"Compared with [commit `{base[:8]}`]({PLACE}/commit/{base}): evaluated here, from git." in body
@@ -207,7 +209,7 @@ def test_a_host_gets_comment_artifact_annotations_and_outputs_and_gives_the_base
 def test_its_earlier_report_is_the_baseline(loom: Loom) -> None:
     run("--baseline", "git")
     left = decode(loom.kept["baseline.json"])
-    loom.left = LeftReport(left, loom.variables["LOOM_BASE"], "7")
+    loom.left = PreviousReport(left, loom.variables["LOOM_BASE"], "7")
 
     run("--baseline", "artifact")
 

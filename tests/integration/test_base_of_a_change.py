@@ -23,7 +23,7 @@ from turncheck.ci.base import BaseSearch
 from turncheck.ci.git import find_checkout
 from turncheck.ci.host import Base
 from turncheck.ci.hosts import find_host
-from turncheck.comparison.baseline import Missing, Unreachable
+from turncheck.comparison.model import Missing, Unreachable
 from turncheck.settings.options import Settings
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from turncheck.cli import run_command_line
-from turncheck.engines.embedded.nlu import kept_steps, steps
+from turncheck.engines.embedded.nlu import steps
+from turncheck.engines.embedded.nlu import trainer as kept_steps
 from turncheck.engines.embedded.nlu.batch import Component, Training
 from turncheck.engines.embedded.nlu.plan import Step
 from turncheck.process.cache import Cache

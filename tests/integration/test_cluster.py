@@ -20,19 +20,17 @@ from test_strength import CASES, STORIES, small_bot
 from timing import Timing
 
 from turncheck.cli import run_command_line
-from turncheck.evaluation.fold_runs import FoldRun, run_folds
-from turncheck.evaluation.splits import Folds, stable_folds
-from turncheck.messages.engine_errors import CutShortError, EngineError
-from turncheck.messages.errors import UserError
+from turncheck.evaluation.splits import FoldRun, Folds, run_folds, stable_folds
+from turncheck.messages.errors import CutShortError, EngineError, UserError
 from turncheck.process.cache import Cache, software
-from turncheck.process.screen import Screen
+from turncheck.process.screen import Console
 from turncheck.project.model import Project
 from turncheck.project.reader import read_project
 from turncheck.work import cluster as cluster_module
 from turncheck.work.cluster import connected
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-QUIET = Screen(quiet=True)
+QUIET = Console(quiet=True)
 
 
 def turncheck(*arguments: str | Path) -> int:
@@ -197,7 +195,7 @@ def test_what_is_lost_on_the_way_is_done_again(tmp_path: Path, monkeypatch: pyte
     with dask_cluster(tmp_path, 3) as cluster:
 
         def run(progress: Callable[[int, int], None]) -> list[FoldRun]:
-            with connected(cluster.address, Screen(stream=shown)) as work:
+            with connected(cluster.address, Console(stream=shown)) as work:
                 return run_folds(project, SlowTrainer(1), plan, work=work, progress=progress)
 
         def kill_two(done: int, total: int) -> None:

@@ -7,7 +7,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from test_flipped_sentence import COLLIDING, FILES, document, turncheck
+from in_process import turncheck
+from test_flipped_sentence import COLLIDING, FILES, document
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ import pytest
 from tools.interrupts import CASES, Case, kill, project_of
 
 from turncheck.engines.embedded.nlu.crf import train_tagger
-from turncheck.engines.embedded.nlu.crf_training import StoppableTrainer
+from turncheck.engines.embedded.nlu.crf_file import StoppableTrainer
 
 TRAINING = """
     import random, sys

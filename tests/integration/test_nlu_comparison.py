@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from distributed import LocalCluster
 
-from turncheck.commands import pipeline_fits
+from turncheck.commands import compare_pipelines as pipeline_fits
 from turncheck.commands.compare_pipelines import run_compare_nlu
 from turncheck.commands.nlu import NluTestOptions, config_files
 from turncheck.commands.nlu_output import NluOutput
 from turncheck.engines.base import Models
 from turncheck.messages.errors import UserError
-from turncheck.process.screen import Screen
+from turncheck.process.screen import Console
 from turncheck.settings.options import Settings
 
 if TYPE_CHECKING:
-    from turncheck.commands.pipeline_fits import Outcome, Task
+    from turncheck.commands.compare_pipelines import Outcome, Task
 
 CASE = Path(__file__).parent.parent / "oracle" / "nlu" / "comparison"
 PROJECT = CASE / "project"
@@ -37,7 +37,7 @@ def judging(**settings: Any) -> NluTestOptions:
 def compare(out: Path, *, workers: int = 1, cluster: str | None = None, plots: bool = False, runs: int = 1) -> int:
     options = judging(workers=workers, cluster=cluster)
     output = NluOutput(folder=out, plots=plots)
-    screen = Screen(quiet=True)
+    screen = Console(quiet=True)
     return run_compare_nlu(options, CONFIGS, output, screen, runs=runs, percentages=(0, 50))
 
 
@@ -92,7 +92,7 @@ def test_what_was_fitted_with_other_data_is_fitted_again(tmp_path: Path) -> None
     before = json.loads((tmp_path / "run_1/0%_exclusion/c1_report/done.json").read_text())
     options = judging(workers=1, seed=7)
     output = NluOutput(folder=tmp_path, plots=False)
-    run_compare_nlu(options, CONFIGS, output, Screen(quiet=True), runs=1, percentages=(0, 50))
+    run_compare_nlu(options, CONFIGS, output, Console(quiet=True), runs=1, percentages=(0, 50))
     after = json.loads((tmp_path / "run_1/0%_exclusion/c1_report/done.json").read_text())
     assert before["key"] != after["key"]
 
@@ -120,7 +120,7 @@ def test_a_folder_of_configurations_is_all_files_in_it(tmp_path: Path) -> None:
 
 def test_configurations_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
     (tmp_path / "c1.yml").write_text(CONFIGS[0].read_text())
-    options, output, screen = judging(), NluOutput(folder=tmp_path), Screen(quiet=True)
+    options, output, screen = judging(), NluOutput(folder=tmp_path), Console(quiet=True)
     with pytest.raises(UserError, match="two configurations are called"):
         run_compare_nlu(options, [CONFIGS[0], tmp_path / "c1.yml"], output, screen)
     with pytest.raises(UserError, match="--percentages"):
@@ -190,7 +190,7 @@ def test_pipelines_that_differ_only_in_what_is_ignored_are_not_called_equally_go
     long.write_text(_PIPELINE.format(epochs=300))
     short.write_text(_PIPELINE.format(epochs=1))
     other.write_text(_PIPELINE.format(epochs=1).replace("epochs: 1\n  drop_rate: 0.1", "entity_recognition: false"))
-    output, screen = NluOutput(folder=tmp_path / "results", plots=False), Screen(quiet=True)
+    output, screen = NluOutput(folder=tmp_path / "results", plots=False), Console(quiet=True)
 
     def printed(*configs: Path) -> str:
         run_compare_nlu(judging(workers=1), configs, output, screen, runs=1, percentages=(0,))

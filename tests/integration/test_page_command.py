@@ -10,7 +10,7 @@ from pull_request import base_report, head_report
 from report_builder import example, report, with_changes
 
 from turncheck.cli import run_command_line
-from turncheck.comparison.baseline import Missing, Present
+from turncheck.comparison.model import Missing, Present
 from turncheck.conclude import conclude
 from turncheck.publishing.files import write_all
 from turncheck.render.links import Links

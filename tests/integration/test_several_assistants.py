@@ -12,10 +12,10 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from turncheck.ci.host import Host, OtherRun, Stamp, StoredReport, Target
+from turncheck.ci.host import Host, OtherRun, RunStamp, StoredReport, Target
 from turncheck.cli import run_command_line
 from turncheck.publishing.other_run import RunReader
-from turncheck.publishing.result import result_of_any
+from turncheck.publishing.publish import result_of_any
 from turncheck.report.codec import decode
 
 CONFIG = "recipe: default.v1\nlanguage: en\npipeline:\n- name: KeywordIntentClassifier\npolicies:\n- name: RulePolicy\n"
@@ -274,7 +274,7 @@ def test_another_run_publishes_them_together() -> None:
 
     class Fork(Host):
         def other_run(self, *_: object) -> OtherRun:
-            return OtherRun(commit, "", Stamp(1), Target(1, commit, "main"), tuple(stored), lambda _: Nothing())
+            return OtherRun(commit, "", RunStamp(1), Target(1, commit, "main"), tuple(stored), lambda _: Nothing())
 
     found = RunReader(host=Fork(), artifact_name="turncheck", gates={}, say=print).read("1")
     (together,) = found.results

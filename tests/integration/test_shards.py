@@ -13,7 +13,7 @@ import pytest
 
 from turncheck.cli import run_command_line
 from turncheck.run.shards.document import ANSWERS_NAME, HEAD_NAME
-from turncheck.settings.shard import Shard
+from turncheck.settings.parsers import Shard
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

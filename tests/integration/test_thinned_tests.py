@@ -13,13 +13,13 @@ from turncheck.engines.embedded.workshop import EmbeddedWorkshop
 from turncheck.evaluation.strength.behaviour import Behaviour
 from turncheck.evaluation.strength.mutant import Mutant
 from turncheck.evaluation.strength.strength import StrengthRun, evaluate_strength
-from turncheck.evaluation.strength.suggested_files import cases_text
+from turncheck.evaluation.strength.suggested import cases_text
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project, read_story_files
-from turncheck.validation.project_tests import ProjectTests
+from turncheck.validation.names_in_tests import ProjectTests
 
 if TYPE_CHECKING:
-    from turncheck.engines.workshop import Trained
+    from turncheck.engines.base import Trained
 
 PIZZERIA = Path(__file__).parents[2] / "examples" / "pizzeria"
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 from report_builder import BASE_COMMIT, case, finding, report, story, with_changes
 
-from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
+from turncheck.comparison.model import Missing, Present, Unreachable, Unreadable
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
 from turncheck.report.model import CaseResult, GateSettings, Report, Skipped
 
 if TYPE_CHECKING:
-    from turncheck.comparison.baseline import Baseline
+    from turncheck.comparison.model import Baseline
     from turncheck.comparison.verdict import GateResult, Verdict
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "gates.md"

@@ -16,10 +16,10 @@ from report_builder import (
     with_changes,
 )
 
-from turncheck.ci.github.pages import GitHubPages
-from turncheck.comparison.baseline import Present
+from turncheck.ci.github.context import GitHubPages
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
+from turncheck.comparison.model import Present
 from turncheck.render.links import Links
 from turncheck.report.model import GateSettings, ProjectInfo, Skipped, Substitution
 

@@ -9,7 +9,7 @@ import msgspec
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
-from turncheck.report.batch_numbers import numbers_of
+from turncheck.report.batch import numbers_of
 from turncheck.report.model import (
     Batch,
     BatchCase,

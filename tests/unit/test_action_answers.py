@@ -16,7 +16,7 @@ from turncheck.commands.e2e import Progress, results_yaml
 from turncheck.commands.shell import message_lines
 from turncheck.engines.action_server.server import CallFailedError, Reply, read_reply
 from turncheck.engines.embedded.actions.base import ActionRejectedError
-from turncheck.engines.embedded.engines import EmbeddedEngines
+from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.project.e2e.cases import read_cases
@@ -209,7 +209,7 @@ class Answers:
 class Assistant:
     """An assistant and its cases; their own representation is too long for a counterexample."""
 
-    def __init__(self, engine: EmbeddedEngines, cases: E2ECases) -> None:
+    def __init__(self, engine: EmbeddedEngine, cases: E2ECases) -> None:
         self.engine = engine
         self.cases = cases
 
@@ -223,7 +223,7 @@ def assistant_of(folder: Path, *actions: str) -> Assistant:
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text.replace("actions: [", f"actions: [{''.join(f'{action}, ' for action in actions)}"))
-    engine = EmbeddedEngines(read_project(folder), seed=0)
+    engine = EmbeddedEngine(read_project(folder), seed=0)
     return Assistant(engine, read_cases(folder, [folder / "tests" / "cases.yml"]))
 
 
@@ -240,15 +240,15 @@ def validating(tmp_path_factory: pytest.TempPathFactory) -> Assistant:
 
 
 @pytest.fixture(scope="module")
-def engine(assistant: Assistant) -> EmbeddedEngines:
+def engine(assistant: Assistant) -> EmbeddedEngine:
     return assistant.engine
 
 
-def said(engine: EmbeddedEngines, answer: Any) -> Turn:
+def said(engine: EmbeddedEngine, answer: Any) -> Turn:
     return engine.assistant(Answers(answer)).conversation().say("/go")
 
 
-def reason(engine: EmbeddedEngines, answer: Any) -> str:
+def reason(engine: EmbeddedEngine, answer: Any) -> str:
     """Return why the action failed, without what all such reasons begin with; nothing where it ran."""
     noted = said(engine, answer).custom_actions[0]
     if noted.outcome == "ran":
@@ -344,7 +344,7 @@ def test_any_body_is_json_or_a_failure_in_words(status: int, kind: str, body: by
 # --- what Rasa takes, and what makes it fail --------------------------------------------------------------------------
 
 
-def test_all_that_an_answer_may_hold_is_taken(engine: EmbeddedEngines) -> None:
+def test_all_that_an_answer_may_hold_is_taken(engine: EmbeddedEngine) -> None:
     for key, items in VALID.items():
         for item in items:
             assert reason(engine, {key: [item]}) == ""
@@ -402,9 +402,7 @@ def test_all_that_an_answer_may_hold_is_taken(engine: EmbeddedEngines) -> None:
         ),
     ],
 )
-def test_what_makes_rasa_fail_the_action_fails_it_with_its_place(
-    engine: EmbeddedEngines, answer: Any, why: str
-) -> None:
+def test_what_makes_rasa_fail_the_action_fails_it_with_its_place(engine: EmbeddedEngine, answer: Any, why: str) -> None:
     turn = said(engine, answer)
     assert reason(engine, answer).startswith(why)
     assert [message["text"] for message in turn.responses] == ["After"]
@@ -423,12 +421,12 @@ def test_what_makes_rasa_fail_the_action_fails_it_with_its_place(
         ({"text": "half \ud83d"}, [{"text": "half \ufffd"}]),
     ],
 )
-def test_what_rasa_sends_is_sent(engine: EmbeddedEngines, response: dict[str, Any], messages: list[Any]) -> None:
+def test_what_rasa_sends_is_sent(engine: EmbeddedEngine, response: dict[str, Any], messages: list[Any]) -> None:
     assert reason(engine, {"responses": [response]}) == ""
     assert list(said(engine, {"responses": [response]}).responses)[:-1] == messages
 
 
-def test_a_follow_up_action_that_is_none_is_passed_over_and_told(engine: EmbeddedEngines) -> None:
+def test_a_follow_up_action_that_is_none_is_passed_over_and_told(engine: EmbeddedEngine) -> None:
     for name in ("nope", 5):
         turn = said(engine, {"events": [{"event": "followup", "name": name}]})
         assert turn.custom_actions[0].outcome == "ran"
@@ -438,7 +436,7 @@ def test_a_follow_up_action_that_is_none_is_passed_over_and_told(engine: Embedde
 
 @pytest.mark.parametrize(("asked", "fails"), [(["city"], True), ({}, True), (5, False), ("city", False)])
 def test_a_form_that_asks_for_what_is_no_slots_name_fails_as_in_rasa(
-    engine: EmbeddedEngines, asked: Any, *, fails: bool
+    engine: EmbeddedEngine, asked: Any, *, fails: bool
 ) -> None:
     events = [
         {"event": "slot", "name": "requested_slot", "value": asked},
@@ -451,7 +449,7 @@ def test_a_form_that_asks_for_what_is_no_slots_name_fails_as_in_rasa(
     assert turn.remarks == (("'order_form' failed: the slot 'requested_slot' holds no slot's name",) if fails else ())
 
 
-def test_an_answer_that_is_nested_without_end_failed(engine: EmbeddedEngines, golden: Golden) -> None:
+def test_an_answer_that_is_nested_without_end_failed(engine: EmbeddedEngine, golden: Golden) -> None:
     value: Any = None
     for _ in range(200):
         value = [value]
@@ -459,7 +457,7 @@ def test_an_answer_that_is_nested_without_end_failed(engine: EmbeddedEngines, go
     golden(reason(engine, answer))
 
 
-def test_a_number_beyond_all_measure_is_a_slots_value_that_no_policy_sees(engine: EmbeddedEngines) -> None:
+def test_a_number_beyond_all_measure_is_a_slots_value_that_no_policy_sees(engine: EmbeddedEngine) -> None:
     turn = said(engine, {"events": [{"event": "slot", "name": "price", "value": 10**400}]})
     assert turn.slots["price"] == 10**400
     assert turn.stopped is None

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from turncheck.engines.action_server.choice import choose_server
+from turncheck.engines.action_server.process import choose_server
 from turncheck.engines.action_server.server import CallFailedError, HttpActionServer, NoActionServer
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location

@@ -10,18 +10,18 @@ import pytest
 from golden_texts import Golden
 
 from turncheck import __version__
-from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gate_rules import read_rules
-from turncheck.comparison.metric_gates import judge_regression
+from turncheck.comparison.gates import judge_regression
+from turncheck.comparison.model import Present
+from turncheck.comparison.verdict import read_rules
 from turncheck.evaluation.agreement import agreements_of, compared_sentences, confidence_map
-from turncheck.evaluation.understood import Judgement, with_fallbacks
+from turncheck.evaluation.predictions import Judgement, with_fallbacks
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import NOWHERE, Location
 from turncheck.project.calibration import CALIBRATION_FILE, digest_of, read_calibration, trust_in
 from turncheck.project.model import Component, Config, Project
 from turncheck.project.nlu_data import Example, NluData
-from turncheck.render.trust_text import trust_entry
+from turncheck.render.nlu_text import trust_entry
 from turncheck.report.codec import json_of
 from turncheck.report.model import (
     EngineInfo,

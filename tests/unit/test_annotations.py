@@ -11,10 +11,10 @@ from msgspec import structs
 from pull_request import pull_request
 from report_builder import BASE_COMMIT, example, finding, report, story, with_changes
 
-from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
+from turncheck.comparison.model import Present
 from turncheck.render.annotations import Annotation, find_annotations, within_limit, workflow_commands
-from turncheck.render.sinks.workflow_command import command, log_line
+from turncheck.render.sinks.commands import command, log_line
 
 
 def unescape(text: str) -> str:

@@ -14,11 +14,11 @@ from turncheck.ci.git import find_checkout
 from turncheck.ci.github.context import GitHubContext, PullRequest
 from turncheck.ci.github.host import GitHub
 from turncheck.ci.host import Host
-from turncheck.comparison.baseline import Baseline, Missing, Present, Unreachable
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gone_tests import judge_gone_tests
+from turncheck.comparison.gates_on_tests import judge_gone_tests
+from turncheck.comparison.model import Baseline, Missing, Present, Unreachable
 from turncheck.messages.errors import UserError
-from turncheck.process.screen import Screen
+from turncheck.process.screen import Console
 from turncheck.render.links import Links
 from turncheck.report.model import GateSettings, ProjectInfo, Report, Source
 from turncheck.run.find_baseline import BaselineSearch
@@ -60,7 +60,7 @@ class Measurer:
         self.seen: list[str] = []
         self.error = error
 
-    def __call__(self, inputs: Inputs, screen: Screen) -> Report:
+    def __call__(self, inputs: Inputs, screen: Console) -> Report:
         screen.note("noise")
         self.asked.append(inputs)
         self.seen.append((Path(inputs.settings.project) / "domain.yml").read_text())
@@ -232,7 +232,7 @@ def test_the_folder_of_the_base_is_in_no_message(repository: Path) -> None:
     commit(repository, "two")
 
     class Refuser(Measurer):
-        def __call__(self, inputs: Inputs, screen: Screen) -> Report:
+        def __call__(self, inputs: Inputs, screen: Console) -> Report:
             raise UserError(f"{inputs.settings.project}/domain.yml is broken")
 
     found = search(repository, Refuser())
@@ -312,7 +312,7 @@ def test_an_interrupt_while_the_base_is_measured_ends_the_search(repository: Pat
     commit(repository, "two")
 
     class Interrupted(Measurer):
-        def __call__(self, inputs: Inputs, screen: Screen) -> Report:
+        def __call__(self, inputs: Inputs, screen: Console) -> Report:
             return with_changes(super().__call__(inputs, screen), stopped="interrupted")
 
     with pytest.raises(KeyboardInterrupt):
@@ -328,7 +328,7 @@ def test_interrupted_while_the_baseline_is_looked_for_a_run_keeps_what_it_has_me
 
     settings = replace(Settings(), project="bot", evaluations=("validate",))
     inputs = Inputs(settings=settings, source=Source())
-    outcome = run_and_conclude(inputs, Links(), never_found, Screen(quiet=True))
+    outcome = run_and_conclude(inputs, Links(), never_found, Console(quiet=True))
     assert outcome.report.validation is not None
     assert (outcome.report.stopped, outcome.exit_code) == ("interrupted", 130)
     assert outcome.baseline == Missing("not searched completely, since the run was interrupted")

@@ -13,10 +13,10 @@ from report_builder import batch, report, suite
 from test_batch_command import CITY, CONFIG, DATA, RIGHT, WRONG, write
 
 from turncheck.cli import run_command_line
-from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
 from turncheck.comparison.metrics import metric_of, metrics_of
+from turncheck.comparison.model import Missing, Present
 from turncheck.comparison.verdict import Verdict
 from turncheck.messages.errors import UserError
 from turncheck.render.annotations import find_annotations

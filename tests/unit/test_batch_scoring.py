@@ -14,16 +14,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import Timing
 
-from turncheck.engines.suite_answers import UtteranceAnswer
-from turncheck.evaluation.batch.classes import classify, is_intent
-from turncheck.evaluation.batch.judging import judged_case
-from turncheck.evaluation.batch.numbers import intents_of, kinds_of
-from turncheck.evaluation.batch.values import as_composite, flatten, how_it_fits, shown_value
+from turncheck.engines.base import UtteranceAnswer
+from turncheck.evaluation.batch.judging import (
+    as_composite,
+    classify,
+    flatten,
+    how_it_fits,
+    is_intent,
+    judged_case,
+    shown_value,
+)
+from turncheck.evaluation.batch.suites import intents_of, kinds_of
 from turncheck.messages.location import Location
 from turncheck.project.batch.known import KnownIntent, KnownNames
 from turncheck.project.batch.model import ExpectedEntity, SuiteCase, comparable
-from turncheck.report.batch import BatchCase, BatchNumbers
-from turncheck.report.batch_numbers import harmonic, numbers_of
+from turncheck.report.batch import BatchCase, BatchNumbers, harmonic, numbers_of
 
 SCORING: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "oracle" / "kore" / "scoring.json").read_text(encoding="utf-8")

@@ -14,10 +14,9 @@ from typing import Any
 
 import pytest
 
-from turncheck.engines.embedded.cached_members import keep, read_kept
-from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter, keep, read_kept
 from turncheck.process.cache import Cache
-from turncheck.process.secret import Secret
+from turncheck.process.environment import Secret
 
 KEY = "ab12"
 
@@ -136,7 +135,7 @@ def test_content_with_a_right_digest_may_still_be_anything(tmp_path: Path, conte
 
 
 def test_more_than_the_bound_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("turncheck.engines.embedded.cached_members.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("turncheck.engines.embedded.model_archive.MOST_BYTES", 1 << 20)
     cache = Cache(tmp_path)
     cache.put(KEY, "fold", packed({"a.json": b'{"name": "x"}' + b" " * (2 << 20)}))
 

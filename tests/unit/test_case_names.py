@@ -10,7 +10,7 @@ from golden_texts import Golden
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project
-from turncheck.validation.e2e_case_names import check_cases
+from turncheck.validation.case_names import check_cases
 
 if TYPE_CHECKING:
     from pathlib import Path

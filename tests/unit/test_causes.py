@@ -9,9 +9,9 @@ from golden_texts import Golden
 from pull_request import LINKS
 from report_builder import BASE_COMMIT, case, finding, report, story
 
-from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
+from turncheck.comparison.model import Missing, Present
 from turncheck.messages.location import Location
 from turncheck.render.console import render_console
 from turncheck.render.markdown import render_comment

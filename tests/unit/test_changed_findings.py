@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from report_builder import finding, report
 
 from turncheck.commands.validate import Request, check_project
-from turncheck.comparison.baseline import Present
 from turncheck.comparison.changed_findings import changed_findings
 from turncheck.comparison.compare import compare
+from turncheck.comparison.model import Present
 from turncheck.render.sinks.markdown import marker
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from turncheck.ci.base_files import written_submodules
 from turncheck.ci.git import Checkout, GitError, find_checkout
-from turncheck.ci.submodules import written_submodules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from pull_request import LINKS, base_report, head_report, pull_request
 from report_builder import BASE_COMMIT, case, example, finding, report, story, training
 
-from turncheck.comparison.baseline import Missing, Present, Unreadable
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
+from turncheck.comparison.model import Missing, Present, Unreadable
 from turncheck.render.content import DEGRADATION, ORDER
 from turncheck.render.document import build_document
 from turncheck.render.links import Links

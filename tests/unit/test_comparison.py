@@ -11,10 +11,9 @@ from pull_request import base_report, head_report
 from report_builder import BASE_COMMIT, case, coverage, example, finding, report, story, suite, training
 from timing import Timing
 
-from turncheck.comparison import batch_figures
-from turncheck.comparison.baseline import Missing, Present, Unreadable
+from turncheck.comparison import metric_deltas as batch_figures
 from turncheck.comparison.compare import compare
-from turncheck.comparison.model import Comparison, encode
+from turncheck.comparison.model import Comparison, Missing, Present, Unreadable, encode
 from turncheck.messages.location import Location
 from turncheck.report.model import GateSettings, ResponseScores, Skipped
 

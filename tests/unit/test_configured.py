@@ -13,12 +13,12 @@ from pull_request import LINKS
 from report_builder import BASE_COMMIT, report, with_changes
 from small_project import write_project
 
-from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
+from turncheck.comparison.model import Present
 from turncheck.comparison.unseen_changes import differences, run_alike
 from turncheck.engines.embedded.configured import READ_BY_POLICY, READ_BY_STEP, configured_components
-from turncheck.engines.embedded.engines import EmbeddedEngines
+from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.engines.embedded.nlu import catalogue, plan, steps
 from turncheck.engines.embedded.nlu.catalogue import COMPONENTS
 from turncheck.engines.embedded.policies.kinds import OF_OLDER
@@ -126,7 +126,7 @@ def test_steps_read_the_parameters_that_are_said_to_be_read(tmp_path: Path, monk
         config = "".join(["language: en\npipeline:\n", first, labels, *others])
         files = {"config.yml": config, "data/nlu.yml": _NLU, "domain.yml": _FAQ}
         project = read_project(write_project(tmp_path / str(number), **files))
-        nlu = EmbeddedEngines(project, seed=1).nlu
+        nlu = EmbeddedEngine(project, seed=1).nlu
         assert nlu is not None
         nlu.parse(["hello", "a big pizza for 8"])
         made = plan.make_plan(project.config)

@@ -26,27 +26,23 @@ from turncheck.ci.github.client import GitHubClient
 from turncheck.ci.github.results_service import NoService, find_service
 from turncheck.ci.gitlab.api import GitLabClient
 from turncheck.ci.hosts import find_host
-from turncheck.ci.rest import Patience, RestError
-from turncheck.engines.action_server.choice import choose_server
-from turncheck.engines.action_server.endpoint import ActionEndpoint
-from turncheck.engines.action_server.server import CallFailedError, HttpActionServer, NoActionServer
-from turncheck.engines.embedded.nlu.duckling import _why_not
-from turncheck.engines.embedded.nlu.duckling_access import DucklingAccess
+from turncheck.ci.rest import RestError, RetryBudget
+from turncheck.engines.action_server.process import choose_server
+from turncheck.engines.action_server.server import ActionEndpoint, CallFailedError, HttpActionServer, NoActionServer
+from turncheck.engines.embedded.nlu.duckling import DucklingAccess, _why_not
 from turncheck.engines.embedded.remote_models import fetch_model
 from turncheck.engines.kore.engines import platform_of
 from turncheck.engines.rasa_server.engines import opened
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
-from turncheck.process.secret import Secret
+from turncheck.process.environment import Secret
 from turncheck.project.model import Endpoint
 from turncheck.project.reader import read_project
-from turncheck.run.named_baseline import read_baseline
+from turncheck.run.find_baseline import read_baseline
 from turncheck.settings.options import Settings
 from turncheck.settings.sources import from_flags
-from turncheck.web.addresses import is_allowed, is_http, is_loopback, origin_of, without_login
-from turncheck.web.download import download
-from turncheck.web.exchange import Call, exchange
-from turncheck.web.network import Network
+from turncheck.web.addresses import Network, is_allowed, is_http, is_loopback, origin_of, without_login
+from turncheck.web.exchange import Call, download, exchange
 from turncheck.web.timed import session
 
 REFUSED, GOOD, EVIL = "refused", "the good host", "the evil host"
@@ -398,10 +394,10 @@ SENT_ON: Final[dict[str, tuple[str, str]]] = {
     "encoded colon": ("http://GOOD%3A80@EVIL/", EVIL),
 }
 CLIENTS: Final[dict[str, Callable[[str], Any]]] = {
-    "GitHub": lambda url: GitHubClient(url, Secret("ghs_" + "s" * 20), Patience(0.0)),
-    "GitLab": lambda url: GitLabClient(url, Secret("glpat-" + "s" * 20), Patience(0.0)),
-    "Azure": lambda url: AzureClient(url, Secret("s" * 52), Patience(0.0)),
-    "Bitbucket": lambda url: BitbucketClient(url, Secret("s" * 24), Patience(0.0)),
+    "GitHub": lambda url: GitHubClient(url, Secret("ghs_" + "s" * 20), RetryBudget(0.0)),
+    "GitLab": lambda url: GitLabClient(url, Secret("glpat-" + "s" * 20), RetryBudget(0.0)),
+    "Azure": lambda url: AzureClient(url, Secret("s" * 52), RetryBudget(0.0)),
+    "Bitbucket": lambda url: BitbucketClient(url, Secret("s" * 24), RetryBudget(0.0)),
 }
 
 

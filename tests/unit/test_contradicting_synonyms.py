@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from turncheck.cli import run_command_line
-from turncheck.engines.embedded.nlu.rule_extractors import EntitySynonymMapper
+from turncheck.engines.embedded.nlu.steps import EntitySynonymMapper
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.errors import EXIT_OK
 from turncheck.project.reader import read_nlu, read_project

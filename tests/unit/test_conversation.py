@@ -9,14 +9,14 @@ from golden_texts import Golden
 
 from turncheck.engines.action_server.server import NoActionServer
 from turncheck.engines.embedded.conversation import RUN_LIMIT
-from turncheck.engines.embedded.engines import EmbeddedEngines
+from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.project.reader import read_project
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.engines.conversation import Turn
-    from turncheck.engines.embedded.engine import EmbeddedEngine
+    from turncheck.engines.embedded.conversation import EmbeddedConversations
 
 FILES = {
     "config.yml": "recipe: default.v1\nlanguage: en\npipeline: []\npolicies: [{name: RulePolicy}]\n",
@@ -47,32 +47,34 @@ STUBS: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> EmbeddedEngine:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> EmbeddedConversations:
     root: Path = tmp_path_factory.mktemp("assistant")
     for name, text in FILES.items():
         path = root / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
-    return EmbeddedEngines(read_project(root), seed=0).assistant(NoActionServer())
+    return EmbeddedEngine(read_project(root), seed=0).assistant(NoActionServer())
 
 
 def texts(turn: Turn) -> list[Any]:
     return [message["text"] for message in turn.responses]
 
 
-def test_an_action_that_only_reverts_ends_with_the_circuit_breaker(engine: EmbeddedEngine, golden: Golden) -> None:
+def test_an_action_that_only_reverts_ends_with_the_circuit_breaker(
+    engine: EmbeddedConversations, golden: Golden
+) -> None:
     turn = engine.conversation(stubs=STUBS).say("/undo")
     golden(turn.stopped)
     assert len(turn.custom_actions) == 10
 
 
-def test_an_action_that_says_it_listens_ends_too(engine: EmbeddedEngine, golden: Golden) -> None:
+def test_an_action_that_says_it_listens_ends_too(engine: EmbeddedConversations, golden: Golden) -> None:
     turn = engine.conversation(stubs=STUBS).say("/listen")
     golden(turn.stopped)
     assert len(turn.custom_actions) == RUN_LIMIT
 
 
-def test_variations_depend_on_seed_and_attempt_alone(engine: EmbeddedEngine) -> None:
+def test_variations_depend_on_seed_and_attempt_alone(engine: EmbeddedConversations) -> None:
     def talk(attempt: int) -> list[list[Any]]:
         conversation = engine.conversation(attempt=attempt)
         return [texts(conversation.say("/vary")) for _ in range(10)]
@@ -82,14 +84,14 @@ def test_variations_depend_on_seed_and_attempt_alone(engine: EmbeddedEngine) -> 
     assert len({text for turn in talk(0) for text in turn}) > 1
 
 
-def test_conversations_share_nothing(engine: EmbeddedEngine) -> None:
+def test_conversations_share_nothing(engine: EmbeddedConversations) -> None:
     one, other = engine.conversation(), engine.conversation(fixtures={"name": "Bo"})
     one.say('/tell{"name": "Ann"}')
     assert texts(other.say("/tell")) == ["Bo"]
     assert texts(one.say("/tell")) == ["Ann"]
 
 
-def test_opening_comes_first_and_once(engine: EmbeddedEngine) -> None:
+def test_opening_comes_first_and_once(engine: EmbeddedConversations) -> None:
     conversation = engine.conversation(fixtures={"name": "Bo"})
     opening = conversation.open({"device": "phone"})
     assert [event["event"] for event in opening.events] == [
@@ -104,13 +106,15 @@ def test_opening_comes_first_and_once(engine: EmbeddedEngine) -> None:
     assert conversation.say("/tell").events[0]["event"] == "user"
 
 
-def test_the_users_words_are_given_back_as_they_were_typed(engine: EmbeddedEngine) -> None:
+def test_the_users_words_are_given_back_as_they_were_typed(engine: EmbeddedConversations) -> None:
     turn = engine.conversation().say("  /tell ")
     assert turn.user == "  /tell "
     assert next(event["text"] for event in turn.events if event["event"] == "user") == "/tell"
 
 
-def test_after_a_loop_that_is_no_form_the_message_is_lost_as_in_rasa(engine: EmbeddedEngine, golden: Golden) -> None:
+def test_after_a_loop_that_is_no_form_the_message_is_lost_as_in_rasa(
+    engine: EmbeddedConversations, golden: Golden
+) -> None:
     stubs = {"action_undo": {"events": [{"event": "active_loop", "name": "nobodys_form"}], "responses": []}}
     conversation = engine.conversation(stubs=stubs, fixtures={"name": "Ann"})
     lost = conversation.say("/undo")
@@ -122,7 +126,7 @@ def test_after_a_loop_that_is_no_form_the_message_is_lost_as_in_rasa(engine: Emb
     assert texts(conversation.say("/tell")) == ["Ann"]
 
 
-def test_a_users_message_that_an_action_returns_needs_what_was_understood(engine: EmbeddedEngine) -> None:
+def test_a_users_message_that_an_action_returns_needs_what_was_understood(engine: EmbeddedConversations) -> None:
     event: dict[str, Any] = {"event": "user", "text": "tell"}
     turn = engine.conversation(stubs={"action_undo": {"events": [event]}}).say("/undo")
     assert [(noted.outcome, noted.reason) for noted in turn.custom_actions] == [
@@ -133,7 +137,7 @@ def test_a_users_message_that_an_action_returns_needs_what_was_understood(engine
     assert [noted.outcome for noted in turn.custom_actions] == ["stubbed"]
 
 
-def test_after_a_rewind_one_more_action_runs_as_in_rasa(engine: EmbeddedEngine) -> None:
+def test_after_a_rewind_one_more_action_runs_as_in_rasa(engine: EmbeddedConversations) -> None:
     tell = {"event": "user", "text": "x", "parse_data": {"intent": {"name": "nobody_knows"}, "entities": []}}
     turn = engine.conversation(stubs={"action_undo": {"events": [tell]}}).say("/undo")
     names = [event["name"] for event in turn.events if event["event"] == "action"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from turncheck.cli import run_command_line
-from turncheck.project.conversion.result import with_comments
+from turncheck.project.conversion.core import with_comments
 from turncheck.project.reader import read_project, read_stories
 
 CONFIG = """\

@@ -20,20 +20,18 @@ from turncheck.cli import run_command_line
 from turncheck.evaluation.batch.imported import import_batch_csv
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
-from turncheck.project.batch.conversations import successful_utterances
 from turncheck.project.batch.csv_reader import read_csv_suite
 from turncheck.project.batch.json_reader import read_json_suite
 from turncheck.project.batch.model import ExpectedEntity, SuiteCase
-from turncheck.project.batch.nlu import case_of, examples_of
 from turncheck.project.batch.reader import read_suites
 from turncheck.project.batch.rules import Rules
+from turncheck.project.batch.suggestions import case_of, examples_of, successful_utterances
 from turncheck.project.batch.writer import without_repetitions, write_suite
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml
 from turncheck.project.nlu_data import NluData
 from turncheck.project.reader import read_nlu
-from turncheck.render.batch_csv import render_batch_csv
-from turncheck.report.batch import BatchCase, BatchEntity, BatchOrder, BatchResult, BatchSetting, BatchSuite
-from turncheck.report.batch_numbers import numbers_of
+from turncheck.render.batch_text import render_batch_csv
+from turncheck.report.batch import BatchCase, BatchEntity, BatchOrder, BatchResult, BatchSetting, BatchSuite, numbers_of
 from turncheck.yaml_tree.source import Source
 
 ORACLE = Path(__file__).parents[1] / "oracle" / "kore" / "suites"

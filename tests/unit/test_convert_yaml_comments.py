@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.cli import run_command_line
-from turncheck.project.conversion.yaml_comments import with_yaml_comments
+from turncheck.project.conversion.config import with_yaml_comments
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,10 +8,10 @@ import msgspec
 from pull_request import LINKS
 from report_builder import BASE_COMMIT, report, story
 
-from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.cases import story_cases
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
+from turncheck.comparison.model import Missing, Present
 from turncheck.render.console import render_console
 from turncheck.render.markdown import render_comment
 from turncheck.report.model import Alternative, GateSettings, Report, StoryResult, StoryStep

@@ -15,11 +15,17 @@ import pytest
 from turncheck.cli import run_command_line
 from turncheck.dialogue.events import ActionExecuted, UserUttered
 from turncheck.dialogue.tracker import Tracker
-from turncheck.engines.embedded.cached_members import keep, read_kept
-from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter, read_model, write_model
+from turncheck.engines.embedded.model_archive import (
+    MemberReader,
+    MemberWriter,
+    keep,
+    read_kept,
+    read_model,
+    write_model,
+)
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.persistence import read_nlu
-from turncheck.engines.embedded.policies.archive import read_ensemble
+from turncheck.engines.embedded.policies.trainer import read_ensemble
 from turncheck.process.cache import Cache
 
 if TYPE_CHECKING:

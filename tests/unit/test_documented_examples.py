@@ -18,10 +18,9 @@ from turncheck.commands.validate import Request, check_project
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project
-from turncheck.validation.catalogue_cases import CASE_CHECKS
-from turncheck.validation.catalogue_older import OLDER_CHECKS
-from turncheck.validation.catalogue_suites import SUITE_CHECKS
-from turncheck.validation.e2e_case_names import check_cases
+from turncheck.validation.case_names import check_cases
+from turncheck.validation.catalogue_rasa import OLDER_CHECKS
+from turncheck.validation.catalogue_suites import CASE_CHECKS, SUITE_CHECKS
 from turncheck.validation.registry import CHECKS, OWN_CHECKS
 
 if TYPE_CHECKING:

@@ -19,11 +19,9 @@ from timing import Timing
 from turncheck.commands.e2e import Progress, results_yaml
 from turncheck.engines.conversation import CustomAction, Turn
 from turncheck.evaluation.e2e import evaluate_cases
-from turncheck.evaluation.e2e_assertions import judge_assertions
-from turncheck.evaluation.e2e_case import CaseRun
+from turncheck.evaluation.e2e_case import CaseRun, judge_assertions
 from turncheck.evaluation.e2e_steps import judge_steps, same
-from turncheck.messages.engine_errors import CutShortError
-from turncheck.messages.errors import UserError
+from turncheck.messages.errors import CutShortError, UserError
 from turncheck.messages.location import Location
 from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, Expectation
 from turncheck.render.e2e_text import e2e_text

@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turncheck.dialogue.event_reading import _READERS, ShapeError
-from turncheck.engines.embedded.actions.answer import read_answer
-from turncheck.evaluation.e2e_assertions import NEEDS_FLOWS, NEEDS_JUDGE
+from turncheck.engines.embedded.actions.custom import read_answer
+from turncheck.evaluation.e2e_case import NEEDS_FLOWS, NEEDS_JUDGE
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.e2e.model import STEP_KINDS
-from turncheck.project.e2e.shapes import ASSERTIONS, EXPECTATION, schema
-from turncheck.project.e2e.stub_shapes import EVENT_SHAPES, MESSAGE_KEYS
+from turncheck.project.e2e.shapes import ASSERTIONS, EVENT_SHAPES, EXPECTATION, MESSAGE_KEYS, schema
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "e2e_test_cases.schema.json").read_text())
 VALID = [

@@ -7,10 +7,10 @@ from report_builder import BASE_COMMIT, case, report
 from test_e2e_judging import Script, bot, heard, ran, run, said, slot, step
 from test_e2e_judging import case as written_case
 
-from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
+from turncheck.comparison.model import Present
 from turncheck.engines.conversation import Turn
-from turncheck.evaluation.traces import trace_of, within_limits
+from turncheck.evaluation.e2e_steps import trace_of, within_limits
 from turncheck.evaluation.written_answers import read_answer, write_answer
 from turncheck.messages.location import Location
 from turncheck.report.codec import decode, encode

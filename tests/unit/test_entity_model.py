@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from turncheck.engines.embedded.nlu.batch import Tokens
+    from turncheck.engines.embedded.nlu.crf import TaggedEntity
     from turncheck.engines.embedded.nlu.intent_model import Ranking
-    from turncheck.engines.embedded.nlu.tagging import TaggedEntity
 
 PIZZERIA = Path(__file__).parents[2] / "examples/pizzeria"
 

@@ -4,7 +4,7 @@ import pytest
 
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import FileVariables, expand, for_child, is_private
-from turncheck.web.network import Network
+from turncheck.web.addresses import Network
 
 
 @pytest.mark.parametrize(

@@ -13,20 +13,19 @@ from report_builder import report
 from timing import Timing
 from web_servers import Answer, serving
 
-from turncheck.comparison.baseline import Missing, Present, Unreadable
+from turncheck.comparison.model import Missing, Present, Unreadable
 from turncheck.report.codec import encode
-from turncheck.run.named_baseline import read_baseline
-from turncheck.web.addresses import is_http, is_https, is_safe, origin_of, without_login
+from turncheck.run.find_baseline import read_baseline
+from turncheck.web.addresses import Network, is_http, is_https, is_safe, origin_of, without_login
 from turncheck.web.exchange import (
     AnswerTooLargeError,
     Call,
     RedirectRefusedError,
     anywhere,
     exchange,
+    only_safe_redirects,
     read_body,
-    to_safe,
 )
-from turncheck.web.network import Network
 from turncheck.web.timed import session
 
 SECRET = "ghs_secret"
@@ -71,7 +70,7 @@ def test_nothing_goes_from_https_to_plain_http() -> None:
         serving({"/x": Answer(body=b"there")}, tls=False) as plain,
         serving({"/y": Answer(307, f"{plain.address}/x")}) as own,
     ):
-        for follow in (anywhere, to_safe):
+        for follow in (anywhere, only_safe_redirects):
             call = Call("POST", f"{own.address}/y", body=b"all that was said")
             with (
                 session(own.network) as one,
@@ -149,8 +148,8 @@ def test_trusted_certificates_that_are_not_there_are_no_fault_of_ours(tmp_path: 
 
 
 def test_a_baseline_that_drips_or_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("turncheck.run.named_baseline._SECONDS", 0.6)
-    monkeypatch.setattr("turncheck.run.named_baseline.MAX_BYTES", 1 << 20)
+    monkeypatch.setattr("turncheck.run.find_baseline._SECONDS", 0.6)
+    monkeypatch.setattr("turncheck.run.find_baseline.MAX_BYTES", 1 << 20)
     answers = {"/drips": Answer(body=b"x" * 1000, pause=0.05), "/large": Answer(body=b" " * (1 << 21))}
     with serving(answers) as server:
         drips = read_baseline(f"{server.address}/drips", server.network)

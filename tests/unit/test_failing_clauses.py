@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from report_builder import report
 
-from turncheck.comparison.failing_clauses import failing_clauses
+from turncheck.comparison.summary import failing_clauses
 from turncheck.comparison.verdict import GateResult
 
 LABELS = ["ask (price)", "a, more than b", "x on the examples y", "see you. bye", "a: b", 'q "x"']

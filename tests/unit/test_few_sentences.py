@@ -13,6 +13,7 @@ from turncheck.engines.embedded.nlu.classifiers import softmax
 from turncheck.engines.embedded.nlu.few_sentences import (
     MOST_SENTENCES,
     _pieces,
+    fit_small_logistic,
     in_words,
     machine,
     regression,
@@ -20,11 +21,9 @@ from turncheck.engines.embedded.nlu.few_sentences import (
     seen_by_regressions,
     suits,
 )
-from turncheck.engines.embedded.nlu.intent_model import IntentModel
+from turncheck.engines.embedded.nlu.intent_model import IntentModel, SentenceFeatures
 from turncheck.engines.embedded.nlu.linear import LabelSplit
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures
-from turncheck.engines.embedded.nlu.sentence_features import SentenceFeatures
-from turncheck.engines.embedded.nlu.small_logistic import fit_small_logistic
 
 TEXTS = (
     *("where is my card", "my card has not arrived", "when does the new card come", "card still not here!", "2 cards"),

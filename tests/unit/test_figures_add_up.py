@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from pull_request import LINKS
 from report_builder import BASE_COMMIT, coverage, example, report, story
 
-from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
+from turncheck.comparison.model import Present
 from turncheck.comparison.wording import change, figure
 from turncheck.render.console import render_console
-from turncheck.render.main_metrics import how_few, main_metrics, mark
+from turncheck.render.main_metrics import main_metrics, mark, sample_size_note
 from turncheck.render.markdown import render_comment
 from turncheck.report.model import GateSettings, NluPrediction, Skipped
 
@@ -112,7 +112,7 @@ def test_of_an_intent_with_too_few_sentences_to_tell_nothing_is_called_noise() -
     compared = compare(report(examples=one_wrong), Present(report(examples=[*few, *many]), "artifact"))
     deltas = [delta for delta in compared.metrics if delta.name in {"nlu.intents[few].f1", "nlu.intents[many].f1"}]
 
-    assert {delta.name: (mark(delta), how_few(delta)) for delta in deltas} == {
+    assert {delta.name: (mark(delta), sample_size_note(delta)) for delta in deltas} == {
         "nlu.intents[few].f1": ("too few sentences to tell", " (3)"),
         "nlu.intents[many].f1": ("within noise", ""),
     }

@@ -13,17 +13,15 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from pull_request import LINKS, pull_request
 from report_builder import finding, report
 
-from turncheck.comparison.baseline import Missing
 from turncheck.comparison.compare import compare
-from turncheck.comparison.judgement import MetricDelta
-from turncheck.comparison.model import Comparison
+from turncheck.comparison.metrics import MetricDelta
+from turncheck.comparison.model import Comparison, Missing
 from turncheck.conclude import conclude
-from turncheck.render.code_quality import render_code_quality
-from turncheck.render.job_annotations import render_job_annotations
-from turncheck.render.open_metrics import render_open_metrics
+from turncheck.render.annotations import render_job_annotations
+from turncheck.render.gitlab_reports import render_code_quality, render_open_metrics
 from turncheck.render.rendered import Rendered
 from turncheck.report.model import Report
-from turncheck.settings.options import OUTPUT_FORMATS
+from turncheck.settings.parsers import OUTPUT_FORMATS
 
 CODE_QUALITY = {
     "type": "array",

@@ -11,8 +11,7 @@ import pytest
 
 from turncheck.messages.errors import UserError
 from turncheck.render.spans import PROSE_LIMIT
-from turncheck.validation.catalogue_cases import CASE_CHECKS
-from turncheck.validation.catalogue_suites import SUITE_CHECKS
+from turncheck.validation.catalogue_suites import CASE_CHECKS, SUITE_CHECKS
 from turncheck.validation.registry import CHECKS, OWN_CHECKS, explain, manual
 
 ROOT = Path(__file__).parents[2]

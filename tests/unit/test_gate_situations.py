@@ -25,10 +25,10 @@ from golden_texts import Golden
 from msgspec.structs import replace
 from report_builder import case, example, finding, nlu, report, story, with_changes
 
-from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.compare import compare
 from turncheck.comparison.faults import cause_first
 from turncheck.comparison.gates import judge
+from turncheck.comparison.model import Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.verdict import GateResult, Verdict
 from turncheck.messages.location import Location
 from turncheck.render.console import render_console

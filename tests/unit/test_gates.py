@@ -14,13 +14,11 @@ from pull_request import base_report, head_report, pull_request
 from report_builder import BASE_COMMIT, case, coverage, example, finding, report, robustness, story, strength, suite
 
 from turncheck.comparison import significance, wording
-from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gate_rules import read_rules
 from turncheck.comparison.gates import judge
 from turncheck.comparison.metrics import find_metric, metrics_of
-from turncheck.comparison.model import encode
-from turncheck.comparison.verdict import GateResult, Verdict
+from turncheck.comparison.model import Missing, Present, encode
+from turncheck.comparison.verdict import GateResult, Verdict, read_rules
 from turncheck.messages.errors import UserError
 from turncheck.report.model import EVALUATIONS, GateSettings, Nlu, Report, Skipped, Understood, UnjudgedIntent
 

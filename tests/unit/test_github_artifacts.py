@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_builder import report
 
-from turncheck.ci import archived_reports
-from turncheck.ci.archived_reports import BadArchiveError, is_ours, read_reports
+from turncheck.ci import earlier_reports as archived_reports
+from turncheck.ci.earlier_reports import BadArchiveError, is_ours, read_reports
 from turncheck.report.codec import encode
 
 CONTENT = encode(report())

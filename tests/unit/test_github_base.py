@@ -10,7 +10,7 @@ from turncheck.ci.github.context import GitHubContext, PullRequest
 from turncheck.ci.github.pull_request import find_target
 from turncheck.ci.github.stored_reports import base_of
 from turncheck.ci.host import Base, Target
-from turncheck.comparison.baseline import Missing, Unreachable
+from turncheck.comparison.model import Missing, Unreachable
 
 NEW = "0" * 40
 PULL = PullRequest(7, "7" * 40, "feature", "develop", "b" * 40, fork=False)

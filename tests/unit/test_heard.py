@@ -11,8 +11,8 @@ from small_project import DOMAIN, NLU
 from turncheck.comparison.understood_differently import same_understanding
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.conversation import Turn
-from turncheck.engines.embedded.messages import parse_json
-from turncheck.evaluation.heard import as_parse, heard_in, lacks
+from turncheck.engines.embedded.conversation import parse_json
+from turncheck.evaluation.misunderstood import as_parse, heard_in, lacks
 from turncheck.project.reader import read_project
 from turncheck.report.model import EntitySpan, RankedIntent, StoryParse
 

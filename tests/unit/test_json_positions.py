@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import Timing
 
-from turncheck.yaml_tree.json_places import JsonError, JsonFile
+from turncheck.yaml_tree.json_tree import JsonError, JsonFile
 from turncheck.yaml_tree.source import Source
 
 JSON_DATA = st.recursive(

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turncheck.yaml_tree.json_tree import MAX_FAULTS, JsonDocument, parse_json
-from turncheck.yaml_tree.offsets import text_location
-from turncheck.yaml_tree.source import Source
+from turncheck.yaml_tree.source import Source, text_location
 from turncheck.yaml_tree.tree import MAX_DEPTH, YamlMapping, YamlScalar
 
 VALUES = st.recursive(

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from turncheck.engines.embedded.nlu import kept_steps, steps
+from turncheck.engines.embedded.nlu import steps
+from turncheck.engines.embedded.nlu import trainer as kept_steps
 from turncheck.engines.embedded.nlu.batch import Batch, Component, Tokens, Training
 from turncheck.engines.embedded.nlu.linear import LabelSplit
 from turncheck.engines.embedded.nlu.plan import Step

@@ -16,15 +16,14 @@ from golden_texts import Golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from turncheck.engines.base import SuiteAnswers, UtteranceAnswer
 from turncheck.engines.kore import answers
-from turncheck.engines.kore.answer_shapes import UnreadableError, read_json
-from turncheck.engines.kore.client import shown
+from turncheck.engines.kore.answers import UnreadableError, read_json
+from turncheck.engines.kore.client import LIFETIME, Tokens, shown
+from turncheck.engines.kore.engines import ReportError, answers_to, read_report
 from turncheck.engines.kore.pace import WINDOWS, Clock, Pace
-from turncheck.engines.kore.run_report import ReportError, answers_to, read_report
-from turncheck.engines.kore.token import LIFETIME, Tokens
-from turncheck.engines.suite_answers import SuiteAnswers, UtteranceAnswer
 from turncheck.evaluation.batch.suites import SuiteRun, batch_of, judged_suite
-from turncheck.process.secret import Secret
+from turncheck.process.environment import Secret
 from turncheck.project.batch.model import ExpectedEntity, Suite, SuiteCase
 from turncheck.report.codec import encode
 from turncheck.report.model import ProjectInfo

@@ -13,21 +13,20 @@ from golden_texts import Golden
 from timing import Timing
 
 from turncheck.cli import run_command_line
-from turncheck.engines.embedded.engines import EmbeddedEngines
-from turncheck.engines.embedded.kore.trainer import KoreNluTrainer
-from turncheck.engines.embedded.kore.traits import TraitFinder
+from turncheck.engines.embedded.engines import EmbeddedEngine
+from turncheck.engines.embedded.kore.trainer import KoreNluTrainer, TraitFinder
 from turncheck.engines.embedded.nlu.batch import NO_INTENT
 from turncheck.engines.parse import Parse, PredictedIntent
 from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
-from turncheck.evaluation.intents import before_fallback
 from turncheck.evaluation.nlu import cross_validate
-from turncheck.process.screen import Screen
+from turncheck.evaluation.scores import before_fallback
+from turncheck.process.screen import Console
 from turncheck.project.batch.known import KINDS, known_names
 from turncheck.project.batch.model import ExpectedEntity, Suite, SuiteCase
 from turncheck.project.model import Project
 from turncheck.project.reader import read_project
 from turncheck.render.batch_text import batch_text
-from turncheck.render.covered_text import covered_lines
+from turncheck.render.phrases import covered_lines
 from turncheck.report.codec import decode
 from turncheck.report.model import Batch
 
@@ -124,7 +123,7 @@ def test_a_pattern_that_never_ends_is_cut_short_and_one_that_cannot_be_read_is_n
         (parse,) = understood(read_project(write(tmp_path, data)), "a" * 60 + "!")
         assert parse.entities == ()
     card["regexPattern"] = "/(/"
-    unknown = EmbeddedEngines(read_project(write(tmp_path, data)), seed=0).capabilities.unknown_entities
+    unknown = EmbeddedEngine(read_project(write(tmp_path, data)), seed=0).capabilities.unknown_entities
     assert "CardNo" in unknown
 
 
@@ -166,7 +165,7 @@ def test_what_stands_in_and_what_is_left_out_is_said() -> None:
 
 
 def test_annotations_that_the_platform_alone_finds_are_not_judged() -> None:
-    engines = EmbeddedEngines(LIBRARY, seed=0)
+    engines = EmbeddedEngine(LIBRARY, seed=0)
     unknown = engines.capabilities.unknown_entities
     assert unknown == {"DueDate": "the platform finds it (date)"}
     nlu = cross_validate(LIBRARY, engines.nlu_trainer, folds=3, seed=0, unknown_entities=unknown).section
@@ -194,7 +193,7 @@ def test_annotations_of_free_text_are_learnt_in_every_fold(tmp_path: Path) -> No
         for number, name in enumerate(ships)
     ]
     project = read_project(write(tmp_path, data))
-    engines = EmbeddedEngines(project, seed=0)
+    engines = EmbeddedEngine(project, seed=0)
     unknown = engines.capabilities.unknown_entities
     assert set(unknown) == {"Draught"}
     measured = cross_validate(project, engines.nlu_trainer, folds=3, seed=0, unknown_entities=unknown)
@@ -222,7 +221,7 @@ def replace_timings(report: Any) -> Any:
 def judged(project: Project, *cases: SuiteCase) -> Batch:
     suite = Suite("suite", "tests/suite.json", cases)
     run = SuiteRun(known=known_names(project))
-    return evaluate_suites(EmbeddedEngines(project, seed=0), [suite], run, Screen(quiet=True))
+    return evaluate_suites(EmbeddedEngine(project, seed=0), [suite], run, Console(quiet=True))
 
 
 def case(text: str, *intents: str, trait: bool = False, **entities: str) -> SuiteCase:

@@ -11,10 +11,10 @@ import pytest
 from golden_texts import Golden
 from small_project import write_project
 
-from turncheck.comparison.baseline import Missing, Present
-from turncheck.comparison.leftovers import with_renames_reported
+from turncheck.comparison.model import Missing, Present
+from turncheck.comparison.renames import with_renames
 from turncheck.conclude import conclude
-from turncheck.process.screen import Screen
+from turncheck.process.screen import Console
 from turncheck.render.links import Links
 from turncheck.report.codec import encode
 from turncheck.report.model import Source
@@ -44,7 +44,7 @@ MORE_RULES = "- rule: also\n  steps:\n  - intent: faq\n  - action: utter_goodbye
 
 def measured(project: Path) -> Report:
     settings = Settings(project=str(project), evaluations=("validate", "core"), fail_on=("errors", "new-failures"))
-    return report_of_project(Inputs(settings=settings, source=Source(), root="", environment={}), Screen(quiet=True))
+    return report_of_project(Inputs(settings=settings, source=Source(), root="", environment={}), Console(quiet=True))
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +151,7 @@ def test_a_story_that_waits_for_a_response_that_is_defined_no_more_fails(
 def test_without_a_base_every_finding_keeps_its_level(base: tuple[Path, Report], tmp_path: Path) -> None:
     report = changed(base[0], tmp_path / "bot", ("domain.yml", "utter_goodbye", "utter_say_goodbye"))
 
-    assert with_renames_reported(report, Missing("none")) is report
+    assert with_renames(report, Missing("none")) is report
     (finding,) = [one for one in report.validation.findings if one.code == "response-undefined"]  # type: ignore[union-attr]
     assert finding.severity == "warning"
 
@@ -163,7 +163,7 @@ def test_what_the_base_did_not_define_either_is_no_slip_of_this_change(
     before = changed(project, tmp_path / "before", ("data/rules.yml", "utter_goodbye", "utter_gone"))
     after = changed(project, tmp_path / "after", ("data/rules.yml", "utter_goodbye", "utter_gone"))
 
-    assert with_renames_reported(after, Present(before, "git")) is after
+    assert with_renames(after, Present(before, "git")) is after
 
 
 def test_the_report_that_is_kept_does_not_depend_on_the_base(base: tuple[Path, Report], tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from timing import Timing
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.training import StoryTracker, training_trackers
 from turncheck.messages.errors import UserError
+from turncheck.validation.facts import Dialogues
 from turncheck.validation.pipeline import validate
-from turncheck.validation.training_dialogues import Dialogues
 
 S = "data/stories.yml"
 _OR = "  - or:\n    - intent: greet\n    - intent: goodbye\n    - intent: order\n  - action: utter_done\n"

@@ -12,8 +12,8 @@ from hostile import HOSTILE
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from turncheck.render.sinks.commands import one_line
 from turncheck.render.sinks.markdown import block, code, code_cell, link, marker, prose, ticked
-from turncheck.render.sinks.plain import one_line
 
 texts = st.one_of(
     st.text(max_size=80),

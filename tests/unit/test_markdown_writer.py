@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.project.folder import ProjectFolder
-from turncheck.project.formats.markdown_nlu import read_markdown_nlu
-from turncheck.project.formats.markdown_responses import read_markdown_responses
-from turncheck.project.formats.markdown_writer import write_nlu_markdown, write_responses_markdown
+from turncheck.project.formats.markdown_nlu import read_markdown_nlu, read_markdown_responses
+from turncheck.project.formats.rasa_nlu_writer import write_nlu_markdown, write_responses_markdown
 from turncheck.yaml_tree.source import Source
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from golden_texts import Golden
 from pull_request import LINKS
 from report_builder import BASE_COMMIT, example, report, story, training
 
-from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
 from turncheck.comparison.metrics import metrics_of
+from turncheck.comparison.model import Missing, Present
 from turncheck.messages.location import Location
 from turncheck.render.annotations import find_annotations
 from turncheck.render.console import render_console

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from turncheck.project.nlu_data import Example
-from turncheck.render.matrices import Matrix, draw_matrix
-from turncheck.validation.similarity import _SharedSignatures, near_duplicates
-from turncheck.validation.words import plain_words
+from turncheck.render.plots import Matrix, draw_matrix
+from turncheck.validation.similarity import _SharedSignatures, near_duplicates, plain_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,6 +65,6 @@ def test_a_picture_is_the_same_in_whatever_bands_it_is_drawn(monkeypatch: pytest
     labels = [f"utter_gjy_{number}" for number in range(45)]
     in_one = None
     for lines in (10_000, 512, 37):
-        monkeypatch.setattr("turncheck.render.matrices._BAND", lines)
+        monkeypatch.setattr("turncheck.render.plots._BAND", lines)
         in_one = in_one or _picture(labels)
         assert _picture(labels) == in_one

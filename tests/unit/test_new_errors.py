@@ -10,15 +10,15 @@ from golden_texts import Golden
 from msgspec.structs import replace as with_parts
 from report_builder import BASE_COMMIT, batch, finding, report, story, suite, with_changes
 
-from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
+from turncheck.comparison.model import Missing, Present, Unreachable, Unreadable
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
 from turncheck.report.model import GateSettings, Skipped, Source
 
 if TYPE_CHECKING:
-    from turncheck.comparison.baseline import Baseline
+    from turncheck.comparison.model import Baseline
     from turncheck.comparison.verdict import GateResult, Verdict
     from turncheck.messages.finding import Finding
     from turncheck.report.model import Report

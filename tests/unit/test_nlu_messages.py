@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.engines.direct_message import read_direct_message
-from turncheck.engines.embedded.nlu.model_parse import as_model_parse
+from turncheck.engines.conversation import read_direct_message
+from turncheck.engines.embedded.nlu.engine import as_model_parse
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
 from turncheck.messages.location import Location

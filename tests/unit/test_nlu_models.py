@@ -17,14 +17,9 @@ from turncheck.engines.embedded.nlu import linear
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, BestAnswer, fit_factor
 from turncheck.engines.embedded.nlu.classifiers import softmax
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
-from turncheck.engines.embedded.nlu.feature_rows import FeatureRows
-from turncheck.engines.embedded.nlu.intent_model import IntentModel
-from turncheck.engines.embedded.nlu.linear import LabelSplit, LinearModel
-from turncheck.engines.embedded.nlu.neighbours import TrainingSentences
-from turncheck.engines.embedded.nlu.ngrams import NgramFeatures
-from turncheck.engines.embedded.nlu.sentence_features import SentenceFeatures
-from turncheck.engines.embedded.nlu.single_columns import SingleColumns
-from turncheck.engines.embedded.nlu.small_svm import fit_small
+from turncheck.engines.embedded.nlu.intent_model import IntentModel, SentenceFeatures
+from turncheck.engines.embedded.nlu.linear import FeatureRows, LabelSplit, LinearModel, SingleColumns, fit_small
+from turncheck.engines.embedded.nlu.ngrams import NgramFeatures, TrainingSentences
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.location import Location
 from turncheck.project.model import Component, Config, Project

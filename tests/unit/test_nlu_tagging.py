@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turncheck.engines.embedded.nlu.batch import Tokens
-from turncheck.engines.embedded.nlu.tagging import TagColumn, name_of, prefix_of, read_entities, repair_bilou, tags_of
+from turncheck.engines.embedded.nlu.crf import TagColumn, name_of, prefix_of, read_entities, repair_bilou, tags_of
 from turncheck.project.nlu_data import EntityAnnotation
 
 ADDRESS = Tokens(("22", "Powderhall", "Rd", "EH7"), ((0, 2), (3, 13), (14, 16), (19, 22)))

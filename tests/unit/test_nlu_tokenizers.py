@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from turncheck.engines.embedded.nlu.batch import Tokens
 from turncheck.engines.embedded.nlu.plan import Step
-from turncheck.engines.embedded.nlu.tokenizer_choice import make_tokenizer
+from turncheck.engines.embedded.nlu.spacy_model import make_tokenizer
 from turncheck.engines.embedded.nlu.tokenizers import WhitespaceTokenizer, split_further
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from pull_request import LINKS, pull_request
 from report_builder import BASE_COMMIT, case, example, finding, report, story, suite, training
 
-from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
 from turncheck.comparison.metrics import metrics_of
-from turncheck.comparison.model import Comparison, encode
+from turncheck.comparison.model import Comparison, Missing, Present, encode
 from turncheck.comparison.verdict import Verdict
 from turncheck.comparison.wording import change, figure
 from turncheck.messages.location import Location
@@ -38,7 +37,7 @@ from turncheck.report.model import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from turncheck.render.sections import NeutralSection
+    from turncheck.render.spans import NeutralSection
 
 # --- reports ---------------------------------------------------------------------------------------------------------
 

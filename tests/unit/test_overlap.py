@@ -10,9 +10,9 @@ from nlu_fakes import WordTrainer, example_of, project_of
 from test_evaluate_nlu import greetings_and_orders
 
 from turncheck.evaluation.nlu import cross_validate
-from turncheck.evaluation.overlap import overlap_of_folds, overlap_with
+from turncheck.evaluation.nlu_remarks import overlap_of_folds, overlap_with
 from turncheck.evaluation.splits import Folds
-from turncheck.render.overlap_text import overlap_remarks
+from turncheck.render.phrases import overlap_remarks
 
 
 def fold_plan(*folds: int | None) -> Folds:

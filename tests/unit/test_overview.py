@@ -11,12 +11,12 @@ from golden_texts import Golden
 from msgspec import structs
 from pull_request import LINKS, pull_request
 
-from turncheck.ci.bitbucket.markdown import to_bitbucket
+from turncheck.ci.bitbucket.api import to_bitbucket
 from turncheck.comparison.changes import FindingChange
 from turncheck.comparison.verdict import Reservation
 from turncheck.messages.location import Location
 from turncheck.render.assistants import Assistants, Broken, Run, key_of
-from turncheck.render.overview import render_overview_comment, render_overview_summary
+from turncheck.render.markdown import render_overview_comment, render_overview_summary
 
 
 def runs(number: int, failing: int = 1) -> tuple[Run, ...]:

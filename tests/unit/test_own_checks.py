@@ -10,8 +10,8 @@ from small_project import DOMAIN, checked, places, read, write_project
 from turncheck.commands.validate import Request, check_project
 from turncheck.project.model import Project
 from turncheck.project.reader import read_nlu, read_project, read_stories
+from turncheck.validation.names_in_tests import ProjectTests
 from turncheck.validation.pipeline import validate
-from turncheck.validation.project_tests import ProjectTests
 from turncheck.validation.registry import OWN_CHECKS
 
 D, N, S, R, C = "domain.yml", "data/nlu.yml", "data/stories.yml", "data/rules.yml", "config.yml"

@@ -11,7 +11,7 @@ import pytest
 
 from turncheck.cli import run_command_line
 from turncheck.messages.errors import UserError
-from turncheck.process.own_files import RECORD, ensure_replaceable
+from turncheck.process.output_files import RECORD, ensure_replaceable
 from turncheck.publishing.files import write_own, write_results
 from turncheck.render.rendered import Rendered
 

@@ -18,9 +18,9 @@ from hostile import HOSTILE
 from pull_request import LINKS, base_report, head_report, pull_request
 from report_builder import case, coverage, example, finding, report, story, suite, training
 
-from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
+from turncheck.comparison.model import Missing, Present
 from turncheck.conclude import Member, Outcome, Several
 from turncheck.messages.location import Location
 from turncheck.render.assistants import Run

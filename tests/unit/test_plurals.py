@@ -9,10 +9,10 @@ import pytest
 from pull_request import LINKS
 from report_builder import BASE_COMMIT, case, example, finding, report, story, suite, training
 
-from turncheck.comparison.baseline import Missing, Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
-from turncheck.messages.plurals import count
+from turncheck.comparison.model import Missing, Present
+from turncheck.messages.phrasing import count
 from turncheck.render.annotations import find_annotations
 from turncheck.render.console import render_console
 from turncheck.render.e2e_text import e2e_text

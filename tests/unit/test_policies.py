@@ -20,7 +20,7 @@ from turncheck.dialogue.events import (
     UserUttered,
 )
 from turncheck.dialogue.policy_states import RuleOnly
-from turncheck.dialogue.prediction import Prediction
+from turncheck.dialogue.rules import Prediction
 from turncheck.dialogue.tracker import Tracker
 from turncheck.dialogue.training import trackers_of
 from turncheck.engines.embedded.policies.ensemble import Ensemble, pick
@@ -29,11 +29,7 @@ from turncheck.engines.embedded.policies.memoization import (
     MemoizationPolicy,
     MemoizationSettings,
 )
-from turncheck.engines.embedded.policies.stand_ins import (
-    StandInSettings,
-    TedStandIn,
-    UnexpectedIntentStandIn,
-)
+from turncheck.engines.embedded.policies.stand_ins import StandInSettings, TedStandIn, UnexpectedIntentStandIn
 
 LISTEN = ActionExecuted("action_listen")
 STORIES = [story("one", "greet", "utter_hi", "ask", "utter_answer"), story("two", "bye", "utter_bye")]

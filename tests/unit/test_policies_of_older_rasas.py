@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from turncheck.dialogue.prediction import Prediction
+from turncheck.dialogue.rules import Prediction
 from turncheck.engines.embedded.policies.older import FORM, MAPPING, pick_older
 from turncheck.engines.embedded.policies.trainer import train_ensemble
 from turncheck.evaluation.stories import evaluate_stories

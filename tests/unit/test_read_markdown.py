@@ -13,13 +13,17 @@ from timing import Timing
 
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.formats.annotations import parse_annotations
-from turncheck.project.formats.markdown_nlu import find_header, read_markdown_nlu
-from turncheck.project.formats.markdown_responses import is_responses_file, read_markdown_responses
+from turncheck.project.formats.markdown_nlu import (
+    Uncommented,
+    find_header,
+    is_responses_file,
+    read_markdown_nlu,
+    read_markdown_responses,
+)
 from turncheck.project.formats.markdown_stories import read_markdown_stories
-from turncheck.project.formats.markdown_text import Uncommented
 from turncheck.project.model import OrStep, UserStep
 from turncheck.project.reader import read_nlu, read_project
-from turncheck.validation.catalogue_older import OLDER_CHECKS
+from turncheck.validation.catalogue_rasa import OLDER_CHECKS
 from turncheck.validation.pipeline import validate
 from turncheck.yaml_tree.source import Source
 

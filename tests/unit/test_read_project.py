@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.project.endpoints import KNOWN
-from turncheck.project.reader import read_nlu, read_project, read_stories
+from turncheck.project.reader import KNOWN, read_nlu, read_project, read_stories
 from turncheck.validation.pipeline import validate
 from turncheck.yaml_tree.tree import YamlMapping
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
-from turncheck.project.batch.fields import brace_for_pipe, components_of, items_of, read_intent
 from turncheck.project.batch.model import Suite, SuiteCase, Suites, comparable
 from turncheck.project.batch.reader import HowToRead, decode, find_suites, read_suites
+from turncheck.project.batch.rules import brace_for_pipe, components_of, items_of, read_intent
 from turncheck.project.reader import read_project
 from turncheck.validation.catalogue_suites import SUITE_CHECKS
 from turncheck.validation.checks import Check

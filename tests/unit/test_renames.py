@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from small_project import write_project
 
-from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
-from turncheck.process.screen import Screen
+from turncheck.comparison.model import Present
+from turncheck.process.screen import Console
 from turncheck.render.console import render_console
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
@@ -44,7 +44,7 @@ FILES = ("domain.yml", "data/nlu.yml", "data/stories.yml", "data/rules.yml")
 def measured(project: Path) -> Report:
     settings = Settings(project=str(project), evaluations=("validate", "core"))
     inputs = Inputs(settings=settings, source=Source(), root="", environment={})
-    return report_of_project(inputs, Screen(quiet=True))
+    return report_of_project(inputs, Console(quiet=True))
 
 
 @pytest.fixture(scope="module")

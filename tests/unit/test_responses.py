@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.engines.embedded.actions.messages import bot_event, render
-from turncheck.engines.embedded.actions.responses import Responses
-from turncheck.engines.embedded.actions.templates import MOST_FILLED, TemplateError, fill, fill_text
+from turncheck.engines.embedded.actions.base import bot_event, render
+from turncheck.engines.embedded.actions.responses import MOST_FILLED, Responses, TemplateError, fill, fill_text
 from turncheck.messages.location import NOWHERE
 from turncheck.project.model import Response, ResponseVariation
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from turncheck.dialogue import rule_table
-from turncheck.dialogue.defaults import SHOULD_NOT_BE_SET
-from turncheck.dialogue.rule_table import RuleTable
+from turncheck.dialogue import rules as rule_table
+from turncheck.dialogue.domain import SHOULD_NOT_BE_SET
+from turncheck.dialogue.rules import RuleTable
 from turncheck.dialogue.states import Part, State
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import msgspec
 from pull_request import LINKS
 from report_builder import BASE_COMMIT, example, report, story
 
-from turncheck.comparison.baseline import Missing, Present, Unreachable
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
+from turncheck.comparison.model import Missing, Present, Unreachable
 from turncheck.messages.location import Location
 from turncheck.render.console import render_console
 from turncheck.render.markdown import render_comment

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from turncheck.commands.validate import Request, line_hash_below, run_data_validate
 from turncheck.messages.finding import Finding, Severity
 from turncheck.messages.location import Location
-from turncheck.render.line_hashes import line_hashes
-from turncheck.render.sarif import MOST_RESULTS, findings_sarif
+from turncheck.render.sarif import MOST_RESULTS, findings_sarif, line_hashes
 
 
 def findings(number: int, severity: Severity, message: str = "Bad.") -> list[Finding]:

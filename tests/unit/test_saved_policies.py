@@ -12,8 +12,7 @@ import pytest
 from turncheck.cli import run_command_line
 from turncheck.dialogue.training import training_trackers
 from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
-from turncheck.engines.embedded.policies.archive import read_ensemble, write_ensemble
-from turncheck.engines.embedded.policies.trainer import train_ensemble
+from turncheck.engines.embedded.policies.trainer import read_ensemble, train_ensemble, write_ensemble
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.messages.errors import EXIT_OK, TrainingRefusedError
 from turncheck.project.reader import read_project

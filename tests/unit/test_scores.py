@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, classification_report
 
-from turncheck.evaluation import scores, understood
-from turncheck.evaluation.calibration import expected_calibration_error
-from turncheck.evaluation.entities import EntityCase, score_spans
-from turncheck.evaluation.scores import score_pairs, spread
-from turncheck.evaluation.understood import Judgement, score_understood
-from turncheck.report import tags
+from turncheck.evaluation import predictions as understood
+from turncheck.evaluation import scores
+from turncheck.evaluation.predictions import Judgement, score_understood
+from turncheck.evaluation.scores import EntityCase, expected_calibration_error, score_pairs, score_spans, spread
+from turncheck.report import understanding as tags
 from turncheck.report.model import EntitySpan
-from turncheck.report.tags import overlapping
+from turncheck.report.understanding import overlapping
 
 LABELS = st.sampled_from(["a", "b", "c", "no_entity", "z"])
 PAIRS = st.lists(st.tuples(LABELS, LABELS), min_size=1, max_size=40)

@@ -16,10 +16,10 @@ import pytest
 from small_project import write_project
 
 from turncheck.ci.github.client import GitHubClient
-from turncheck.ci.rest import Patience, RestError
+from turncheck.ci.rest import RestError, RetryBudget
 from turncheck.cli import run_command_line
 from turncheck.messages.errors import UserError
-from turncheck.process.secret import Secret, read_secret, redact, redact_all, secret_of
+from turncheck.process.environment import Secret, read_secret, redact, redact_all, secret_of
 from turncheck.settings.options import options
 from turncheck.settings.sources import from_flags, from_inputs
 
@@ -228,7 +228,7 @@ def test_the_fault_of_another_process_shows_no_token(bot: Path, tmp_path: Path) 
 
 def test_a_client_with_a_secret_that_was_not_checked_still_shows_nothing() -> None:
     for text in ("ghs_first\nsecond", "ghs_fürst€"):
-        client = GitHubClient("http://127.0.0.1:9", Secret(text), Patience(sleep=lambda _: None))
+        client = GitHubClient("http://127.0.0.1:9", Secret(text), RetryBudget(sleep=lambda _: None))
         with pytest.raises(RestError) as caught:
             client.get("/user", dict)
         assert "ghs_" not in str(caught.value)

@@ -10,7 +10,7 @@ import pytest
 from turncheck.cli import run_command_line
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
-from turncheck.process.secret import Secret
+from turncheck.process.environment import Secret
 from turncheck.settings.gates import gate_settings
 from turncheck.settings.options import Settings, options
 from turncheck.settings.sources import combine, from_file, from_flags, from_inputs

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from turncheck.evaluation.answers import EngineFacts
-from turncheck.evaluation.story_judge import StoryAnswer
+from turncheck.evaluation.stories import StoryAnswer
 from turncheck.evaluation.story_run import StoryRun
 from turncheck.evaluation.written_answers import AnswerReader, write_answer
 from turncheck.messages.errors import UserError
@@ -19,7 +19,7 @@ from turncheck.report.model import Alternative, EngineInfo, StoryStep, WrittenSt
 from turncheck.run.shards import document
 from turncheck.run.shards.document import ANSWERS_NAME, HEAD_NAME, PackedAnswers, read_answers, read_head
 from turncheck.run.shards.merge import MergedAnswers, MissingAnswerError
-from turncheck.settings.shard import Shard
+from turncheck.settings.parsers import Shard
 
 
 def stored(folder: Path, answers: dict[str, Any]) -> Path:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from turncheck.process.secret import redact, remember
+from turncheck.process.environment import redact, remember
 from turncheck.process.side_by_side import Ended, side_by_side
 
 

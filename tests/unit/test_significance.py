@@ -14,7 +14,7 @@ from timing import Timing
 
 from turncheck.comparison.mcnemar import mcnemar_exact
 from turncheck.comparison.significance import Judged, paired_calibration, paired_scores
-from turncheck.evaluation.calibration import expected_calibration_error
+from turncheck.evaluation.scores import expected_calibration_error
 
 
 @given(st.integers(0, 400), st.integers(0, 400))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from dialogues import DIALOGUE, DOMAIN
 
-from turncheck.dialogue.slots import SlotValues, features_of
+from turncheck.dialogue.situation import SlotValues, features_of
 
 
 @pytest.mark.parametrize(

@@ -14,17 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pull_request import LINKS, base_report, pull_request
 
-from turncheck.comparison.baseline import Missing
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
+from turncheck.comparison.model import Missing
 from turncheck.messages.location import Location
 from turncheck.render.document import build_document
-from turncheck.render.links import Links
+from turncheck.render.links import Links, PathResolver
 from turncheck.render.markdown import render_summary
-from turncheck.render.rooted import Rooted
+from turncheck.render.sinks.html import HtmlWriter, table_head
 from turncheck.render.sinks.html import words as html_words
-from turncheck.render.sinks.html_writer import HtmlWriter, table_head
-from turncheck.render.sinks.markdown_writer import MarkdownWriter
+from turncheck.render.sinks.markdown import MarkdownWriter
 from turncheck.render.sinks.terminal_writer import TerminalWriter
 from turncheck.render.spans import Change, Code, Entry, Place, Prose, Said, Strong, Text, line
 
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 
 def page(document: Document, report: Report) -> str:
     """All that a document says, as the HTML sink writes it."""
-    writer = HtmlWriter(report.project.root, LINKS, Rooted(report))
+    writer = HtmlWriter(report.project.root, LINKS, PathResolver(report))
     parts = [writer.entry(document.title), writer.line(document.headline), *map(writer.line, document.explained)]
     parts += [writer.entry(document.baseline), writer.line(document.examples), writer.line(document.footer)]
     for section in document.sections:
@@ -108,7 +107,7 @@ def spans_of(text: str) -> Line:
 
 @given(foreign)
 def test_no_span_gets_out_of_markdown(text: str) -> None:
-    writer = MarkdownWriter("", Links(), Rooted(base_report()))
+    writer = MarkdownWriter("", Links(), PathResolver(base_report()))
     shown = to_html(f"{writer.entry(Entry(spans_of(text), Place(Location('a.yml', 1)), label='x' + text))}\n")
 
     assert {*elements(shown)} <= {"p", "code", "strong"}, shown
@@ -117,7 +116,7 @@ def test_no_span_gets_out_of_markdown(text: str) -> None:
 
 @given(foreign)
 def test_no_span_gets_out_of_a_terminals_line(text: str) -> None:
-    writer = TerminalWriter("", Rooted(base_report()))
+    writer = TerminalWriter("", PathResolver(base_report()))
     shown = writer.entry(Entry(spans_of(text), Place(Location("a.yml", 1)), label=text, hint=text))
 
     assert not re.search("[\x00-\x1f\x7f\x80-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]", shown)
@@ -128,7 +127,7 @@ def test_no_span_gets_out_of_a_terminals_line(text: str) -> None:
 @given(foreign)
 def test_no_span_gets_out_of_html(text: str) -> None:
     parser = _Tags()
-    writer = HtmlWriter("", Links(), Rooted(base_report()))
+    writer = HtmlWriter("", Links(), PathResolver(base_report()))
     entry = Entry(spans_of(text), Place(Location("a.yml", 1)), label="x" + text, hint=f"Mend {text}", case=text)
     parser.feed(writer.entry(entry))
     parser.close()

@@ -9,9 +9,9 @@ from timing import Timing
 from web_servers import Answer, serving
 
 from turncheck.messages.errors import UserError
-from turncheck.web import download as story_download
-from turncheck.web.download import download
-from turncheck.web.network import Network
+from turncheck.web import exchange as story_download
+from turncheck.web.addresses import Network
+from turncheck.web.exchange import download
 
 
 def test_redirects_are_followed_a_few_times() -> None:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turncheck.messages.location import Location
-from turncheck.render.story_files import by_severity, story_block, story_files
-from turncheck.render.story_plots import story_plots
+from turncheck.render.plots import story_plots
+from turncheck.render.rasa_files import by_severity, story_block, story_files
 from turncheck.render.story_text import story_text
 from turncheck.report.model import Core, ProjectInfo, Report, StoryResult, StoryStep, Tool, WrittenStep
 

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turncheck.dialogue.events import ActionExecuted, SlotSet, UserUttered
-from turncheck.dialogue.story_graph import StoryGraph, topological_order
 from turncheck.dialogue.story_steps import entities_of_command, story_steps
-from turncheck.dialogue.training import trackers_of
+from turncheck.dialogue.training import StoryGraph, topological_order, trackers_of
 from turncheck.project.model import CheckpointStep, OrStep, StoryEntity, UserStep
 
 

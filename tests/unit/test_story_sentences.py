@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turncheck.engines.embedded.engines import EmbeddedEngines
+from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.project.reader import read_project
 from turncheck.project.story_sentences import with_story_sentences
 
@@ -92,7 +92,7 @@ def test_stories_by_intents_alone_teach_no_sentence(tmp_path: Path) -> None:
 
 
 def test_an_entity_that_only_a_story_annotates_is_recognised_as_after_rasa_train(tmp_path: Path) -> None:
-    nlu = EmbeddedEngines(project(tmp_path), seed=0).nlu
+    nlu = EmbeddedEngine(project(tmp_path), seed=0).nlu
     assert nlu is not None
     (parse,) = nlu.parse(["travel to oslo"])
     assert parse.intent.name == "book"

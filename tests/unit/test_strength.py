@@ -14,15 +14,15 @@ from turncheck.ci.git import Checkout
 from turncheck.cli import run_command_line
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.embedded.workshop import EmbeddedWorkshop
-from turncheck.evaluation.strength.mutants import mutants_of
+from turncheck.evaluation.strength.faults import mutants_of
 from turncheck.evaluation.strength.strength import StrengthRun, evaluate_strength
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project, read_story_files
 from turncheck.render.strength_text import strength_note
 from turncheck.report.codec import decode
 from turncheck.report.model import MutantResult, Strength
-from turncheck.validation.project_tests import ProjectTests
-from turncheck.work.workplace import HERE, Local, Workplace
+from turncheck.validation.names_in_tests import ProjectTests
+from turncheck.work.workplace import HERE, Executor, Local
 
 CONFIG = """
 recipe: default.v1
@@ -123,7 +123,7 @@ def small_bot(root: Path, **tests: str) -> Path:
     return root
 
 
-def strength_of(root: Path, work: Workplace = HERE, **run: Any) -> Strength:
+def strength_of(root: Path, work: Executor = HERE, **run: Any) -> Strength:
     stories = [root / "tests/test_stories.yml"] if (root / "tests/test_stories.yml").exists() else []
     cases = [str(path) for path in root.glob("tests/e2e*.yml")]
     tests = ProjectTests(read_story_files(stories, root)[0] if stories else (), (), read_cases(root, cases).cases)

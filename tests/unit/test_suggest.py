@@ -13,29 +13,28 @@ from turncheck.cli import build_parser, run_command_line
 from turncheck.commands.flags import strength
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.embedded.workshop import EmbeddedWorkshop
-from turncheck.evaluation.robustness.robustness import evaluate_robustness
-from turncheck.evaluation.robustness.training import TrainingSentences, training_sentences
+from turncheck.evaluation.robustness.robustness import TrainingSentences, evaluate_robustness, training_sentences
 from turncheck.evaluation.strength.bench import make_bench
-from turncheck.evaluation.strength.mutants import mutants_of
-from turncheck.evaluation.strength.strength import StrengthRun, evaluate_strength
-from turncheck.evaluation.strength.suggested_before import (
-    CASES as CASES_FILE,
-)
-from turncheck.evaluation.strength.suggested_before import (
-    STORIES as STORIES_FILE,
-)
-from turncheck.evaluation.strength.suggested_before import (
+from turncheck.evaluation.strength.faults import mutants_of
+from turncheck.evaluation.strength.strength import StrengthRun, evaluate_strength, killing_test
+from turncheck.evaluation.strength.suggested import CASES as CASES_FILE
+from turncheck.evaluation.strength.suggested import (
+    REVIEW,
     TASKS,
     TRAINING,
+    SentenceTask,
+    cases_text,
     free_file,
     key_of_task,
     key_of_test,
     key_of_training,
+    sentence_tasks,
+    stories_text,
     suggested_before,
+    tasks_text,
+    training_text,
 )
-from turncheck.evaluation.strength.suggested_files import REVIEW, cases_text, stories_text, tasks_text, training_text
-from turncheck.evaluation.strength.tasks import SentenceTask, sentence_tasks
-from turncheck.evaluation.strength.trial import killing_test
+from turncheck.evaluation.strength.suggested import STORIES as STORIES_FILE
 from turncheck.messages.location import Location
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Project
@@ -43,7 +42,7 @@ from turncheck.project.nlu_data import Example, NluData
 from turncheck.project.reader import read_project, read_story_files
 from turncheck.report.model import Strength
 from turncheck.report.strength import SuggestedTest
-from turncheck.validation.project_tests import ProjectTests
+from turncheck.validation.names_in_tests import ProjectTests
 from turncheck.work.workplace import Local
 
 WORKSHOP = EmbeddedWorkshop(EmbeddedNluTrainer(), 42)

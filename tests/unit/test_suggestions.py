@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from timing import Timing
 
-from turncheck.messages.suggestions import suggestion
+from turncheck.messages.phrasing import suggestion
 
 
 def test_a_close_name_is_suggested_and_a_far_one_is_not() -> None:

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from turncheck.messages.errors import UserError
-from turncheck.process.temporary import clear_leftovers, temporary_folder, whole_file
+from turncheck.process.output_files import clear_leftovers, temporary_folder, whole_file
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from turncheck.process.temporary import temporary_folder, whole_file
+from turncheck.process.output_files import temporary_folder, whole_file
 with temporary_folder("base") as folder, whole_file(Path(sys.argv[1]) / "model.tar.gz") as file:
     (folder / "tree").mkdir()
     (folder / "tree" / "file").write_text("x")
@@ -120,7 +120,7 @@ def test_without_a_place_for_it_it_is_said(monkeypatch: pytest.MonkeyPatch, tmp_
 @pytest.mark.slow
 def test_many_at_once_neither_lose_a_folder_nor_leave_one(there: Path) -> None:
     code = """
-from turncheck.process.temporary import clear_leftovers, temporary_folder
+from turncheck.process.output_files import clear_leftovers, temporary_folder
 for _ in range(200):
     clear_leftovers()
     with temporary_folder("base") as folder:

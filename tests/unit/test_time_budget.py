@@ -15,11 +15,11 @@ from turncheck.ci import rest
 from turncheck.ci.azure.host import Azure
 from turncheck.ci.bitbucket.host import Bitbucket
 from turncheck.ci.github.client import GitHubClient
-from turncheck.ci.github.comment import IssueComments
 from turncheck.ci.github.host import GitHub
+from turncheck.ci.github.pull_request import IssueComments
 from turncheck.ci.gitlab.host import GitLab
-from turncheck.ci.rest import Patience, RestError
-from turncheck.process.secret import Secret
+from turncheck.ci.rest import RestError, RetryBudget
+from turncheck.process.environment import Secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -83,7 +83,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Callable[..., SlowHost]:
 
 def client(seconds: float = 300.0, said: list[str] | None = None) -> GitHubClient:
     said = [] if said is None else said
-    return GitHubClient(API, TOKEN, Patience(seconds, clock=lambda: 0.0, sleep=lambda _: None, say=said.append))
+    return GitHubClient(API, TOKEN, RetryBudget(seconds, clock=lambda: 0.0, sleep=lambda _: None, say=said.append))
 
 
 @pytest.mark.parametrize("seconds", [0.5, 5.0, 20.0, 59.0, 1000.0])
@@ -160,7 +160,7 @@ def test_what_a_host_says_is_a_line_of_text_in_the_log(
     slow: Callable[..., SlowHost], capsys: pytest.CaptureFixture[str]
 ) -> None:
     slow(1.0, {"message": "busy\n::error::forged\x1b[31m"}, status=503)
-    asked = GitHubClient(API, TOKEN, Patience(sleep=lambda _: None))
+    asked = GitHubClient(API, TOKEN, RetryBudget(sleep=lambda _: None))
 
     with pytest.raises(RestError, match="tried 5 times"):
         asked.get("/x", dict)
@@ -181,7 +181,7 @@ def test_a_call_that_takes_long_is_named_while_it_lasts(monkeypatch: pytest.Monk
         named.set()
 
     monkeypatch.setattr(rest, "_LONG", 0.01)
-    with Patience(say=say).watched("GET /x (GitHub)"):
+    with RetryBudget(say=say).watched("GET /x (GitHub)"):
         assert named.wait(10)
 
     assert said == ["Waiting for an answer to GET /x (GitHub)"]
@@ -212,8 +212,8 @@ def test_asking_and_publishing_have_a_budget_each(
     """What was spent on the search for a base is not missing when the comment is written."""
     kind, variables = GIVEN[name]
     host = kind.detect({**variables}, TOKEN)
-    unhurried = partial(Patience, sleep=lambda _: None, say=lambda _: None)
-    monkeypatch.setattr(f"{kind.__module__}.Patience", unhurried)
+    unhurried = partial(RetryBudget, sleep=lambda _: None, say=lambda _: None)
+    monkeypatch.setattr(f"{kind.__module__}.RetryBudget", unhurried)
     made = slow(1000.0, {})
     for _ in range(20):
         with pytest.raises(RestError):

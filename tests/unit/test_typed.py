@@ -8,12 +8,12 @@ import sys
 import msgspec
 import pytest
 
-from turncheck.web.typed import typed
+from turncheck.web.exchange import typed
 
 THREADS = """
 import sys, threading
 import msgspec
-from turncheck.web.typed import typed
+from turncheck.web.exchange import typed
 
 sys.setswitchinterval(1e-6)
 inner = [msgspec.defstruct(f"Inner{n}", [(f"field{m}", int | None, None) for m in range(20)]) for n in range(60)]

@@ -11,11 +11,11 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 from small_project import read
 
+from turncheck.validation.loading import check_unreadable_values
 from turncheck.validation.pipeline import validate
-from turncheck.validation.unquoted import check_unreadable_values
 from turncheck.yaml_tree.source import YamlSource
 from turncheck.yaml_tree.tree import YamlScalar, parse_yaml
-from turncheck.yaml_tree.unquoted import rasas_reading
+from turncheck.yaml_tree.unquoted import rasa_value
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -111,4 +111,4 @@ def test_a_plain_text_is_taken_for_what_ruamel_takes_it_for(text: str) -> None:
         return
     assert list(check_unreadable_values(node)) == []
     kinds = {"date": "date", "datetime": "date", "TimeStamp": "date", "int": "number", "float": "number", "str": None}
-    assert rasas_reading(node) == kinds[type(value).__name__]
+    assert rasa_value(node) == kinds[type(value).__name__]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from small_project import checked, places
 
-from turncheck.project.python_code import code_of_actions, names_in_code
+from turncheck.project.testfiles import code_of_actions, names_in_code
 
 D = "domain.yml"
 LEFT_OVER = (D, "slots:\n", "slots:\n  doctor:\n    type: text\n    mappings:\n    - type: custom\n")

@@ -10,7 +10,7 @@ import pytest
 import requests
 from timing import Timing
 
-from turncheck.web.network import Network
+from turncheck.web.addresses import Network
 from turncheck.web.timed import session, was_refused, within
 
 

@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 from pull_request import LINKS, pull_request
 from report_builder import BASE_COMMIT, case, coverage, example, finding, report, story, suite
 
-from turncheck.comparison.baseline import Present
 from turncheck.comparison.compare import compare
 from turncheck.comparison.gates import judge
-from turncheck.comparison.judgement import Judgement, MetricDelta, Significance
-from turncheck.comparison.metrics import METRICS, Metric
-from turncheck.comparison.model import Comparison
+from turncheck.comparison.metrics import METRICS, Judgement, Metric, MetricDelta, Significance
+from turncheck.comparison.model import Comparison, Present
 from turncheck.comparison.verdict import Verdict
 from turncheck.comparison.wording import figure
 from turncheck.render.assistants import Run

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from turncheck.yaml_tree.scalars import resolve_plain
 from turncheck.yaml_tree.source import YamlSource
-from turncheck.yaml_tree.tree import parse_yaml
+from turncheck.yaml_tree.tree import parse_yaml, resolve_plain
 
 
 def ruamel(text: str) -> Any:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import trustme
 
-from turncheck.web.network import Network
+from turncheck.web.addresses import Network
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,8 +11,8 @@ from tools.fuzzing.servers import Answer, answering, mutated
 from tools.fuzzing.trial import PLANTED, Trial, as_json, without_network
 
 from turncheck.commands.shell import message_lines
-from turncheck.engines.action_server.choice import choose_server
-from turncheck.engines.embedded.engines import EmbeddedEngines
+from turncheck.engines.action_server.process import choose_server
+from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.evaluation.e2e import evaluate_cases
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.messages.errors import UserError
@@ -105,7 +105,7 @@ def _with_token(answer: Answer) -> Answer:
     return replace(answer, content=answer.content.replace(_ECHO.encode(), f"{PLANTED}.token".encode()))
 
 
-def talk(engine: EmbeddedEngines, cases: Any, *, judge: bool) -> str:
+def talk(engine: EmbeddedEngine, cases: Any, *, judge: bool) -> str:
     """Talk to the assistant, and run its cases if they must be judged; return what is shown."""
     shown: list[str] = []
     server = choose_server(Endpoint("action_endpoint", _ENDPOINT, Location("endpoints.yml")), {})
@@ -129,7 +129,7 @@ def trials(chance: random.Random, place: Path) -> Iterator[Trial]:
     for name, text in FILES.items():
         (place / name).parent.mkdir(exist_ok=True)
         (place / name).write_text(f'version: "3.1"\n{text}' if name != "config.yml" else text)
-    engine = EmbeddedEngines(read_project(place), seed=0)
+    engine = EmbeddedEngine(read_project(place), seed=0)
     cases = read_cases(place, [place / "tests" / "cases.yml"]).cases
     while True:
         seed = chance.random()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Union, get_arg
 
 import msgspec
 
-from turncheck.report.batch_numbers import numbers_of
+from turncheck.report.batch import numbers_of
 from turncheck.report.codec import json_of
 from turncheck.report.model import COVERAGE_KINDS, BatchCase, Report
 

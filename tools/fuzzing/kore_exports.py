@@ -17,7 +17,7 @@ from turncheck.engines.embedded.kore.trainer import KoreNluTrainer
 from turncheck.messages.errors import UserError
 from turncheck.project.export import ensure_export
 from turncheck.project.reader import read_project
-from turncheck.render.engine_text import engine_lines
+from turncheck.render.phrases import engine_lines
 
 if TYPE_CHECKING:
     import random

@@ -21,14 +21,12 @@ from turncheck.engines.kore.engines import KoreEngines
 from turncheck.engines.kore.pace import Clock
 from turncheck.engines.kore.platform import Platform
 from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
-from turncheck.messages.engine_errors import CutShortError
-from turncheck.messages.errors import UserError
-from turncheck.process.screen import Screen
-from turncheck.process.secret import Secret
+from turncheck.messages.errors import CutShortError, UserError
+from turncheck.process.environment import Secret
+from turncheck.process.screen import Console
 from turncheck.project.batch.model import ExpectedEntity, Suite, SuiteCase
 from turncheck.project.reader import read_project
-from turncheck.render.batch_csv import render_batch_csv
-from turncheck.render.batch_text import batch_text
+from turncheck.render.batch_text import batch_text, render_batch_csv
 from turncheck.report.codec import encode
 from turncheck.report.model import ProjectInfo
 from turncheck.run.report_of import report_of
@@ -97,7 +95,7 @@ def ask(place: Path, dice: random.Random) -> str:
 
     access = Access("https://kore.test", "st-1", "cs-1", Secret(f"{PLANTED}.secret"))
     client = KoreClient(access, clock=Clock(lambda: time[0], sleep))
-    platform, screen = Platform(client, bot_name="Tea Shop"), Screen(stream=io.StringIO())
+    platform, screen = Platform(client, bot_name="Tea Shop"), Console(stream=io.StringIO())
     engines = KoreEngines(read_project(place), platform, dice.choice(("find-intent", "batch")))
     with tempfile.TemporaryDirectory(dir=place) as name:
         out = Path(name)
@@ -120,7 +118,7 @@ def ask(place: Path, dice: random.Random) -> str:
         return "\n".join((*told.lines, json.dumps(told.json), written))
 
 
-def _judged(engines: KoreEngines, screen: Screen) -> str:
+def _judged(engines: KoreEngines, screen: Console) -> str:
     try:
         batch = evaluate_suites(engines, [SUITE], SuiteRun(), screen)
     except CutShortError as error:

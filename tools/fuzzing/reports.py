@@ -20,19 +20,17 @@ from tools.fuzzing.full_report import full_report, with_right_totals
 from tools.fuzzing.trial import Trial
 
 from turncheck.ci.github.host import GitHub
-from turncheck.comparison.baseline import Missing, Present
+from turncheck.comparison.model import Missing, Present
 from turncheck.conclude import Member, Several, conclude, page_of
 from turncheck.messages.errors import UserError
 from turncheck.publishing.files import terminal_overview, terminal_summary
-from turncheck.publishing.result import result_of_any
+from turncheck.publishing.publish import result_of_any
 from turncheck.render.assistants import key_of
 from turncheck.render.fork import Fork
 from turncheck.render.links import Links
-from turncheck.render.plots import nlu_plots
+from turncheck.render.plots import nlu_plots, story_plots
 from turncheck.render.rasa_files import major_of_files
-from turncheck.render.sinks.plain import lines
-from turncheck.render.sinks.workflow_command import log_line
-from turncheck.render.story_plots import story_plots
+from turncheck.render.sinks.commands import lines, log_line
 from turncheck.report.codec import decode
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from tools.fuzzing.mutations import mutate, odd_text
 from tools.fuzzing.trial import PLANTED, PRIVATE, Trial, as_json
 
 from turncheck.cli import build_parser
-from turncheck.comparison.gate_rules import read_rules
-from turncheck.messages.errors import UserError, trouble_of_system
-from turncheck.process.secret import redact
+from turncheck.comparison.verdict import read_rules
+from turncheck.messages.errors import UserError, user_error_from_os
+from turncheck.process.environment import redact
 from turncheck.run.prepare import prepare
 from turncheck.settings.gates import gate_settings
 from turncheck.settings.options import options
@@ -103,7 +103,7 @@ def read(folder: Path, source: str, given: Mapping[str, str]) -> str:
     except UserError as error:
         output.write(redact(str(error)))
     except OSError as error:
-        if (trouble := trouble_of_system(error)) is None:
+        if (trouble := user_error_from_os(error)) is None:
             raise
         output.write(redact(str(trouble)))
     return output.getvalue()

@@ -11,11 +11,10 @@ from tools.fuzzing.project_files import ORACLES
 from tools.fuzzing.trial import Trial
 
 from turncheck.evaluation.batch.imported import import_batch_csv
-from turncheck.evaluation.batch.values import flatten, how_it_fits
+from turncheck.evaluation.batch.judging import flatten, how_it_fits
 from turncheck.messages.errors import UserError
-from turncheck.project.batch.conversations import successful_utterances
-from turncheck.project.batch.nlu import examples_of
 from turncheck.project.batch.reader import HowToRead, decode, read_suites
+from turncheck.project.batch.suggestions import examples_of, successful_utterances
 from turncheck.project.batch.writer import write_suite
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml
 from turncheck.project.nlu_data import NluData

@@ -70,7 +70,7 @@ def without_network() -> Iterator[None]:
     with ExitStack() as stack:
         for name, instead in (("socket.socket.connect", refused), ("socket.getaddrinfo", unknown)):
             stack.enter_context(patch(name, instead))
-        stack.enter_context(patch("turncheck.ci.rest.Patience.wait", lambda *_: True))
+        stack.enter_context(patch("turncheck.ci.rest.RetryBudget.wait", lambda *_: True))
         for module in ("rest", "github.results_service"):
             stack.enter_context(patch(f"turncheck.ci.{module}._ATTEMPTS", 2))
         stack.enter_context(patch("turncheck.engines.action_server.server._DYING_SECONDS", 0.0))

@@ -14,9 +14,9 @@ from unittest.mock import patch
 from tools.fuzzing.trial import PLANTED, PRIVATE
 
 from turncheck.action import run_action
-from turncheck.comparison.baseline import Missing
-from turncheck.process.screen import Screen
-from turncheck.process.secret import redact
+from turncheck.comparison.model import Missing
+from turncheck.process.environment import redact
+from turncheck.process.screen import Console
 from turncheck.render.links import Links
 from turncheck.run.prepare import prepare
 from turncheck.run.run import run_and_conclude
@@ -93,7 +93,7 @@ def variables(place: Path, event: str, payload: Any) -> dict[str, str]:
 def measured() -> Outcome:
     """What a run of an example finds."""
     prepared = prepare({"project": str(EXAMPLE), "evaluations": ("validate",), "baseline": "none"}, {})
-    return run_and_conclude(prepared.inputs, Links(), lambda _: Missing("none"), Screen(quiet=True))
+    return run_and_conclude(prepared.inputs, Links(), lambda _: Missing("none"), Console(quiet=True))
 
 
 @contextmanager

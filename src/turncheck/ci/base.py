@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from turncheck.ci.host import Base, HostError, exact_commit
-from turncheck.comparison.baseline import Missing, Unreachable
+from turncheck.comparison.model import Missing, Unreachable
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class BaseSearch:
             if self.checkout is not None and (why := self.checkout.why_not_asked()):
                 return Unreachable(f"{why}: install it") if self.host.name else Missing(why)
             reason = "the project is not in a git checkout"
-            return Unreachable(f"{reason}: use {self.host.deeper_checkout}") if self.host.name else Missing(reason)
+            return Unreachable(f"{reason}: use {self.host.full_history_hint}") if self.host.name else Missing(reason)
         if self.host.name:  # by its name alone it might be anybody's
             branch = self.checkout.named_default_branch() or self.checkout.default_branch_there()
         else:
@@ -268,7 +268,7 @@ class BaseSearch:
         elif self.checkout is not None and (command := self.checkout.fetch_command(name, commit)):
             ways.append(f"run `{command}`")
         if self.host.name or not ways:
-            ways.append(f"use {self.host.deeper_checkout}")
+            ways.append(f"use {self.host.full_history_hint}")
         return " or ".join(ways)
 
 

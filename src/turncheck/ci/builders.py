@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from turncheck.ci.host import Comment, CommitFiles, Host
-    from turncheck.process.secret import Secret
+    from turncheck.process.environment import Secret
     from turncheck.render.links import Pages
 
 _REMOTE: Final = re.compile(
@@ -111,7 +111,7 @@ class Jenkins(Builder):
 
     name = "Jenkins"
     mark = "JENKINS_URL"
-    deeper_checkout = 'a checkout without "Shallow clone", with the target branch in its refspec'
+    full_history_hint = 'a checkout without "Shallow clone", with the target branch in its refspec'
     keeps_files_by = "`archiveArtifacts`"
     formats = ("sarif",)
 
@@ -158,7 +158,7 @@ class Buildkite(Builder):
 
     name = "Buildkite"
     mark = "BUILDKITE"
-    deeper_checkout = "`BUILDKITE_GIT_CLONE_FLAGS` and `BUILDKITE_GIT_FETCH_FLAGS` without `--depth`"
+    full_history_hint = "`BUILDKITE_GIT_CLONE_FLAGS` and `BUILDKITE_GIT_FETCH_FLAGS` without `--depth`"
     keeps_files_by = "`artifact_paths`"
 
     @property
@@ -197,7 +197,7 @@ class CircleCI(Builder):
 
     name = "CircleCI"
     mark = "CIRCLECI"
-    deeper_checkout = "a `checkout` step with `method: full`"
+    full_history_hint = "a `checkout` step with `method: full`"
     keeps_files_by = "`store_artifacts`"
 
     @property
@@ -238,7 +238,7 @@ class TeamCity(Builder):
 
     name = "TeamCity"
     mark = "TEAMCITY_VERSION"
-    deeper_checkout = "a full checkout on the agent (`teamcity.git.shallowClone=false`)"
+    full_history_hint = "a full checkout on the agent (`teamcity.git.shallowClone=false`)"
     keeps_files_by = "the build's artifact paths"
 
     @cached_property

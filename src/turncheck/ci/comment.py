@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-from turncheck.ci.host import NO_RUN, Posted, Stamp
+from turncheck.ci.host import NO_RUN, CommentResult, RunStamp
 from turncheck.ci.rest import AnswerLostError, NotFoundError
 
 if TYPE_CHECKING:
@@ -42,10 +42,10 @@ class Written:
     status: str = ""
 
     @property
-    def stamp(self) -> Stamp:
+    def stamp(self) -> RunStamp:
         """Which run wrote it."""
         found = _STAMP.search(self.body.partition("\n")[0])
-        return Stamp(int(found[1]), int(found[2])) if found else NO_RUN
+        return RunStamp(int(found[1]), int(found[2])) if found else NO_RUN
 
 
 class Comments(Protocol):
@@ -78,9 +78,9 @@ class StickyComment:
     def __init__(self, comments: Comments, marker: str) -> None:
         self._comments = comments
         self._marker = marker
-        self._settled: tuple[str, Stamp, str] | None = None
+        self._settled: tuple[str, RunStamp, str] | None = None
 
-    def write(self, body: str, stamp: Stamp) -> Posted:
+    def write(self, body: str, stamp: RunStamp) -> CommentResult:
         """Write it: into the existing comment, else into a new one.
 
         Args:
@@ -97,7 +97,7 @@ class StickyComment:
             return self._create(body, stamp, author)
         return self._settle(mine, body, stamp, author)
 
-    def update(self, body: str, stamp: Stamp) -> Posted:
+    def update(self, body: str, stamp: RunStamp) -> CommentResult:
         """Write it only if there is a comment already, so that nothing outdated is left behind.
 
         Raises:
@@ -107,14 +107,14 @@ class StickyComment:
         body = stamped(body, self._marker, stamp)
         if author:
             mine = self._mine(author)
-            return self._settle(mine, body, stamp, author) if mine else Posted(None, _NOTHING_TO_UPDATE)
+            return self._settle(mine, body, stamp, author) if mine else CommentResult(None, _NOTHING_TO_UPDATE)
         if not self._all():
-            return Posted(None, _NOTHING_TO_UPDATE)
+            return CommentResult(None, _NOTHING_TO_UPDATE)
         made = self._comments.post(body)  # shows our account, and so whether one of those is ours
         mine = self._mine(made.author)
         if all(comment.id == made.id for comment in mine):
             self._delete(made)
-            return Posted(None, _NOTHING_TO_UPDATE)
+            return CommentResult(None, _NOTHING_TO_UPDATE)
         return self._settle(mine, body, stamp, made.author)
 
     def confirm(self) -> None:
@@ -130,7 +130,7 @@ class StickyComment:
         if mine and max(_stamp(comment, stamp) for comment in mine) < stamp:
             self._settle(mine, body, stamp, author)
 
-    def _create(self, body: str, stamp: Stamp, author: str) -> Posted:
+    def _create(self, body: str, stamp: RunStamp, author: str) -> CommentResult:
         try:
             made = self._comments.post(body)
         except AnswerLostError:
@@ -139,20 +139,20 @@ class StickyComment:
             made = self._comments.post(body)
         # Who wrote it is who we are: an app of the team's own learns its name here, and finds its older comment.
         mine = self._mine(made.author)
-        return self._settle(mine, body, stamp, made.author) if mine else Posted(made.url)
+        return self._settle(mine, body, stamp, made.author) if mine else CommentResult(made.url)
 
-    def _settle(self, mine: list[Written], body: str, stamp: Stamp, author: str) -> Posted:
+    def _settle(self, mine: list[Written], body: str, stamp: RunStamp, author: str) -> CommentResult:
         """Bring the newest content into the oldest comment, and delete our own newer ones."""
         own = stamp
         if stamp == NO_RUN and (found := max(comment.stamp for comment in mine)) != NO_RUN:
             body, own = body.replace(str(stamp), str(found), 1), found
         self._settled = body, own, author
-        posted = Posted(mine[0].url)
+        posted = CommentResult(mine[0].url)
         for _ in range(_MOST_ROUNDS):
             oldest, newer = mine[0], mine[1:]
             newest = max(mine, key=lambda comment: _stamp(comment, own))
             late = _stamp(newest, own) > own
-            posted = Posted(oldest.url, "a newer run has already written the comment" if late else "")
+            posted = CommentResult(oldest.url, "a newer run has already written the comment" if late else "")
             wanted = newest.body if late else body
             with suppress(NotFoundError):  # deleted meanwhile: what is left is seen next
                 if oldest.body != wanted:
@@ -161,7 +161,7 @@ class StickyComment:
                     self._delete(comment)
             mine = self._mine(author)
             if not mine:
-                return Posted(self._comments.post(body).url)
+                return CommentResult(self._comments.post(body).url)
             # A run that read before we wrote may have written after us: then the newer content is restored.
             if len(mine) == 1 and mine[0].id == oldest.id and _stamp(mine[0], own) >= max(own, _stamp(newest, own)):
                 break
@@ -180,7 +180,7 @@ class StickyComment:
         return sorted((one for one in found if one.body.startswith(self._marker)), key=lambda one: one.id)
 
 
-def stamped(body: str, marker: str, stamp: Stamp) -> str:
+def stamped(body: str, marker: str, stamp: RunStamp) -> str:
     """Return the body with the run inserted after its marker, on the same hidden line.
 
     Raises:
@@ -191,7 +191,7 @@ def stamped(body: str, marker: str, stamp: Stamp) -> str:
     return f"{marker}{stamp}{body.removeprefix(marker)}"
 
 
-def _stamp(comment: Written, own: Stamp) -> Stamp:
+def _stamp(comment: Written, own: RunStamp) -> RunStamp:
     """Which run wrote a comment, seen from a run.
 
     A number far beyond the own one is not that of a newer run, but of another host that the repository was moved from,

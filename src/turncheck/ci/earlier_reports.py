@@ -6,19 +6,176 @@ complete report of this project, for exactly the commit that its run measured.
 
 from __future__ import annotations
 
+import stat
+import tempfile
+import zipfile
+import zlib
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol
+from io import SEEK_END
+from pathlib import PurePosixPath
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Protocol
 
-from turncheck.ci.archived_reports import BadArchiveError
-from turncheck.ci.host import LeftReport
-from turncheck.ci.rest import NotFoundError
+from turncheck.ci.host import PAGE_SUFFIX, PLOTS_SUFFIX, PreviousReport, StoredReport
+from turncheck.ci.rest import NotFoundError, TooLargeError
+from turncheck.messages.errors import UserError
+from turncheck.report.codec import BASELINE_NAME, MAX_BYTES, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from turncheck.ci.host import StoredReport
+    from turncheck.ci.rest import RestClient
     from turncheck.report.model import Report
+
+
+# Reports from artifacts of other runs: untrusted data, read within limits, never unpacked to disk.
+#
+# Only entries named ``report.json`` (and the baseline beside it) are read, in memory; a manipulated archive (names
+# that lead out, links, contents larger than declared) is refused completely.
+
+REPORT_NAME: Final = "report.json"
+MOST_BYTES: Final = 256 * 1024 * 1024
+"""Maximum size of a compressed archive."""
+MOST_ENTRIES: Final = 20_000
+MOST_REPORTS: Final = 50
+MOST_VALUES: Final = 40_000_000
+"""Of all reports in an archive: 100,000 failing stories and their base have 35 million; so many fit into 3 GB."""
+_BEFORE_VALUES: Final = (b",", b"[", b"{")
+_DIRECTORY_BYTES: Final = 8 * 1024 * 1024
+_END: Final = b"PK\x05\x06"
+_END_64: Final = b"PK\x06\x07"
+_END_BYTES: Final = 22
+_LONGEST_END: Final = _END_BYTES + 0xFFFF
+_METHODS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+_CHUNK: Final = 1024 * 1024
+_IN_MEMORY: Final = 32 * 1024 * 1024
+
+
+class BadArchiveError(UserError):
+    """The file is not an archive, or is manipulated."""
+
+
+def is_ours(name: str, wanted: str) -> bool:
+    """Whether an artifact's name is the requested one, or one that begins with it because that was taken."""
+    return (name == wanted or name.startswith(f"{wanted}-")) and not name.endswith((PLOTS_SUFFIX, PAGE_SUFFIX))
+
+
+def download_reports(
+    client: RestClient, path: str, *, needs: str | None = None, **parameters: Any
+) -> list[StoredReport]:
+    """Download a zip file and return the reports in it.
+
+    Raises:
+        NotFoundError: it has expired.
+        BadArchiveError: it is not an archive, is manipulated, or holds an invalid report.
+        RestError: it cannot be downloaded.
+    """
+    with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as file:
+        taken: BinaryIO = file  # type: ignore[assignment]  # it has what is needed
+        try:
+            client.download(path, taken, MOST_BYTES, needs=needs, **parameters)
+        except TooLargeError as error:
+            raise BadArchiveError(error.what) from None
+        file.seek(0)
+        return list(read_reports(file))
+
+
+def read_reports(file: IO[bytes]) -> Iterator[StoredReport]:
+    """Read every report in a zip file.
+
+    Raises:
+        BadArchiveError: as :func:`download_reports`.
+    """
+    try:
+        _check_end(file)
+        with zipfile.ZipFile(file) as archive:
+            entries = archive.infolist()
+            _check(entries)
+            by_name = {entry.filename: entry for entry in entries}
+            found = [entry for entry in entries if PurePosixPath(entry.filename).name == REPORT_NAME]
+            if len(found) > MOST_REPORTS:
+                raise BadArchiveError(f"it holds more than {MOST_REPORTS} reports")
+            budget = _Budget(MAX_BYTES, MOST_VALUES)
+            for entry in found:
+                beside = by_name.get(str(PurePosixPath(entry.filename).with_name(BASELINE_NAME)))
+                report = _decode(_unpacked(archive, entry, budget))
+                yield _with_baseline(report, _unpacked(archive, beside, budget) if beside else None)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
+        raise BadArchiveError(f"it is not a zip file that could be read ({type(error).__name__})") from None
+
+
+def _check_end(file: IO[bytes]) -> None:
+    """Refuse a directory of millions of entries before it is read: the end record gives its length."""
+    size = file.seek(0, SEEK_END)
+    file.seek(max(0, size - _LONGEST_END))
+    tail = file.read()
+    at = tail.rfind(_END)
+    if at < 0 or len(tail) - at < _END_BYTES:
+        raise BadArchiveError("it is not a zip file")
+    if _END_64 in tail[max(0, at - 20) : at]:
+        raise BadArchiveError("it is a zip file in the format ZIP64")
+    if int.from_bytes(tail[at + 12 : at + 16], "little") > _DIRECTORY_BYTES:
+        raise BadArchiveError(f"it holds more than {MOST_ENTRIES} files")
+    file.seek(0)
+
+
+def _check(entries: list[zipfile.ZipInfo]) -> None:
+    if len(entries) > MOST_ENTRIES:
+        raise BadArchiveError(f"it holds more than {MOST_ENTRIES} files")
+    names = set()
+    for entry in entries:
+        path = PurePosixPath(entry.filename)
+        if path.is_absolute() or ".." in path.parts or "\\" in entry.filename or ":" in entry.filename:
+            raise BadArchiveError("it holds a name that leads out of it")
+        if stat.S_ISLNK(entry.external_attr >> 16):
+            raise BadArchiveError("it holds a link")
+        if entry.filename in names:
+            raise BadArchiveError("it holds a name twice")
+        names.add(entry.filename)
+
+
+@dataclass(slots=True)
+class _Budget:
+    """Bytes and values that may still be unpacked, all reports together.
+
+    A value of two bytes takes some seventy in memory, and a report of a fork may hold nothing else.
+    """
+
+    left: int
+    values: int
+
+
+def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, budget: _Budget) -> bytes:
+    """Read one entry within the limit, whatever size it declares."""
+    if entry.compress_type not in _METHODS or entry.flag_bits & 0x1:
+        raise BadArchiveError("it is compressed in a way that is not supported (encrypted, or an unusual method)")
+    content = bytearray()
+    with archive.open(entry) as packed:
+        while chunk := packed.read(_CHUNK):
+            content += chunk
+            budget.left -= len(chunk)
+            if budget.left < 0:
+                raise BadArchiveError(f"the reports in it are larger than {MAX_BYTES // 2**20} MiB")
+            budget.values -= sum(map(chunk.count, _BEFORE_VALUES))
+            if budget.values < 0:
+                raise BadArchiveError(f"the reports in it hold more than {MOST_VALUES:,} values")
+    return bytes(content)
+
+
+def _with_baseline(report: Report, content: bytes | None) -> StoredReport:
+    """A report remains usable if the baseline beside it cannot be read."""
+    try:
+        return StoredReport(report, None if content is None else decode(content, name="the baseline beside it"))
+    except UserError as error:
+        return StoredReport(report, None, error.what)
+
+
+def _decode(content: bytes) -> Report:
+    try:
+        return decode(content, name="the report in it")
+    except UserError as error:
+        raise BadArchiveError(error.what) from None
+
 
 OF_A_FORK: Final = "of a fork"
 EXPIRED: Final = "expired"
@@ -114,7 +271,7 @@ class Reports:
     _unusable: Counter[str] = field(default_factory=Counter)
     _downloads: int = 0
 
-    def of_commit(self, branch: str, commit: str) -> LeftReport | None:
+    def of_commit(self, branch: str, commit: str) -> PreviousReport | None:
         """Return the newest report of a commit, from a run on the branch that it is in.
 
         Raises:
@@ -122,7 +279,7 @@ class Reports:
         """
         return self._first(self.runs.of_commit(branch, commit))
 
-    def of_ancestor(self, branch: str, commit: str) -> LeftReport | None:
+    def of_ancestor(self, branch: str, commit: str) -> PreviousReport | None:
         """Return the report of the nearest ancestor of a commit that has one.
 
         Raises:
@@ -137,7 +294,7 @@ class Reports:
                 return found
         return None
 
-    def of_earlier_run(self, branch: str) -> LeftReport | None:
+    def of_earlier_run(self, branch: str) -> PreviousReport | None:
         """Return the newest report of a branch that an earlier run left.
 
         Raises:
@@ -154,7 +311,7 @@ class Reports:
         """What was skipped, in a line: "2 expired, 1 of a fork"."""
         return ", ".join(f"{number} {what}" for what, number in sorted(self._unusable.items()))
 
-    def _first(self, runs: Iterable[EarlierRun]) -> LeftReport | None:
+    def _first(self, runs: Iterable[EarlierRun]) -> PreviousReport | None:
         for run in runs:
             if run.unusable:
                 self._unusable[run.unusable] += 1
@@ -165,7 +322,7 @@ class Reports:
                 return None
         return None
 
-    def _of_run(self, run: EarlierRun) -> LeftReport | None:
+    def _of_run(self, run: EarlierRun) -> PreviousReport | None:
         for archive in self.runs.archives(run):
             if archive.unusable:
                 self._unusable[archive.unusable] += 1
@@ -182,7 +339,7 @@ class Reports:
                 self._unusable[_NOT_READABLE] += 1
                 continue
             if report := self._of_this_project(found, run.commit):
-                return LeftReport(report, run.commit, archive.run or str(run.id))
+                return PreviousReport(report, run.commit, archive.run or str(run.id))
         return None
 
     def _of_this_project(self, found: Iterable[StoredReport], commit: str) -> Report | None:

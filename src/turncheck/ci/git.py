@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from turncheck.process.existing import is_file, is_there
-from turncheck.process.regular_file import read_regular
-from turncheck.process.temporary import temporary_folder
+from turncheck.process.output_files import temporary_folder
+from turncheck.process.regular_file import is_file, is_there, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from turncheck.messages.errors import UserError
-from turncheck.process.secret import Secret
+from turncheck.process.environment import Secret
 from turncheck.render.markdown import COMMENT_LIMIT
-from turncheck.render.sinks.workflow_command import log_line
+from turncheck.render.sinks.commands import log_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from turncheck.comparison.baseline import Missing, Way
+    from turncheck.comparison.model import Missing, Way
     from turncheck.render.annotations import Annotation, Level
     from turncheck.render.links import Pages
     from turncheck.render.rendered import Rendered
@@ -48,7 +48,7 @@ class HostError(UserError):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Stamp:
+class RunStamp:
     """Which run a comment came from; later runs, and later attempts of a run, compare as greater."""
 
     run_id: int
@@ -59,7 +59,7 @@ class Stamp:
         return f"<!-- turncheck:run {self.run_id}.{self.attempt} -->"
 
 
-NO_RUN: Final = Stamp(0, 0)
+NO_RUN: Final = RunStamp(0, 0)
 """No run wrote it, or it is unknown which."""
 
 
@@ -78,7 +78,7 @@ class Run:
     run_id: str | None = None
     url: str | None = None
     workspace: Path | None = None
-    stamp: Stamp = NO_RUN
+    stamp: RunStamp = NO_RUN
     of_a_change: bool = False
     """Whether it judges a change that is to be merged, whose own files must not weaken the gates."""
     of_a_fork: bool = False
@@ -185,7 +185,7 @@ class StoredReport:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftReport:
+class PreviousReport:
     """A report that a run left, the commit it measured, and the run."""
 
     report: Report
@@ -204,13 +204,13 @@ class EarlierReports(Protocol):
     def unreadable(self) -> bool:
         """Whether an artifact that should hold a report holds none."""
 
-    def of_commit(self, branch: str, commit: str) -> LeftReport | None:
+    def of_commit(self, branch: str, commit: str) -> PreviousReport | None:
         """Return the newest report of a commit, from a run on the branch that it is in."""
 
-    def of_ancestor(self, branch: str, commit: str) -> LeftReport | None:
+    def of_ancestor(self, branch: str, commit: str) -> PreviousReport | None:
         """Return the report of the nearest ancestor of a commit that has one."""
 
-    def of_earlier_run(self, branch: str) -> LeftReport | None:
+    def of_earlier_run(self, branch: str) -> PreviousReport | None:
         """Return the newest report of a branch."""
 
     def in_words(self) -> str:
@@ -229,7 +229,7 @@ class OtherRun:
 
     commit: str
     url: str
-    stamp: Stamp
+    stamp: RunStamp
     target: Target | str
     stored: tuple[tuple[StoredReport, str], ...]
     earlier: Callable[[str], EarlierReports]
@@ -237,7 +237,7 @@ class OtherRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Posted:
+class CommentResult:
     """The outcome of commenting. ``note`` says why nothing was written, if so."""
 
     url: str | None
@@ -248,10 +248,10 @@ class Comment(Protocol):
     """The one comment of an assistant on a pull request. Each method raises :class:`HostError` if it cannot be
     written."""
 
-    def write(self, body: str, stamp: Stamp) -> Posted:
+    def write(self, body: str, stamp: RunStamp) -> CommentResult:
         """Write it: into the existing comment, else into a new one; an older run does not overwrite a newer one."""
 
-    def update(self, body: str, stamp: Stamp) -> Posted:
+    def update(self, body: str, stamp: RunStamp) -> CommentResult:
         """Write it only if there is a comment already."""
 
     def confirm(self) -> None:
@@ -300,7 +300,7 @@ class Check:
     passed: bool
     title: str
     text: str
-    stamp: Stamp
+    stamp: RunStamp
     details_url: str | None = None
     annotations: Sequence[Annotation] = ()
     by_fork: bool = False
@@ -330,7 +330,7 @@ class Host:
     """Whether it always annotates by a check."""
     comment_limit: int = COMMENT_LIMIT
     """The longest comment it takes, in UTF-16 code units."""
-    deeper_checkout: str = "a clone with its whole history"
+    full_history_hint: str = "a clone with its whole history"
     """How to get the history that a shallow checkout lacks, in the host's own words."""
 
     @property
@@ -404,7 +404,7 @@ class Host:
         """
         raise NotImplementedError
 
-    def comes_later(self, target: Target) -> str:
+    def deferred_comment_note(self, target: Target) -> str:
         """Say what writes the comment for a run that may only read."""
         return f"no comment: this run may only read, since the change comes from {target.reads_only}"
 

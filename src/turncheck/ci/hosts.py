@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from turncheck.ci.builders import Builder
     from turncheck.ci.host import Host
-    from turncheck.process.secret import Secret
+    from turncheck.process.environment import Secret
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,29 +16,28 @@ import msgspec
 
 from turncheck import __version__
 from turncheck.ci.host import HostError
-from turncheck.process.screen import Screen, duration
-from turncheck.render.sinks.plain import one_line
-from turncheck.render.sinks.workflow_command import log_line
+from turncheck.process.screen import Console, duration
+from turncheck.render.sinks.commands import log_line, one_line
 from turncheck.web.addresses import address_of, is_same_server
 from turncheck.web.exchange import (
     AnswerTooLargeError,
     Call,
-    Hop,
+    Redirect,
     RedirectRefusedError,
     copy_body,
     exchange,
+    only_safe_redirects,
     read_body,
-    to_safe,
+    typed,
 )
-from turncheck.web.typed import typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     import requests
 
-    from turncheck.process.secret import Secret
-    from turncheck.web.network import Network
+    from turncheck.process.environment import Secret
+    from turncheck.web.addresses import Network
 
 _Kind = TypeVar("_Kind")
 
@@ -90,11 +89,11 @@ class TooLargeError(RestError):
 
 
 def _say(text: str) -> None:
-    Screen().note(log_line(one_line(text, _LONGEST_LINE)))  # it may quote what the host says
+    Console().note(log_line(one_line(text, _LONGEST_LINE)))  # it may quote what the host says
 
 
 @dataclass(slots=True)
-class Patience:
+class RetryBudget:
     """How long all calls may take together, with the waiting between them, in seconds.
 
     ``say`` is called with what is being waited for. It, clock and sleep can be replaced in tests.
@@ -172,11 +171,11 @@ class Request:
         """Whether sending it twice would have its effect twice."""
         return self.method == "POST"
 
-    def follows(self, hop: Hop) -> str | None:
+    def follows(self, hop: Redirect) -> str | None:
         """Why a redirect is not followed: a request that changes something is only redirected with its method and
         body."""
         if hop.method == "GET" and self.elsewhere:
-            return to_safe(hop)
+            return only_safe_redirects(hop)
         if not is_same_server(hop.source, hop.target):
             return f"{hop.target.partition('?')[0]}, which is another server"
         if hop.method == "GET" or hop.status in {307, 308}:
@@ -203,14 +202,14 @@ class RestClient:
         self,
         api_url: str,
         token: Secret | None,
-        patience: Patience | None = None,
+        patience: RetryBudget | None = None,
         network: Network | None = None,
     ) -> None:
         from turncheck.web.timed import session  # only where something is asked
 
         self.api_url = api_url
         self.token = token
-        self.patience = patience or Patience()
+        self.patience = patience or RetryBudget()
         self._session = session(network)
         self._session.headers["User-Agent"] = f"turncheck/{__version__}"
 

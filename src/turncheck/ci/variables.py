@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from turncheck.ci.host import NO_RUN, Host, Stamp
+from turncheck.ci.host import NO_RUN, Host, RunStamp
 from turncheck.messages.errors import UserError
-from turncheck.process.environment import whole_number
-from turncheck.process.secret import secret_of
+from turncheck.process.environment import secret_of, whole_number
 from turncheck.web.addresses import is_http, without_login
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from turncheck.ci.host import Run, Target
-    from turncheck.process.secret import Secret
+    from turncheck.process.environment import Secret
 
 _NO_COMMIT: Final = "0" * 40
 _OF_BRANCHES: Final = re.compile(r"refs/(?:heads|remotes/[^/]+)/")
@@ -63,10 +62,10 @@ class Variables:
         text = self.text(*names)
         return Path(text) if text else None
 
-    def stamp(self, run: str, attempt: str = "") -> Stamp:
+    def stamp(self, run: str, attempt: str = "") -> RunStamp:
         """Which run this is, by the names of two numbers."""
         number = self.number(run)
-        return NO_RUN if number is None else Stamp(number, self.number(attempt) or 1)
+        return NO_RUN if number is None else RunStamp(number, self.number(attempt) or 1)
 
 
 def server_address(environment: Mapping[str, str], name: str, usual: str) -> str:

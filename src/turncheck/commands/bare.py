@@ -10,11 +10,9 @@ from msgspec import structs
 
 from turncheck.commands.core import core_exit_code, evaluate_core, print_core, write_core_files
 from turncheck.commands.nlu import evaluate_nlu, print_nlu, write_test_files
-from turncheck.messages.engine_errors import CutShortError
-from turncheck.messages.errors import UserError
+from turncheck.messages.errors import CutShortError, UserError
 from turncheck.publishing.files import write_report
-from turncheck.render.not_run import not_run_text
-from turncheck.render.version_text import noted_version_line
+from turncheck.render.phrases import not_run_text, noted_version_line
 from turncheck.report.model import EngineInfo, Report, Skipped
 from turncheck.run.cut_short import cause, end_with
 from turncheck.run.output_folder import ensure_apart_from_project
@@ -23,11 +21,11 @@ if TYPE_CHECKING:
     from turncheck.commands.core import CoreOutput, CoreTestOptions
     from turncheck.commands.nlu import NluTestOptions
     from turncheck.commands.nlu_output import NluOutput
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
 
 
 def run_bare_test(
-    core: CoreTestOptions, core_output: CoreOutput, nlu: NluTestOptions, nlu_output: NluOutput, screen: Screen
+    core: CoreTestOptions, core_output: CoreOutput, nlu: NluTestOptions, nlu_output: NluOutput, screen: Console
 ) -> int:
     """Judge test stories and NLU data, and write Rasa's files of both and the report, which ``nlu_output`` names.
 
@@ -56,7 +54,7 @@ def run_bare_test(
 
 
 def _with_nlu(
-    report: Report, options: NluTestOptions, output: NluOutput, screen: Screen
+    report: Report, options: NluTestOptions, output: NluOutput, screen: Console
 ) -> tuple[Report, CutShortError | None]:
     """Add to the report of the stories what the NLU data give."""
     try:

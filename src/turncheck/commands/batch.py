@@ -11,29 +11,28 @@ from turncheck.engines.choice import chosen_engines
 from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.messages.location import Location
-from turncheck.messages.plurals import count
+from turncheck.messages.phrasing import count
 from turncheck.project.batch.known import known_names, setting_of
 from turncheck.project.batch.reader import HowToRead, find_suites, read_suites
 from turncheck.project.folder import ProjectFolder
 from turncheck.publishing.files import write_file, write_report, write_results
-from turncheck.render.batch_csv import render_batch_csv
-from turncheck.render.batch_text import batch_text
-from turncheck.render.engine_text import engine_lines
+from turncheck.render.batch_text import batch_text, render_batch_csv
+from turncheck.render.phrases import engine_lines
 from turncheck.render.sinks.terminal import place, text
 from turncheck.report.codec import encode
-from turncheck.run.cut_short import as_far_as_it_goes, end_with, with_one_model
+from turncheck.run.cut_short import end_with, require_same_model, run_until_failure
 from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import ensure_possible, ensure_readable, read_answered_elsewhere, read_assistant
 from turncheck.settings.parsers import MAX_NOTES
-from turncheck.validation.suite_names import unknown_names
+from turncheck.validation.case_names import unknown_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.engines.base import Models
     from turncheck.messages.finding import Finding
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
     from turncheck.project.batch.model import Suites
     from turncheck.report.model import Batch, EngineInfo, Report
     from turncheck.settings.options import Settings
@@ -61,7 +60,7 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     settings: Settings,
     models: Models,
     environment: Mapping[str, str],
-    screen: Screen,
+    screen: Console,
     output: TextIO,
 ) -> int:
     """Run the suites: 0 if all cases passed, 1 if one failed, 2 if none could be judged.
@@ -99,9 +98,9 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
             cases = sum(len(suite.cases) for suite in read.suites)
             stands_in = replace(run, by_stand_in=engines.capabilities.stands_in)
             with screen.step("batch", f"Running {count(cases, 'batch case')}"):
-                return with_one_model(engines, lambda: evaluate_suites(engines, read.suites, stands_in, screen))
+                return require_same_model(engines, lambda: evaluate_suites(engines, read.suites, stands_in, screen))
 
-    evaluated = as_far_as_it_goes(evaluate)
+    evaluated = run_until_failure(evaluate)
     batch = evaluated.finished
     report = report_of(
         project_info(project),
@@ -120,7 +119,7 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     return _exit_code(batch, screen)
 
 
-def _exit_code(batch: Batch | None, screen: Screen) -> int:
+def _exit_code(batch: Batch | None, screen: Console) -> int:
     if batch is None or all(case.result == "not-evaluated" for case in batch.cases):
         screen.note("Nothing was tested: no case could be evaluated.")
         return EXIT_NOT_DONE
@@ -140,7 +139,7 @@ def refuse_faulty(
     checked: Sequence[Finding],
     named: Mapping[str, str],
     folder: str,
-    screen: Screen,
+    screen: Console,
     *,
     empty_is_fine: bool = False,
 ) -> None:
@@ -171,7 +170,7 @@ def _fault_line(finding: Finding, named: Mapping[str, str], folder: str) -> str:
     return f"{at}: {text(f'{finding.message}{hint}', 600)} ({finding.code})"
 
 
-def write_batch(report: Report, options: BatchOptions, screen: Screen) -> None:
+def write_batch(report: Report, options: BatchOptions, screen: Console) -> None:
     """Write the requested files.
 
     Raises:

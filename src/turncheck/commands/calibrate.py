@@ -15,24 +15,24 @@ from turncheck import __version__
 from turncheck.commands.import_results import import_results
 from turncheck.evaluation.agreement import agreements_of, compared_sentences, confidence_map
 from turncheck.messages.errors import EXIT_OK, UserError
-from turncheck.messages.plurals import count
+from turncheck.messages.phrasing import count
 from turncheck.project.calibration import CALIBRATION_FILE, components_of, digest_of, intents_of
 from turncheck.publishing.files import write_file
+from turncheck.render.nlu_text import trust_line
 from turncheck.render.sinks.terminal import text
-from turncheck.render.trust_text import trust_line
 from turncheck.report.codec import json_of
 from turncheck.report.trust import LEAST_AGREEMENT, Calibration, Trust
 from turncheck.run.evaluated_project import evaluate_project
 from turncheck.run.prepare import prepare
 from turncheck.run.reading import read_given, read_tests
-from turncheck.run.report_file import read_report
+from turncheck.run.report_of import read_report
 from turncheck.settings.options import default_of, options
 from turncheck.settings.sources import from_flags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.report.model import Report
     from turncheck.report.trust import Agreement
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _MOST_NAMED: Final = 10
 
 
-def run_calibrate(flags: Mapping[str, Any], results: Path | None, screen: Screen) -> int:
+def run_calibrate(flags: Mapping[str, Any], results: Path | None, screen: Console) -> int:
     """Compare the two, write the file into the project, and summarize it.
 
     Args:
@@ -120,7 +120,7 @@ def _why_nothing(ours: Report, theirs: Report) -> str:
     return "; ".join([*judged, *reasons])
 
 
-def _theirs(inputs: Inputs, screen: Screen) -> Report:
+def _theirs(inputs: Inputs, screen: Console) -> Report:
     return _judged(replace(inputs, settings=_of_engine(inputs.settings, "rasa")), screen, "your Rasa")
 
 
@@ -148,7 +148,7 @@ def _digest_of_vectors(settings: Settings) -> str:
     return vectors.digest if vectors else ""
 
 
-def _judged(inputs: Inputs, screen: Screen, who: str, *, in_folds: bool = False) -> Report:
+def _judged(inputs: Inputs, screen: Console, who: str, *, in_folds: bool = False) -> Report:
     """Have an engine judge the project's test sentences and stories; ``in_folds``: cross-validate its own sentences.
 
     Raises:

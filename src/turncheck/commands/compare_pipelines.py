@@ -2,45 +2,326 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from math import fsum, sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.commands.alike import Configured, alike_in_words, alike_to
+from turncheck import __version__
+from turncheck.commands.compare_policies import Configured, alike_in_words, alike_to
 from turncheck.commands.nlu import NluTestOptions, needed_responses, read_judged
-from turncheck.commands.pipeline_fits import new_task, run_tasks
-from turncheck.commands.pipeline_results import advice_text, write_results
-from turncheck.engines.capabilities import NLU_PARTS
-from turncheck.evaluation.pipelines import FEWEST_EXAMPLES, RunPlan, advise, plan_runs
+from turncheck.engines.base import NLU_PARTS
+from turncheck.engines.embedded.model_archive import MemberWriter, write_model
+from turncheck.engines.embedded.models import SUFFIX, has_custom_components
+from turncheck.evaluation.nlu import evaluate_held_out
+from turncheck.evaluation.pipelines import FEWEST_EXAMPLES, WORTHWHILE, Advice, RunPlan, Score, advise, plan_runs
 from turncheck.messages.errors import EXIT_OK, UserError
+from turncheck.messages.phrasing import count
+from turncheck.process.output_files import temporary_folder
+from turncheck.process.regular_file import read_regular
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml, write_responses_yaml
+from turncheck.project.nlu_data import NluData
 from turncheck.project.reader import read_project
-from turncheck.publishing.files import write_all
-from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files
+from turncheck.publishing.files import write_all, write_file
+from turncheck.render.nlu_comparison import CurvePoint, draw_curves, figures_json, results_json
+from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import text
+from turncheck.report.model import ProjectInfo
 from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.reading import ensure_there
-from turncheck.run.report_of import project_info
+from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import ensure_readable, read_assistant
-from turncheck.work.choice import workplace_of
+from turncheck.work.workplace import workplace_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from turncheck.commands.nlu_output import NluOutput
-    from turncheck.process.screen import Screen
+    from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
+    from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
+    from turncheck.process.screen import Console
     from turncheck.project.model import Config, Project, Response
-    from turncheck.project.nlu_data import NluData
+    from turncheck.settings.options import Settings
+    from turncheck.work.workplace import Executor
+
+
+# What a comparison of pipelines says in the end: figures, curves and advice.
+
+
+def write_results(
+    plans: Sequence[RunPlan],
+    scores: Sequence[Score],
+    advice: Advice,
+    output: NluOutput,
+    screen: Console,
+    *,
+    alike: Sequence[str] = (),
+) -> None:
+    """Write figures, curves and advice; ``alike`` says which pipelines no figure tells apart."""
+    table: dict[str, list[list[float]]] = {}
+    for score in scores:
+        rows = table.setdefault(score.pipeline, [[] for _ in plans])
+        rows[score.run - 1].append(score.f1)
+    files = [results_json(table), figures_json(_figures(plans, scores, advice, alike))]
+    if output.plots:
+        with screen.step("plots", "Drawing"):
+            files += draw_curves(_curves(plans, scores))
+    write_all(output.folder, files)
+    screen.note(f"Results are in {output.folder}")
+
+
+def _curves(plans: Sequence[RunPlan], scores: Sequence[Score]) -> dict[str, list[CurvePoint]]:
+    by_point: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for score in scores:
+        by_point[score.pipeline][score.percentage].append(score.f1)
+    sizes = {
+        percentage: round(fsum(len(plan.included[percentage]) for plan in plans) / len(plans))
+        for percentage in plans[0].included
+    }
+    curves = {}
+    for name, points in by_point.items():
+        curve = []
+        for percentage, values in points.items():
+            mean = fsum(values) / len(values)
+            deviation = sqrt(fsum((value - mean) ** 2 for value in values) / len(values))
+            curve.append(CurvePoint(sizes[percentage], mean, deviation))
+        curves[name] = sorted(curve, key=lambda point: point.sentences)
+    return curves
+
+
+def _figures(plans: Sequence[RunPlan], scores: Sequence[Score], advice: Advice, alike: Sequence[str]) -> dict[str, Any]:
+    return {
+        "runs": [
+            {
+                "run": plan.number,
+                "seed": plan.seed,
+                "test": len(plan.test),
+                "training": {str(percentage): len(kept) for percentage, kept in plan.included.items()},
+            }
+            for plan in plans
+        ],
+        "failed": [
+            {"config": score.pipeline, "run": score.run, "percentage": score.percentage, "reason": score.failed}
+            for score in scores
+            if score.failed
+        ],
+        "pipelines": [
+            {
+                "config": name,
+                "mean_f1": advice.mean_f1[name],
+                "deviation": advice.deviation[name],
+                "gain_from_twice_the_data": None
+                if (curve := advice.curves[name]) is None
+                else {"f1": curve.slope, "low": curve.low, "high": curve.high},
+            }
+            for name in advice.pipelines
+        ],
+        "best_against_second": None
+        if advice.p_value is None
+        else {"p_value": advice.p_value, "better": advice.better, "worse": advice.worse},
+        "advice": advice_text(advice, alike),
+    }
+
+
+def advice_text(advice: Advice, alike: Sequence[str] = ()) -> list[str]:
+    """Return the figures and what to do, line by line; ``alike`` says which pipelines no figure tells apart."""
+    data = (
+        f"{advice.left_out} % of the training sentences left out" if advice.left_out else "all the training sentences"
+    )
+    lines = [f"With {data} (weighted F1 of intents, mean ± standard deviation over the runs):"]
+    lines += [f"  {name}: {advice.mean_f1[name]:.3f} ± {advice.deviation[name]:.3f}" for name in advice.pipelines]
+    lines += alike
+    if advice.p_value is not None:
+        best, second = advice.pipelines[0], advice.second
+        counts = (
+            f"it is right more often about {count(advice.better, 'sentence')}, less often about {advice.worse:,} "
+            f"(sign test, p {'< 0.001' if advice.p_value < 0.001 else f'= {advice.p_value:.3f}'})"
+        )
+        if second is not None and advice.mean_f1[best] == advice.mean_f1[second]:
+            lines.append(f"{best} and {second} are equally good: {counts}. Take the simpler one.")
+        elif advice.is_noise:
+            lines.append(f"{best} is ahead of {second}, but that may be noise: {counts}. Take the simpler one.")
+        else:
+            lines.append(f"Take {best}. Its lead over {second} is not noise: {counts}.")
+    for name in advice.pipelines:
+        curve = advice.curves[name]
+        if curve is None:
+            lines.append(
+                f"Whether more data would help {name} cannot be said: it takes several --percentages and fits."
+            )
+            continue
+        gain = f"twice the sentences bring {curve.slope:+.3f} F1 (95 %: {curve.low:+.3f} to {curve.high:+.3f})"
+        if curve.low > WORTHWHILE:
+            lines.append(f"More data would help {name}: {gain}.")
+        elif curve.high < WORTHWHILE:
+            lines.append(f"More data would hardly help {name}: {gain}.")
+        else:
+            lines.append(f"Whether more data would help {name} is open: {gain}.")
+    return lines
+
+
+# The fits of a comparison of pipelines: what each one is, and how they run, here or elsewhere.
+#
+# Each fit is written as soon as it is done, with a key of everything that it depends on; a fit with the same key is
+# not repeated. The results do not depend on where the fits ran: here, in other processes, or on a Dask cluster.
+
+_MOST_OF_STATE: Final = 1 << 30
+_DONE: Final = "done.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One fit: a pipeline in one run at one percentage. ``project`` holds what it trains on."""
+
+    pipeline: str
+    run: int
+    percentage: int
+    project: Project
+    test: NluData
+    seed: int
+    key: str
+    output: NluOutput
+    allow_custom_code: bool
+    vectors: SentenceVectors | None
+
+    @property
+    def model(self) -> str:
+        """Where its model goes, below the output folder: Rasa's path."""
+        return f"run_{self.run}/{self.percentage}%_exclusion/{self.pipeline}{SUFFIX}"
+
+    @property
+    def folder(self) -> str:
+        """Where its report goes: Rasa's path."""
+        return f"run_{self.run}/{self.percentage}%_exclusion/{self.pipeline}_report"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of a fit: its score, and the files to write."""
+
+    score: Score
+    files: tuple[Rendered, ...]
+
+
+def new_task(
+    project: Project,
+    data: NluData,
+    pipeline: str,
+    plan: RunPlan,
+    percentage: int,
+    *,
+    settings: Settings,
+    output: NluOutput,
+    vectors: SentenceVectors | None,
+) -> Task:
+    """The project goes to other processes, and what it trains on with it."""
+    test = NluData(tuple(replace(one, origin=None) for one in plan.test))
+    light = project.light(replace(data, examples=plan.included[percentage]))
+    pieces = (
+        __version__,
+        str(settings.seed),
+        repr([(component.name, dict(component.parameters)) for component in project.config.pipeline or ()]),
+        repr(project.config.language),
+        write_nlu_yaml(light.nlu),
+        write_nlu_yaml(test),
+        write_responses_yaml(project.domain.responses.values()),
+        repr((output.plots, output.errors, output.successes, settings.allow_custom_code, vectors and vectors.digest)),
+    )
+    key = sha256("\0".join(pieces).encode("utf-8", "surrogatepass")).hexdigest()
+    custom = settings.allow_custom_code
+    return Task(pipeline, plan.number, percentage, light, test, settings.seed, key, output, custom, vectors)
+
+
+def run_tasks(tasks: Sequence[Task], folder: Path, screen: Console, work: Executor) -> list[Score]:
+    """Run the missing fits; return the scores in the order of the tasks."""
+    done = {task.key: score for task in tasks if (score := _finished(task, folder)) is not None}
+    if done:
+        screen.note(f"{len(done)} of {count(len(tasks), 'fit')} already done.")
+    missing = [task for task in tasks if task.key not in done]
+    with screen.step("fits", f"Fitting {count(len(missing), 'engine')}"):
+        # As they come, so that an interrupted comparison keeps what is finished.
+        for number, outcome in work.each(_fit, None, missing, total=len(missing), kind="fit"):
+            task, score = missing[number], outcome.score
+            state = json.dumps(
+                {"key": task.key, "f1": score.f1, "correct": score.correct, "failed": score.failed}, indent=None
+            )
+            write_all(folder, outcome.files)
+            write_file(folder / task.folder / _DONE, state.encode())
+            done[task.key] = score
+            why = f" (cannot be trained: {text(score.failed)})" if score.failed else ""
+            screen.note(f"run {task.run}, {task.percentage} % left out, {task.pipeline}: F1 {score.f1:.3f}{why}")
+    return [replace(done[task.key], pipeline=task.pipeline, run=task.run, percentage=task.percentage) for task in tasks]
+
+
+def _finished(task: Task, folder: Path) -> Score | None:
+    """Return the score of a fit that was finished earlier; any other is repeated."""
+    path = folder / task.folder / _DONE
+    try:
+        state = json.loads(read_regular(path, most=_MOST_OF_STATE))
+        if state["key"] != task.key:
+            return None
+        correct = tuple(bool(entry) for entry in state["correct"])
+        return Score(task.pipeline, task.run, task.percentage, float(state["f1"]), correct, state["failed"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _fit(_: None, task: Task) -> Outcome:
+    return fit_and_judge(task)
+
+
+def fit_and_judge(task: Task) -> Outcome:
+    """Train one pipeline, judge the run's test sentences, render its report."""
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn
+
+    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # imports scikit-learn
+
+    trainer = EmbeddedNluTrainer(task.seed, task.allow_custom_code, vectors=task.vectors)
+    with threadpool_limits(limits=1):
+        try:
+            engine = trainer.fit(task.project)
+        except UserError as error:
+            return Outcome(Score(task.pipeline, task.run, task.percentage, 0.0, (), str(error)), ())
+        measured = evaluate_held_out(task.project, engine, task.test)
+    section = measured.section
+    major = max(task.output.rasa_files or 0, 1)
+    files = nlu_files(section, successes=task.output.successes, errors=task.output.errors, major=major)
+    if task.output.plots:
+        from turncheck.render.plots import nlu_plots  # imports matplotlib
+
+        name = f"{task.project.name}, {task.pipeline}, {task.percentage} % left out"
+        files += nlu_plots(report_of(ProjectInfo(name=name), task.seed, nlu=section))
+    correct = tuple(prediction.correct for prediction in section.predictions)
+    score = Score(task.pipeline, task.run, task.percentage, section.intents.f1 if section.intents else 0.0, correct)
+    # Written out here, where the sentences are: it is bytes that go back to the process that asked.
+    report_files = (replace(file, name=f"{task.folder}/{file.name}", content=file.encoded) for file in files)
+    return Outcome(score, (*_model(engine, task), *report_files))
+
+
+def _model(engine: EmbeddedNluEngine, task: Task) -> tuple[Rendered, ...]:
+    """Return the model file; none if the project's own code is used, which a model cannot hold."""
+    if task.allow_custom_code and has_custom_components(task.project):
+        return ()
+    from turncheck.engines.embedded.nlu.persistence import write_nlu
+
+    writer = MemberWriter()
+    write_nlu(writer, engine)
+    with temporary_folder("model") as folder:
+        path = Path(folder) / "model"
+        write_model(path, writer, fingerprint=task.key, parts=("nlu",))
+        return (Rendered(task.model, "application/gzip", path.read_bytes()),)
 
 
 def run_compare_nlu(
     options: NluTestOptions,
     configs: Sequence[Path],
     output: NluOutput,
-    screen: Screen,
+    screen: Console,
     *,
     runs: int = 3,
     percentages: Sequence[int] = (0, 25, 50, 75),
@@ -99,7 +380,7 @@ def run_compare_nlu(
     return EXIT_OK
 
 
-def _pipelines(options: NluTestOptions, configs: Sequence[Path], screen: Screen) -> dict[str, Config]:
+def _pipelines(options: NluTestOptions, configs: Sequence[Path], screen: Console) -> dict[str, Config]:
     """Read each configuration; one without a pipeline is left out and named, as in Rasa."""
     pipelines: dict[str, Config] = {}
     for path in configs:
@@ -143,7 +424,7 @@ def _write_data(
     """Write the training and test data of each run: YAML, until Rasa 1 Markdown."""
     write_nlu, write_responses, suffix = write_nlu_yaml, write_responses_yaml, "yml"
     if major < NAMED_AS_TODAY:
-        from turncheck.project.formats import markdown_writer  # most projects are newer
+        from turncheck.project.formats import rasa_nlu_writer as markdown_writer  # most projects are newer
 
         write_nlu, write_responses, suffix = (
             markdown_writer.write_nlu_markdown,

@@ -8,25 +8,25 @@ import random
 import re
 import sys
 from dataclasses import dataclass, replace
+from itertools import combinations
 from math import fsum, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.commands.alike import Configured, alike_in_words
 from turncheck.commands.core import PartsUnderTest, judged, read_test_stories, ready
+from turncheck.comparison.unseen_changes import differences, run_alike
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.story_steps import story_steps
 from turncheck.dialogue.training import trackers_of_steps
 from turncheck.engines.embedded.configured import policies_of
-from turncheck.engines.embedded.engines import EmbeddedEngines
-from turncheck.engines.embedded.fingerprint import project_fingerprint
+from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.engines.embedded.models import SUFFIX
-from turncheck.engines.embedded.policies.archive import write_ensemble
-from turncheck.engines.embedded.policies.trainer import train_ensemble
+from turncheck.engines.embedded.policies.trainer import train_ensemble, write_ensemble
+from turncheck.engines.embedded.training_key import project_fingerprint
 from turncheck.evaluation.stories import has_annotated_texts
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserError
-from turncheck.messages.plurals import count
+from turncheck.messages.phrasing import count
 from turncheck.process.regular_file import read_regular
 from turncheck.project.model import Config, Project
 from turncheck.publishing.files import write_all, write_file
@@ -41,10 +41,60 @@ if TYPE_CHECKING:
 
     from turncheck.commands.core import CoreOutput, CoreTestOptions
     from turncheck.commands.train import TrainOptions
+    from turncheck.comparison.changes import UnseenChange
     from turncheck.dialogue.story_steps import StoryStep
     from turncheck.engines.embedded.policies.ensemble import Ensemble
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
     from turncheck.project.model import Story
+    from turncheck.report.model import ConfiguredComponent
+
+
+# Configurations for which the embedded engine runs the same: no comparison here can say which one is better.
+
+Configured = tuple["ConfiguredComponent", ...]
+_MOST_NAMED: Final = 5
+
+
+def alike_to(name: str, configured: Mapping[str, Configured]) -> list[str]:
+    """Return the configurations for which the engine runs the same as for this one, without it."""
+    own = configured.get(name)
+    if own is None:
+        return []
+    return [one for one, other in configured.items() if one != name and run_alike(own, other)]
+
+
+def alike_in_words(configured: Mapping[str, Configured], what: str) -> list[str]:
+    """Say of each configuration that runs like another one that no figure tells them apart, and in what they differ.
+
+    ``what`` they are configurations of: ``pipeline``, ``policies``.
+    """
+    return [
+        _in_words(one, other, differences(configured[one], configured[other]), what)
+        for one, other in combinations(configured, 2)
+        if run_alike(configured[one], configured[other]) and one == _first_of(one, configured)
+    ]
+
+
+def _first_of(name: str, configured: Mapping[str, Configured]) -> str:
+    return next(one for one in configured if run_alike(configured[one], configured[name]))
+
+
+def _in_words(one: str, other: str, changes: Sequence[UnseenChange], what: str) -> str:
+    if not changes:
+        return f"{text(one)} and {text(other)} have the same {what}."
+    named = [_name(change) for change in changes]
+    names = ", ".join(dict.fromkeys(named[:_MOST_NAMED]))
+    more = f" and {count(len(changes) - _MOST_NAMED, 'more difference')}" if len(changes) > _MOST_NAMED else ""
+    return (
+        f"{text(one)} and {text(other)} differ only in what the embedded engine ignores ({names}{more}): "
+        "it cannot say which is better. Compare them with Rasa itself."
+    )
+
+
+def _name(change: UnseenChange) -> str:
+    component = text(change.component)
+    return f"{text(change.parameter)} of {component}" if change.parameter else component
+
 
 _MOST_OF_SIZES: Final = 1 << 20
 DEFAULT_PERCENTAGES: Final = (0, 5, 25, 50, 70, 95)
@@ -58,7 +108,7 @@ _ENOUGH_POINTS: Final = 2
 def run_train_comparison(
     options: TrainOptions,
     configs: Sequence[Path],
-    screen: Screen,
+    screen: Console,
     *,
     runs: int = DEFAULT_RUNS,
     percentages: Sequence[int] = DEFAULT_PERCENTAGES,
@@ -88,7 +138,7 @@ def run_train_comparison(
 
 
 def _train_all(
-    options: TrainOptions, configs: Sequence[Path], screen: Screen, runs: int, percentages: Sequence[int]
+    options: TrainOptions, configs: Sequence[Path], screen: Console, runs: int, percentages: Sequence[int]
 ) -> tuple[int, dict[str, Configured]]:
     """Return how many steps are 100 percent, and what is run for each configuration."""
     configured: dict[str, Configured] = {}
@@ -140,7 +190,7 @@ class _Correct:
     learnt: str
 
 
-def run_test_models(options: CoreTestOptions, models: Sequence[Path], output: CoreOutput, screen: Screen) -> int:
+def run_test_models(options: CoreTestOptions, models: Sequence[Path], output: CoreOutput, screen: Console) -> int:
     """Judge several models; write for each the number of right stories to ``results.json``, and print them.
 
     Raises:
@@ -162,7 +212,7 @@ def run_test_models(options: CoreTestOptions, models: Sequence[Path], output: Co
     return EXIT_OK
 
 
-def run_test_model_directory(options: CoreTestOptions, output: CoreOutput, screen: Screen) -> int:
+def run_test_model_directory(options: CoreTestOptions, output: CoreOutput, screen: Console) -> int:
     """Judge a folder made by ``train core -c A B``; write ``results.json`` and the curve, and print the figures.
 
     Raises:
@@ -195,10 +245,10 @@ def run_test_model_directory(options: CoreTestOptions, output: CoreOutput, scree
     return EXIT_OK
 
 
-def _judge(path: Path, stories: Sequence[Story], options: CoreTestOptions, screen: Screen) -> _Correct:
+def _judge(path: Path, stories: Sequence[Story], options: CoreTestOptions, screen: Console) -> _Correct:
     with screen.step("core", f"Testing {path}"):
         nothing = Project(options.project, "")  # a named model needs no project
-        engines = EmbeddedEngines(nothing, options.settings.seed, models=replace(options.models, named=path))
+        engines = EmbeddedEngine(nothing, options.settings.seed, models=replace(options.models, named=path))
         ready(engines, options, nothing, screen)
         parts = PartsUnderTest.of(engines, options, screen, annotated=has_annotated_texts(stories))
         core = judged(stories, parts, options)

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from difflib import unified_diff
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
+from turncheck.comparison.wording import expected_got
+from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
+from turncheck.engines.embedded.policies.trainer import train_ensemble
+from turncheck.evaluation.stories import evaluate_stories
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
+from turncheck.messages.phrasing import count
+from turncheck.process.output_files import temporary_folder
 from turncheck.process.regular_file import read_regular
-from turncheck.process.temporary import temporary_folder
+from turncheck.project.config import files_apart
 from turncheck.project.conversion.check import data_files, nlu_differences, project_differences, story_differences
-from turncheck.project.conversion.config import RULES_OF_FALLBACK, convert_config
-from turncheck.project.conversion.core import convert_core
-from turncheck.project.conversion.domain import RULES_OF_INTENTS, convert_domain
-from turncheck.project.conversion.nlu import convert_nlu
-from turncheck.project.conversion.result import Converted
-from turncheck.project.conversion.yaml_data import YAML_SUFFIXES, convert_yaml_data
+from turncheck.project.conversion.config import RULES_OF_FALLBACK, RULES_OF_INTENTS, convert_config, convert_domain
+from turncheck.project.conversion.core import YAML_SUFFIXES, Converted, convert_core, convert_nlu, convert_yaml_data
 from turncheck.project.files import read_data
 from turncheck.project.folder import MAX_FILE_BYTES, ProjectFolder
-from turncheck.project.older_config import files_apart
+from turncheck.project.model import UserStep
 from turncheck.project.project_file import DATA_KEYS
 from turncheck.project.reader import read_nlu, read_nlu_responses, read_project, read_stories
 from turncheck.project.testfiles import find_test_stories
@@ -28,12 +31,14 @@ from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import place, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from turncheck.commands.convert_behaviour import Behaviour
-    from turncheck.process.screen import Screen
+    from turncheck.engines.parse import NluEngine, Parse
+    from turncheck.process.screen import Console
     from turncheck.project.files import DataFile
-    from turncheck.project.model import Project
+    from turncheck.project.model import Project, Step, Story
+    from turncheck.report.model import StoryResult
+
 
 Kind = Literal["nlu", "core", "domain", "config"]
 KINDS: tuple[Kind, ...] = ("nlu", "core", "domain", "config")
@@ -52,7 +57,7 @@ class Conversion:
     dry_run: bool = False
 
 
-def run_data_convert(conversion: Conversion, screen: Screen) -> int:
+def run_data_convert(conversion: Conversion, screen: Console) -> int:
     """Convert files, say what could not be converted, and, if requested, compare the result with the original.
 
     Raises:
@@ -194,9 +199,9 @@ def _differences(conversion: Conversion, converted: Converted, originals: _Origi
         return project_differences(conversion.kind, originals.project, read_project(folder, data=[folder]))
 
 
-def _behaviour(conversion: Conversion, screen: Screen) -> Behaviour:
+def _behaviour(conversion: Conversion, screen: Console) -> Behaviour:
     """Train the project as it is and fully converted, and compare what the kind of file affects."""
-    from turncheck.commands.convert_behaviour import Behaviour, compare_stories, compare_understanding  # NumPy
+    # dropped-import  # NumPy
 
     before = read_project(conversion.project)
     if before.older is None or not before.config.keys:
@@ -233,3 +238,138 @@ def _write_whole(conversion: Conversion, tests: Sequence[Path], folder: Path) ->
         for file, content in whole.files.items():
             rules = file in {RULES_OF_INTENTS, RULES_OF_FALLBACK}
             write_file(folder / ("data" if rules else below) / file, content.encode())
+
+
+# ``data convert --check``: the project as it is and as converted are trained, and compared with each other.
+#
+# Sentences must be understood the same, stories pass or fail the same. Policies that learn are stand-ins in both.
+
+_FALLBACK: Final = "FallbackClassifier"
+_RESTART: Final = "restart"
+_CAPITALS: Final = "EntitySynonymMapper writes a value with the capitals that it has elsewhere in the data"
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """The result: the differences, what was compared, what could not be, and what Rasa 3 changes by itself."""
+
+    differences: tuple[str, ...] = ()
+    compared: tuple[str, ...] = ()
+    not_run: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+    def __add__(self, other: Behaviour) -> Behaviour:
+        """Combine two results."""
+        return Behaviour(
+            self.differences + other.differences,
+            self.compared + other.compared,
+            self.not_run + other.not_run,
+            self.changed + other.changed,
+        )
+
+
+def compare_understanding(before: Project, after: Project) -> Behaviour:
+    """Train both pipelines and parse with both all sentences that both have: the conversion lists what it left out.
+
+    The threshold of a fallback policy is left out: parsing does not depend on it.
+    """
+    converted = {one.text for one in after.nlu.examples}
+    texts = list(dict.fromkeys(one.text for one in before.nlu.examples if one.text.strip() and one.text in converted))
+    if not texts or before.config.pipeline is None:
+        return Behaviour(not_run=("understanding: the project has no NLU data, or no pipeline",))
+    try:
+        old, new = EmbeddedNluTrainer().fit(before), EmbeddedNluTrainer().fit(_without_new_fallback(before, after))
+    except UserError as error:
+        return Behaviour(not_run=(f"understanding: {error.what}",))
+    lines: list[str] = []
+    capitals: list[str] = []
+    for sentence, one, other in zip(texts, old.parse(texts), new.parse(texts), strict=True):
+        was, becomes = _understood(one), _understood(other)
+        if was != becomes:
+            said = f"“{sentence}” is understood as {was} before, as {becomes} after"
+            (capitals if was.casefold() == becomes.casefold() else lines).append(said)
+    changed = (f"{_CAPITALS}: {capitals[0]}; {count(len(capitals), 'sentence')}",) if capitals else ()
+    return Behaviour(tuple(lines), (count(len(texts), "sentence"),), changed=changed)
+
+
+def _without_new_fallback(before: Project, after: Project) -> Project:
+    if any(one.name == _FALLBACK for one in before.config.pipeline or ()):
+        return after
+    pipeline = tuple(one for one in after.config.pipeline or () if one.name != _FALLBACK)
+    return replace(after, config=replace(after.config, pipeline=pipeline))
+
+
+def _understood(parse: Parse) -> str:
+    marks = []
+    for one in sorted(parse.entities, key=lambda entity: (entity.start, entity.end, entity.entity)):
+        more = "".join(f", {name}" for name in (one.role, one.group) if name)
+        marks.append(f"{one.entity}={one.value} ({one.start}-{one.end}{more})")
+    return f"{parse.intent.name or 'nothing'}{' with ' if marks else ''}{', '.join(marks)}"
+
+
+def compare_stories(before: Project, after: Project, old_tests: Sequence[Path], new_tests: Sequence[Path]) -> Behaviour:
+    """Train the policies of both and test the stories and test stories with them."""
+    if not before.config.policies:
+        return Behaviour(not_run=("stories: the project has no policies",))
+    try:
+        old = _verdicts(before, old_tests)
+    except UserError as error:
+        return Behaviour(not_run=(f"stories: {error.what}",))
+    try:
+        new = _verdicts(after, new_tests)
+    except UserError as error:
+        return Behaviour((f"the converted project cannot be trained: {error.what}",))
+    differences = [
+        f"the story '{name}' {_said(one)} before, and {_said(other)} after{_first_fault(other)}"
+        for name, results in old.items()
+        for one, other in zip(results, new.get(name, ()), strict=False)
+        if one.passed is not other.passed
+    ]
+    number = sum(map(len, old.values()))
+    restarting = [
+        f"the story '{story.name}': Rasa 3 begins a session after its `restart`" for story in _restarting(before)
+    ]
+    return Behaviour(tuple(differences), (count(number, "story", "stories"),) if number else (), tuple(restarting))
+
+
+def _restarting(project: Project) -> list[Story]:
+    """Return the stories that continue differently anyway: older Rasas listen after a restart."""
+    return [story for story in project.stories if any(_is_restart(step) for step in story.steps)]
+
+
+def _is_restart(step: Step) -> bool:
+    return getattr(step, "event", None) == _RESTART or getattr(step, "action", None) == _RESTART
+
+
+def _said(result: StoryResult) -> str:
+    return "passes" if result.passed else "fails"
+
+
+def _first_fault(result: StoryResult) -> str:
+    wrong = next((step for step in result.steps if not step.passed), None)
+    return "" if wrong is None else f": {expected_got(wrong.wanted, wrong.got)}"
+
+
+def _verdicts(project: Project, tests: Sequence[Path]) -> dict[str, list[StoryResult]]:
+    """Judge the training stories by their intents, and test stories with texts end to end."""
+    ensemble = train_ensemble(project)
+    stories = [*project.stories, *(read_stories(tests, project.root)[0] if tests else ())]
+    stories = [story for story in stories if story.kind != "rule" and not any(map(_is_restart, story.steps))]
+    spoken = [story for story in stories if _has_texts(story)]
+    silent = [story for story in stories if not _has_texts(story)]
+    results = list(evaluate_stories(ensemble, silent).stories) if silent else []
+    if spoken:
+        nlu: NluEngine = EmbeddedNluTrainer().fit(project)
+        results += evaluate_stories(ensemble, spoken, nlu=nlu, end_to_end=True).stories
+    return _by_name(result for result in results if not result.duplicate)
+
+
+def _has_texts(story: Story) -> bool:
+    return any(isinstance(step, UserStep) and step.text for step in story.steps)
+
+
+def _by_name(results: Iterable[StoryResult]) -> dict[str, list[StoryResult]]:
+    named: dict[str, list[StoryResult]] = defaultdict(list)
+    for result in results:
+        named[result.name].append(result)
+    return named

@@ -11,35 +11,30 @@ from typing import TYPE_CHECKING, Final
 from turncheck.engines.choice import chosen_engines
 from turncheck.evaluation.coverage import coverage, reached_by_stories
 from turncheck.evaluation.stories import evaluate_stories, has_annotated_texts
-from turncheck.messages.engine_errors import INTERRUPTED, CutShortError
-from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
-from turncheck.messages.plurals import count
+from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, CutShortError, UserError
+from turncheck.messages.phrasing import count
 from turncheck.project.model import UserStep
-from turncheck.project.python_code import code_of_actions
 from turncheck.project.story_sentences import with_story_sentences
-from turncheck.project.testfiles import MARKDOWN, TEST_STORY_PREFIX, find_test_stories
+from turncheck.project.testfiles import MARKDOWN, TEST_STORY_PREFIX, code_of_actions, find_test_stories
 from turncheck.publishing.files import write_all, write_report
-from turncheck.render.not_run import not_run_text
-from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files
-from turncheck.render.story_files import story_files
+from turncheck.render.phrases import not_run_text, noted_version_line
+from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, story_files
 from turncheck.render.story_text import story_text
-from turncheck.render.version_text import noted_version_line
-from turncheck.run.cut_short import as_far_as_it_goes, end_with, with_one_model
+from turncheck.run.cut_short import end_with, require_same_model, run_until_failure
 from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.reading import ensure_there, read_checked_stories
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import ensure_policies_accepted, ensure_possible, ensure_trainable, read_dialogue_assistant
-from turncheck.web.download import download
-from turncheck.web.network import Network
+from turncheck.web.addresses import Network
+from turncheck.web.exchange import download
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.engines.base import Engines, Models
-    from turncheck.engines.capabilities import Part
+    from turncheck.engines.base import Engine, Models, Part
     from turncheck.engines.parse import NluEngine
-    from turncheck.evaluation.story_judge import Tokenize
-    from turncheck.process.screen import Screen
+    from turncheck.evaluation.stories import Tokenize
+    from turncheck.process.screen import Console
     from turncheck.project.model import Project, Story
     from turncheck.project.nlu_data import Example
     from turncheck.render.rendered import Rendered
@@ -84,7 +79,7 @@ class CoreTestOptions:
         return Path(self.settings.project)
 
 
-def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Screen, source: Source | None = None) -> int:
+def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Console, source: Source | None = None) -> int:
     """Judge test stories with one model, and write Rasa's files.
 
     Returns 0 even if stories fail, unless ``fail_on_prediction_errors``. Custom actions are never called.
@@ -124,7 +119,7 @@ def _nothing_to_test() -> UserError:
 
 
 def evaluate_core(
-    options: CoreTestOptions, screen: Screen, source: Source | None = None
+    options: CoreTestOptions, screen: Console, source: Source | None = None
 ) -> tuple[Report, CutShortError | None]:
     """Judge test stories, and return the report with what ended it before its end.
 
@@ -146,9 +141,9 @@ def evaluate_core(
             engine = engines.info(conversations=False)
             with screen.step("core", f"Testing {count(_number(stories, options.max_stories), 'story', 'stories')}"):
                 training = with_story_sentences(project).nlu.examples if options.end_to_end else ()
-                return with_one_model(engines, lambda: judged(stories, parts, options, training, screen))
+                return require_same_model(engines, lambda: judged(stories, parts, options, training, screen))
 
-    result = as_far_as_it_goes(evaluate)
+    result = run_until_failure(evaluate)
     core = result.finished
     if core is not None and not core.stories:
         raise _nothing_to_test()
@@ -177,7 +172,7 @@ def _number(stories: Sequence[Story], limit: int | None) -> int:
     return len(stories) if limit is None else min(len(stories), limit)
 
 
-def write_core_files(report: Report, output: CoreOutput, screen: Screen) -> None:
+def write_core_files(report: Report, output: CoreOutput, screen: Console) -> None:
     """Write the report if requested, the files of ``rasa test core``, and the plots unless it was interrupted."""
     if output.json is not None:
         write_report(output.json, report)
@@ -188,7 +183,7 @@ def write_core_files(report: Report, output: CoreOutput, screen: Screen) -> None
     write_all(output.folder, story_files_of(major, core, output))
     if output.plots and report.stopped != INTERRUPTED:
         with screen.step("plots", "Drawing"):
-            from turncheck.render.story_plots import story_plots
+            from turncheck.render.plots import story_plots
 
             write_all(output.folder, story_plots(report, major))
     screen.note(f"Results are in {output.folder}")
@@ -218,7 +213,7 @@ def read_test_stories(options: CoreTestOptions, *, of_project: Project | None = 
         UserError: a path is missing, a file cannot be read, or there are none.
     """
     if options.url is not None:
-        from turncheck.process.temporary import temporary_folder  # only for --url
+        from turncheck.process.output_files import temporary_folder  # only for --url
 
         with temporary_folder("stories") as folder:
             content = download(options.url, Network.of(os.environ))
@@ -287,12 +282,12 @@ class PartsUnderTest:
     Without ``tokenize`` there are no tokens: the model only holds policies.
     """
 
-    engines: Engines
+    engines: Engine
     nlu: NluEngine | None
     tokenize: Tokenize | None
 
     @classmethod
-    def of(cls, engines: Engines, options: CoreTestOptions, screen: Screen, *, annotated: bool) -> PartsUnderTest:
+    def of(cls, engines: Engine, options: CoreTestOptions, screen: Console, *, annotated: bool) -> PartsUnderTest:
         """A model's NLU is only needed end to end; one with only policies understands only ``/intent``, as in Rasa."""
         nlu = engines.nlu if options.end_to_end else None
         model = engines.info().model
@@ -307,7 +302,7 @@ class PartsUnderTest:
         return cls(engines, nlu, tokenize)
 
 
-def ready(engines: Engines, options: CoreTestOptions, project: Project, screen: Screen) -> None:
+def ready(engines: Engine, options: CoreTestOptions, project: Project, screen: Console) -> None:
     """Prepare what is judged; language understanding is only a part of it end to end.
 
     Raises:
@@ -328,7 +323,7 @@ def judged(
     parts: PartsUnderTest,
     options: CoreTestOptions,
     training: Sequence[Example] = (),
-    screen: Screen | None = None,
+    screen: Console | None = None,
 ) -> Core:
     """Judge the stories as the flags say; see :func:`turncheck.evaluation.stories.evaluate_stories`."""
     return evaluate_stories(

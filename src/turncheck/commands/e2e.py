@@ -13,25 +13,24 @@ from turncheck.evaluation.e2e import evaluate_cases, none_run
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.messages.location import Location
-from turncheck.messages.plurals import count
+from turncheck.messages.phrasing import count
 from turncheck.project.e2e.cases import DEFAULT_PATH, read_cases
-from turncheck.project.python_code import code_of_actions
-from turncheck.project.testfiles import find_e2e_cases
+from turncheck.project.testfiles import code_of_actions, find_e2e_cases
 from turncheck.publishing.files import write_file, write_report
 from turncheck.render.e2e_text import e2e_text, mark
 from turncheck.render.sinks.terminal import place, text
 from turncheck.run.assistant import running_assistant
-from turncheck.run.cut_short import as_far_as_it_goes, cause, end_with, with_one_model
+from turncheck.run.cut_short import cause, end_with, require_same_model, run_until_failure
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import read_dialogue_assistant
-from turncheck.validation.e2e_case_names import check_cases
+from turncheck.validation.case_names import check_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from turncheck.messages.finding import Finding
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
     from turncheck.project.e2e.model import E2ECase, E2ECases
     from turncheck.report.model import CaseResult, EndToEnd, EngineInfo
     from turncheck.run.assistant import AssistantOptions
@@ -56,7 +55,7 @@ def run_test_e2e(
     options: E2EOptions,
     assistant: AssistantOptions,
     environment: Mapping[str, str],
-    screen: Screen,
+    screen: Console,
     output: TextIO,
 ) -> int:
     """Run the cases: 0 if none failed, 1 if one did, 2 if all were skipped.
@@ -83,14 +82,14 @@ def run_test_e2e(
             with screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"):
                 timed = screen.timer("e2e")
                 try:
-                    return with_one_model(
+                    return require_same_model(
                         engines,
                         lambda: evaluate_cases(talking, read.cases, options.run, progress.finished, timed),
                     )
                 finally:
                     progress.end()
 
-    evaluated = as_far_as_it_goes(evaluate)
+    evaluated = run_until_failure(evaluate)
     stopped = evaluated.stopped
     result = evaluated.finished or none_run(read.cases, f"not run: {cause(stopped)}" if stopped is not None else "")
     report = report_of(
@@ -112,21 +111,21 @@ def run_test_e2e(
     return _exit_code(result, screen)
 
 
-def _write(options: E2EOptions, cases: Sequence[E2ECase], result: EndToEnd, screen: Screen) -> None:
+def _write(options: E2EOptions, cases: Sequence[E2ECase], result: EndToEnd, screen: Console) -> None:
     if options.results is not None:
         path = options.results / DEFAULT_RESULTS if options.results.is_dir() else options.results
         write_file(path, results_yaml(cases, result))
         screen.note(f"The results are in {path}")
 
 
-def _exit_code(result: EndToEnd, screen: Screen) -> int:
+def _exit_code(result: EndToEnd, screen: Console) -> int:
     if not result.passed and not result.failed:
         screen.note("Nothing was tested: all cases were skipped.")
         return EXIT_NOT_DONE
     return EXIT_FAILED if result.failed else EXIT_OK
 
 
-def _refuse_faulty(read: E2ECases, checked: Sequence[Finding], folder: str, screen: Screen) -> None:
+def _refuse_faulty(read: E2ECases, checked: Sequence[Finding], folder: str, screen: Console) -> None:
     """Report what is wrong with the files; errors stop the command before anything runs."""
     findings = sorted((*read.findings, *checked), key=lambda finding: finding.location.sort_key)
     errors = [finding for finding in findings if finding.severity == "error"]

@@ -15,7 +15,7 @@ from turncheck.engines.kore.client import KoreError
 from turncheck.engines.kore.engines import as_uploaded, platform_of
 from turncheck.engines.kore.platform import VERSIONS
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK
-from turncheck.messages.plurals import count
+from turncheck.messages.phrasing import count
 from turncheck.process.regular_file import read_regular
 from turncheck.project.batch.reader import HowToRead, read_suites
 from turncheck.project.folder import MAX_FILE_BYTES
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from turncheck.engines.kore.answers import Figures, RunState, StoredSuite
     from turncheck.engines.kore.platform import CompletedRun, Platform
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
     from turncheck.settings.options import Settings
 
-    Task = Callable[[Platform, Screen], "Answered"]
+    Task = Callable[[Platform, Console], "Answered"]
 
 MAX_EXPORT: Final = 512 << 20
 """Bytes of an export when it is unpacked."""
@@ -51,7 +51,7 @@ class Answered:
 
 
 def run_kore(  # noqa: PLR0917 - what a command is given
-    task: Task, settings: Settings, environment: Mapping[str, str], screen: Screen, to: str | None, output: TextIO
+    task: Task, settings: Settings, environment: Mapping[str, str], screen: Console, to: str | None, output: TextIO
 ) -> int:
     """Run one task on the platform and print its result; ``to``: where JSON goes, ``-`` is ``output``.
 
@@ -71,7 +71,7 @@ def run_kore(  # noqa: PLR0917 - what a command is given
 # --- suites and runs -------------------------------------------------------------------------------------------------
 
 
-def list_suites(platform: Platform, screen: Screen) -> Answered:  # noqa: ARG001 - as all of them
+def list_suites(platform: Platform, screen: Console) -> Answered:  # noqa: ARG001 - as all of them
     """List the suites on the platform, and their runs."""
     suites = platform.suites()
     lines = tuple(line for suite in suites for line in _suite_lines(suite))
@@ -95,7 +95,7 @@ def _suite_json(suite: StoredSuite) -> dict[str, Any]:
     return {"id": suite.id, "name": suite.name, "description": suite.description, "type": kind, "runs": runs}
 
 
-def run_suite(platform: Platform, screen: Screen, name: str, *, wait: bool, csv: Path | None) -> Answered:
+def run_suite(platform: Platform, screen: Console, name: str, *, wait: bool, csv: Path | None) -> Answered:
     """Run a suite on the platform, and wait until it has ended.
 
     Raises:
@@ -114,7 +114,7 @@ def run_suite(platform: Platform, screen: Screen, name: str, *, wait: bool, csv:
     )
 
 
-def print_status(platform: Platform, screen: Screen, name: str, run: str, *, csv: Path | None) -> Answered:
+def print_status(platform: Platform, screen: Console, name: str, run: str, *, csv: Path | None) -> Answered:
     """Print the state of a run."""
     state = platform.status(name, run)
     written = {"suite": name, "run": run, "status": state.status}
@@ -179,7 +179,7 @@ def _version(word: str) -> str:
     return next((name for name, platforms in VERSIONS.items() if platforms == word), text(word))
 
 
-def import_suite(platform: Platform, screen: Screen, file: Path, name: str | None, description: str) -> Answered:
+def import_suite(platform: Platform, screen: Console, file: Path, name: str | None, description: str) -> Answered:
     """Upload a suite, after reading it as the platform would.
 
     Raises:
@@ -195,7 +195,7 @@ def import_suite(platform: Platform, screen: Screen, file: Path, name: str | Non
     return Answered((words,), {"suite": suite.name, "description": description, "cases": len(suite.cases)})
 
 
-def export_suite(platform: Platform, screen: Screen, name: str, out: Path) -> Answered:  # noqa: ARG001 - as all of them
+def export_suite(platform: Platform, screen: Console, name: str, out: Path) -> Answered:  # noqa: ARG001 - as all of them
     """Download a suite into a file."""
     content = platform.export(name)
     write_file(out, content)
@@ -204,7 +204,7 @@ def export_suite(platform: Platform, screen: Screen, name: str, out: Path) -> An
     )
 
 
-def delete_suite(platform: Platform, screen: Screen, name: str, run: str | None) -> Answered:  # noqa: ARG001 - as above
+def delete_suite(platform: Platform, screen: Console, name: str, run: str | None) -> Answered:  # noqa: ARG001 - as above
     """Delete a suite on the platform, or one run of it."""
     message = platform.delete(name, run)
     return Answered((text(message) or "Deleted.",), {"suite": name, "run": run, "message": message})
@@ -213,7 +213,7 @@ def delete_suite(platform: Platform, screen: Screen, name: str, run: str | None)
 # --- the assistant ---------------------------------------------------------------------------------------------------
 
 
-def pull_bot(platform: Platform, screen: Screen, out: Path) -> Answered:
+def pull_bot(platform: Platform, screen: Console, out: Path) -> Answered:
     """Download the assistant's export, and write what a repository needs of it, without the values of variables.
 
     Raises:

@@ -14,26 +14,23 @@ from turncheck.ci.git import find_checkout
 from turncheck.commands.nlu_output import NluOutput, write_under_names
 from turncheck.engines.choice import chosen_engines
 from turncheck.evaluation.nlu import NluMeasurement, cross_validate, evaluate_held_out, why_not_testable
-from turncheck.evaluation.rasa_split import response_name, split_as_rasa
-from turncheck.messages.engine_errors import INTERRUPTED
-from turncheck.messages.errors import EXIT_OK, UserError
-from turncheck.messages.plurals import count
-from turncheck.process.screen import Screen, duration
+from turncheck.evaluation.splits import response_name, split_as_rasa
+from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
+from turncheck.messages.phrasing import count
+from turncheck.process.screen import Console, duration
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml, write_responses_yaml
 from turncheck.project.paths import DEFAULT_CONFIG, DEFAULT_DATA
 from turncheck.project.reader import read_nlu, read_nlu_responses, read_project
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.publishing.files import write_all, write_file, write_report
-from turncheck.render.nlu_text import nlu_text
-from turncheck.render.not_run import not_run_text
+from turncheck.render.links import PathResolver
+from turncheck.render.nlu_text import nlu_text, trust_entry
+from turncheck.render.phrases import not_run_text, noted_version_line
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files
 from turncheck.render.rendered import Rendered
-from turncheck.render.rooted import Rooted
 from turncheck.render.sinks.terminal_writer import TerminalWriter
-from turncheck.render.trust_text import trust_entry
-from turncheck.render.version_text import noted_version_line
 from turncheck.report.model import Source
-from turncheck.run.cut_short import as_far_as_it_goes, end_with, with_one_model
+from turncheck.run.cut_short import end_with, require_same_model, run_until_failure
 from turncheck.run.output_folder import ensure_apart, ensure_apart_from_project
 from turncheck.run.reading import ensure_there, read_checked_nlu
 from turncheck.run.report_of import project_info, report_of
@@ -44,15 +41,14 @@ from turncheck.run.trainable import (
     read_answered_elsewhere,
     read_assistant,
 )
-from turncheck.work.choice import workplace_of
-from turncheck.work.workplace import HERE
+from turncheck.work.workplace import HERE, workplace_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from turncheck.engines.base import Engines, Models
-    from turncheck.messages.engine_errors import CutShortError
+    from turncheck.engines.base import Engine, Models
+    from turncheck.messages.errors import CutShortError
     from turncheck.project.model import Project, Response
     from turncheck.project.nlu_data import Example, NluData
     from turncheck.report.model import Report
@@ -96,11 +92,11 @@ def print_nlu(report: Report, project: Path) -> None:
         sys.stdout.write(not_run_text(report))
         return
     entry = trust_entry(report)
-    trust = TerminalWriter(folder, Rooted(report, folder)).entry(entry) if entry else ""
+    trust = TerminalWriter(folder, PathResolver(report, folder)).entry(entry) if entry else ""
     sys.stdout.write(nlu_text(nlu, report.engine, folder, trust))
 
 
-def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Screen, source: Source | None = None) -> int:
+def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Console, source: Source | None = None) -> int:
     """Judge NLU data, held-out or by cross-validation, and write Rasa's files. Wrong predictions do not fail.
 
     Without ``nlu`` the project's own data are judged, as in Rasa: by an engine that was trained on them, unless by
@@ -122,7 +118,7 @@ def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Screen, sou
 
 
 def evaluate_nlu(
-    options: NluTestOptions, screen: Screen, source: Source | None = None
+    options: NluTestOptions, screen: Console, source: Source | None = None
 ) -> tuple[Report, CutShortError | None]:
     """Judge NLU data, and return the report with what ended it before its end.
 
@@ -141,9 +137,9 @@ def evaluate_nlu(
             held_out = None if options.cross_validation else data
             if reason := why_not_testable(replace(project, nlu=data), held_out, folds=settings.folds):
                 raise UserError(f"there is nothing to test: {reason}", remedy="Name NLU data with --nlu.")
-            return with_one_model(engines, lambda: _measurement(engines, project, data, options, screen))
+            return require_same_model(engines, lambda: _measurement(engines, project, data, options, screen))
 
-    result = as_far_as_it_goes(evaluate)
+    result = run_until_failure(evaluate)
     finished = result.finished
     report = report_of(
         project_info(project),
@@ -159,7 +155,7 @@ def evaluate_nlu(
 
 
 def _measurement(
-    engines: Engines, project: Project, data: NluData, options: NluTestOptions, screen: Screen
+    engines: Engine, project: Project, data: NluData, options: NluTestOptions, screen: Console
 ) -> NluMeasurement:
     settings, pretrained = options.settings, options.pretrained
     unknown = engines.capabilities.unknown_entities
@@ -194,11 +190,11 @@ def _measurement(
         )
 
 
-def _counted(screen: Screen) -> Callable[[int, int], None]:
+def _counted(screen: Console) -> Callable[[int, int], None]:
     return lambda done, total: screen.detail(f"{done} of {count(total, 'fold')} done")
 
 
-def _estimated(screen: Screen) -> Callable[[int, int], None]:
+def _estimated(screen: Console) -> Callable[[int, int], None]:
     """Folds of a real Rasa take minutes each: print the remaining time."""
     begin = screen.clock()
 
@@ -254,7 +250,7 @@ def read_judged(options: NluTestOptions, project: Project, needed: AbstractSet[s
     return data
 
 
-def write_test_files(report: Report, output: NluOutput, screen: Screen) -> None:
+def write_test_files(report: Report, output: NluOutput, screen: Console) -> None:
     """Write the report if requested, the files of ``rasa test nlu``, and the plots unless it was interrupted."""
     if output.json is not None:
         write_report(output.json, report)
@@ -263,7 +259,7 @@ def write_test_files(report: Report, output: NluOutput, screen: Screen) -> None:
         return
     major = major_of_files(report.project, output.rasa_files)
     if major < NAMED_AS_TODAY:
-        from turncheck.commands.older_files import write_older_nlu_files  # most projects are newer
+        from turncheck.commands.nlu_output import write_older_nlu_files  # most projects are newer
 
         write_older_nlu_files(major, report, output, screen)
         return
@@ -294,7 +290,7 @@ def _draw(report: Report, output: NluOutput) -> None:
 
 
 def run_data_split_nlu(
-    project: Path, nlu: Path | None, out: Path, *, fraction: float, seed: int | None, screen: Screen
+    project: Path, nlu: Path | None, out: Path, *, fraction: float, seed: int | None, screen: Console
 ) -> int:
     """Split NLU data into ``training_data.yml`` and ``test_data.yml`` as ``rasa data split nlu`` does.
 

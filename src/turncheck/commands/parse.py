@@ -8,20 +8,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from turncheck.engines.capabilities import NLU_PARTS
+from turncheck.engines.base import NLU_PARTS
 from turncheck.engines.choice import chosen_engines
-from turncheck.engines.embedded.engines import EmbeddedEngines
-from turncheck.engines.embedded.nlu.model_parse import as_model_parse
+from turncheck.engines.embedded.engines import EmbeddedEngine
+from turncheck.engines.embedded.nlu.engine import as_model_parse
 from turncheck.engines.parse import Parse
-from turncheck.evaluation.batch.values import shown_value
-from turncheck.messages.engine_errors import CutShortError
-from turncheck.messages.errors import EXIT_OK, UserError
+from turncheck.evaluation.batch.judging import shown_value
+from turncheck.messages.errors import EXIT_OK, CutShortError, UserError
 from turncheck.project.batch.model import Suite, SuiteCase
 from turncheck.project.model import Project
 from turncheck.project.story_sentences import with_story_sentences
-from turncheck.render.engine_text import engine_lines
+from turncheck.render.phrases import engine_lines
 from turncheck.render.sinks.terminal import text
-from turncheck.run.cut_short import as_far_as_it_goes, end_with
+from turncheck.run.cut_short import end_with, run_until_failure
 from turncheck.run.reading import read_given
 from turncheck.run.trainable import ensure_possible, ensure_readable, read_assistant
 from turncheck.settings.options import default_of
@@ -30,12 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import TextIO
 
-    from turncheck.engines.base import Engines, Models
-    from turncheck.engines.embedded.kore.engine import KoreNluEngine
+    from turncheck.engines.base import Engine, Models, UtteranceAnswer
+    from turncheck.engines.embedded.kore.trainer import KoreNluEngine
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.parse import PredictedEntity
-    from turncheck.engines.suite_answers import UtteranceAnswer
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
     from turncheck.settings.options import Settings
 
 BATCH = 256
@@ -59,7 +57,7 @@ def run_parse(  # noqa: PLR0917 - what a command is given
     form: Form,
     environment: Mapping[str, str],
     output: TextIO,
-    screen: Screen,
+    screen: Console,
 ) -> int:
     """Understand each sentence and print it: for people, or one line of JSON in the shape of Rasa's ``/model/parse``.
 
@@ -83,7 +81,7 @@ def run_parse(  # noqa: PLR0917 - what a command is given
 
 
 def understand(
-    sentences: Sequence[str], settings: Settings, models: Models, environment: Mapping[str, str], screen: Screen
+    sentences: Sequence[str], settings: Settings, models: Models, environment: Mapping[str, str], screen: Console
 ) -> list[Parse]:
     """Understand all of the sentences.
 
@@ -100,7 +98,7 @@ def understand(
         return nlu.parse(sentences)
 
 
-def find_engine(options: ParseOptions, screen: Screen) -> EmbeddedNluEngine | KoreNluEngine:
+def find_engine(options: ParseOptions, screen: Console) -> EmbeddedNluEngine | KoreNluEngine:
     """Take the model that was named, else the newest that fits the project's files; else train, and say so."""
     settings = options.settings
     if options.models.named is not None:
@@ -118,7 +116,7 @@ def find_engine(options: ParseOptions, screen: Screen) -> EmbeddedNluEngine | Ko
                 " --model.",
             )
 
-    engines = EmbeddedEngines(
+    engines = EmbeddedEngine(
         project,
         settings.seed,
         allow_custom_code=settings.allow_custom_code,
@@ -136,7 +134,7 @@ def _ask_another(  # noqa: PLR0917 - as above
     form: Form,
     environment: Mapping[str, str],
     output: TextIO,
-    screen: Screen,
+    screen: Console,
 ) -> int:
     """Ask the team's own assistant."""
     settings = options.settings
@@ -145,7 +143,7 @@ def _ask_another(  # noqa: PLR0917 - as above
         ensure_possible(engines, "nlu")
         engines.make_ready(("nlu",), screen, lambda: None)
         for batch in _batches(sentences):
-            evaluated = as_far_as_it_goes(partial(_answers, engines, batch, screen))
+            evaluated = run_until_failure(partial(_answers, engines, batch, screen))
             written = _as_json if form == "jsonl" else _as_text
             answers: Sequence[UtteranceAnswer | Parse | None] = evaluated.finished or ()
             output.writelines(
@@ -157,7 +155,7 @@ def _ask_another(  # noqa: PLR0917 - as above
     return EXIT_OK
 
 
-def _answers(engines: Engines, texts: list[str], screen: Screen) -> Sequence[UtteranceAnswer | Parse]:
+def _answers(engines: Engine, texts: list[str], screen: Console) -> Sequence[UtteranceAnswer | Parse]:
     """Ask an engine as batch suites do, which gives more than the best intent."""
     if not engines.capabilities.answers_suites:
         engines.show_progress(screen)

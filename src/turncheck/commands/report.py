@@ -11,34 +11,32 @@ import msgspec
 
 from turncheck.ci.host import NO_RUN
 from turncheck.ci.hosts import OF_CODE, find_host, name_of
-from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
-from turncheck.comparison.model import Comparison
+from turncheck.comparison.model import Comparison, Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.verdict import Verdict
 from turncheck.conclude import Member, Several, as_reported, conclude, page_of
 from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError
-from turncheck.process.own_files import OwnFiles
+from turncheck.process.output_files import OwnFiles
 from turncheck.process.regular_file import read_regular
 from turncheck.publishing.files import terminal_summary, write_file, write_own, written_line
 from turncheck.publishing.other_run import FoundResult, FoundRun, RunReader
-from turncheck.publishing.publish import Place, Publishing
-from turncheck.publishing.result import result_of_any
+from turncheck.publishing.publish import Place, Publishing, result_of_any
 from turncheck.render.assistants import Run, comment_key, key_of
 from turncheck.render.links import Links
 from turncheck.render.page.page import NAME as PAGE
 from turncheck.report.codec import BASELINE_NAME, MAX_BYTES
-from turncheck.run.named_baseline import read_baseline
+from turncheck.run.find_baseline import read_baseline
 from turncheck.run.prepare import links_of
-from turncheck.run.report_file import REPORT_NAME, read_report
-from turncheck.web.network import Network
+from turncheck.run.report_of import REPORT_NAME, read_report
+from turncheck.web.addresses import Network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from turncheck.ci.host import Host
-    from turncheck.comparison.baseline import Baseline
+    from turncheck.comparison.model import Baseline
     from turncheck.conclude import Outcome
-    from turncheck.process.screen import Screen
-    from turncheck.process.secret import Secret
+    from turncheck.process.environment import Secret
+    from turncheck.process.screen import Console
     from turncheck.report.model import Report
     from turncheck.settings.options import Settings
 
@@ -46,7 +44,7 @@ COMPARISON_FILES = ("comparison.json", "verdict.json", "report.html", "comment.m
 
 
 def compare_reports(
-    base: Path, head: Path, *, gates: Mapping[str, Any], out: Path, write: Callable[[str], object], screen: Screen
+    base: Path, head: Path, *, gates: Mapping[str, Any], out: Path, write: Callable[[str], object], screen: Console
 ) -> int:
     """Compare two reports, judge the second by its own gates or the given ones, and write what a pull request would
     show.
@@ -66,7 +64,7 @@ def compare_reports(
     return outcome.exit_code
 
 
-def render_report(path: Path, baseline: str | None, out: Path, screen: Screen, settings: Settings) -> int:
+def render_report(path: Path, baseline: str | None, out: Path, screen: Console, settings: Settings) -> int:
     """Render a report again: every file that a run writes, in the formats of ``settings``.
 
     Raises:
@@ -85,7 +83,7 @@ def render_report(path: Path, baseline: str | None, out: Path, screen: Screen, s
     return EXIT_OK
 
 
-def render_pages(paths: Sequence[Path], baseline: str | None, out: Path | None, screen: Screen) -> int:
+def render_pages(paths: Sequence[Path], baseline: str | None, out: Path | None, screen: Console) -> int:
     """Render one page of all these reports, with an overview if there are several.
 
     A comparison and a verdict that are beside a report are shown as they are, unless a ``baseline`` is named. A file
@@ -151,7 +149,7 @@ class PublishRequest:
     baseline: str | None = None
 
 
-def publish_report(request: PublishRequest, environment: Mapping[str, str], screen: Screen) -> int:
+def publish_report(request: PublishRequest, environment: Mapping[str, str], screen: Console) -> int:
     """Post the comment (and the check run) of a report, from a laptop or another CI host.
 
     Returns: 0 if it was posted, 2 if a part of it could not be.
@@ -203,7 +201,7 @@ def _host_of(request: PublishRequest, environment: Mapping[str, str]) -> Host:
     return host
 
 
-def _reader(request: PublishRequest, host: Host, screen: Screen) -> RunReader:
+def _reader(request: PublishRequest, host: Host, screen: Console) -> RunReader:
     return RunReader(
         host=host,
         artifact_name=request.settings.artifact_name,

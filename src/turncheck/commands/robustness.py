@@ -7,23 +7,23 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from turncheck.engines.capabilities import NLU_PARTS
+from turncheck.engines.base import NLU_PARTS
 from turncheck.engines.choice import chosen_engines
 from turncheck.evaluation.nlu import why_not_testable
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.publishing.files import write_report
+from turncheck.render.phrases import noted_version_line
 from turncheck.render.robustness_text import robustness_text
-from turncheck.render.version_text import noted_version_line
 from turncheck.run.reading import ensure_tests_read, read_tests
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.robustness import measure_robustness
 from turncheck.run.trainable import ensure_possible, ensure_readable, read_assistant
-from turncheck.work.choice import workplace_of
+from turncheck.work.workplace import workplace_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
     from turncheck.settings.options import Settings
 
 
@@ -36,7 +36,7 @@ class RobustnessOptions:
     json: Path | None = None
 
 
-def run_test_robustness(options: RobustnessOptions, screen: Screen) -> int:
+def run_test_robustness(options: RobustnessOptions, screen: Console) -> int:
     """Vary the test sentences, and report which are no longer understood: 1 above the largest rate, else 0.
 
     Raises:

@@ -5,32 +5,82 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.commands.finished_run import finish_run, say_unpublished
+from turncheck.ci.hosts import NOWHERE
 from turncheck.messages.errors import UserError
-from turncheck.process.screen import Screen
+from turncheck.process.screen import Console
 from turncheck.publishing.files import (
     draw_plots,
     terminal_overview,
     terminal_summary,
+    warnings_of_size,
     write_own,
+    write_report,
     write_results,
     written_line,
 )
-from turncheck.publishing.publish import publish
-from turncheck.publishing.result import result_of_several
+from turncheck.publishing.publish import publish, result_of, result_of_several
+from turncheck.render.page.page import NAME as PAGE
 from turncheck.run.prepare import baseline_finder, prepare
 from turncheck.run.run import run_and_conclude
 from turncheck.run.several import SeveralRuns, choose
-from turncheck.run.shards.identity import refuse_shards_of_several
+from turncheck.run.shards.document import refuse_shards_of_several, write_shard
+from turncheck.run.shards.measure import exit_code_of_shard, measure_shard, shard_line
+from turncheck.run.shards.merge import explain_missing_answers, prepare_merge
 from turncheck.settings.sources import from_flags
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from turncheck.conclude import Outcome
+    from turncheck.run.prepare import Prepared
     from turncheck.run.several import Chosen
+    from turncheck.settings.parsers import Shard
+
+
+# How a run ends at the command line: its files, its summary, what is published, and the exit code.
+
+PUBLISHING: Final = ("comment", "check-run", "annotations", "artifact-name", "retention-days", "token")
+"""Settings of what is published on a host."""
+
+
+def finish_run(
+    prepared: Prepared, outcome: Outcome, given: Mapping[str, Any], screen: Console, *, json: str | None, plots: bool
+) -> int:
+    """Write and publish the outcome of a run, and return the exit code; the arguments are those of
+    :func:`run_from_flags`."""
+    folder = Path(prepared.settings.out)
+    on_host = bool(prepared.host.name)
+    written = write_results(folder, outcome.files() if on_host else outcome.renderings())
+    files = tuple(written)
+    if json:
+        write_report(Path(json), outcome.measured)
+        written.append(Path(json))
+    if plots:
+        written += draw_plots(outcome, folder, screen)
+    sys.stdout.write(terminal_summary(outcome, prepared.links))
+    if on_host:  # summary and comment link to the artifact, so they come with it
+        publishing = publish(
+            result_of(outcome, folder, files), folder, prepared.settings, prepared.host, sys.stdout.write
+        )
+        beside = files.index(folder / PAGE) + 1
+        written[beside:beside] = publishing.written
+    screen.note(written_line(folder, written))
+    if not on_host:
+        for warning in warnings_of_size(files):
+            screen.alarm(f"turncheck: warning: {warning}")
+        say_unpublished(given, screen)
+    if outcome.report.stopped is not None:
+        sys.stderr.write(f"turncheck: {outcome.report.stopped}\n")
+    return outcome.exit_code
+
+
+def say_unpublished(given: Mapping[str, Any], screen: Console) -> None:
+    """Say which flags have no effect if nothing is published."""
+    asked = [f"--{name}" for name in PUBLISHING if given.get(name.replace("-", "_")) is not None]
+    if asked:
+        screen.note(f"{NOWHERE}: nothing is published ({', '.join(asked)}).")
 
 
 def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, quiet: bool, verbose: bool) -> int:
@@ -53,11 +103,11 @@ def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, q
         refuse_shards_of_several(given)
         return _run_several(chosen, given, json=json, plots=plots, quiet=quiet, verbose=verbose)
     prepared = prepare(given, os.environ)
-    screen = Screen(quiet=quiet, verbose=verbose)
+    screen = Console(quiet=quiet, verbose=verbose)
     for trouble in prepared.host.run.troubles:
         screen.alarm(f"turncheck: warning: {trouble}")
     if prepared.settings.shard is not None:
-        from turncheck.commands.shards import run_shard  # most runs have no shards
+        # dropped-import  # most runs have no shards
 
         return run_shard(prepared.settings.shard, prepared, given, screen, wants_report=bool(json or plots))
     outcome = run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
@@ -73,7 +123,7 @@ def _run_several(
             "--json writes one report, but several assistants are measured",
             remedy="Each has its own report.json, in its folder below --out.",
         )
-    screen = Screen(quiet=quiet, verbose=verbose)
+    screen = Console(quiet=quiet, verbose=verbose)
 
     def finished(name: str, outcome: Outcome) -> None:
         sys.stdout.write(f"{name}\n{'-' * len(name)}\n{terminal_summary(outcome, outcome.links)}\n")
@@ -97,3 +147,46 @@ def _run_several(
         say_unpublished(given, screen)
     screen.note(written_line(folder, written))
     return several.exit_code
+
+
+# ``turncheck run --shard`` and ``turncheck report merge``: one run, spread over several jobs.
+
+
+def run_shard(
+    shard: Shard, prepared: Prepared, given: Mapping[str, Any], screen: Console, *, wants_report: bool
+) -> int:
+    """Measure a part of a run, and return the exit code. ``wants_report``: a report or pictures are asked for.
+
+    Raises:
+        UserError: nothing could be measured, or something is asked for that only the whole has.
+    """
+    if wants_report:
+        raise UserError(
+            "--json and --plots need a report, and a shard writes none",
+            remedy="Give them to `turncheck report merge`.",
+        )
+    head, answers = measure_shard(shard, prepared.inputs, given, screen)
+    folder = Path(prepared.settings.out)
+    written = write_shard(folder, head, answers)
+    sys.stdout.write(f"{shard_line(head)}\n")
+    screen.note(written_line(folder, written))
+    if head.stopped is not None:
+        sys.stderr.write(f"turncheck: {head.stopped}\n")
+    return exit_code_of_shard(head.stopped)
+
+
+def merge_from_flags(
+    folders: Sequence[Path], flags: Mapping[str, Any], *, json: str | None, plots: bool, screen: Console
+) -> int:
+    """Merge the shards of a run, judge and publish as ``turncheck run`` does, and return the exit code.
+
+    Raises:
+        UserError: the shards do not make up one run.
+    """
+    own = from_flags(flags)
+    prepared, known = prepare_merge(folders, own, os.environ)
+    for trouble in prepared.host.run.troubles:
+        screen.alarm(f"turncheck: warning: {trouble}")
+    with explain_missing_answers():
+        outcome = run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen, known)
+    return finish_run(prepared, outcome, own, screen, json=json, plots=plots)

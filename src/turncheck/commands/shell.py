@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.engines.conversation import Conversation, Turn
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
     from turncheck.run.assistant import AssistantOptions
 
 PROMPT = "you> "
@@ -55,7 +55,7 @@ def run_shell(
     shell: ShellOptions,
     ends: Terminal,
     environment: Mapping[str, str],
-    screen: Screen,
+    screen: Console,
 ) -> int:
     """Read and train the assistant, hold one conversation, and return the exit code.
 

@@ -11,21 +11,21 @@ from turncheck.engines.choice import chosen_engines
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.project.e2e.cases import read_cases
 from turncheck.publishing.files import write_report
+from turncheck.render.phrases import noted_version_line
 from turncheck.render.strength_text import strength_text
-from turncheck.render.version_text import noted_version_line
 from turncheck.run.assistant import running_server
 from turncheck.run.changed_lines import ChangedLines, changed_lines
 from turncheck.run.reading import ensure_tests_read, read_tests
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.strength import measure_strength
 from turncheck.run.trainable import ensure_possible, ensure_trainable, read_dialogue_assistant
-from turncheck.validation.project_tests import ProjectTests
-from turncheck.work.choice import workplace_of
+from turncheck.validation.names_in_tests import ProjectTests
+from turncheck.work.workplace import workplace_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.settings.options import Settings
 
@@ -45,7 +45,7 @@ class StrengthOptions:
     json: Path | None = None
 
 
-def run_test_strength(options: StrengthOptions, screen: Screen) -> int:
+def run_test_strength(options: StrengthOptions, screen: Console) -> int:
     """Try the tests, and report the score and what no test notices: 1 if the score is below the floor, else 0.
 
     Raises:
@@ -82,7 +82,7 @@ def run_test_strength(options: StrengthOptions, screen: Screen) -> int:
     return EXIT_FAILED if is_below else EXIT_OK
 
 
-def _tell(screen: Screen, done: int, of: int) -> None:
+def _tell(screen: Console, done: int, of: int) -> None:
     """Print the progress from time to time."""
     if done * _TOLD // of > (done - 1) * _TOLD // of:
         screen.progress(f"{done} of {of} mutants")

@@ -13,21 +13,24 @@ import msgspec
 
 from turncheck.commands.strength import read_project_tests
 from turncheck.engines.choice import chosen_engines
-from turncheck.evaluation.strength.suggested_before import (
+from turncheck.evaluation.strength.suggested import (
     CASES,
     STORIES,
     TASKS,
     TRAINING,
+    cases_text,
     free_file,
     key_of_task,
     key_of_test,
     key_of_training,
+    sentence_tasks,
+    stories_text,
     suggested_before,
+    tasks_text,
+    training_text,
 )
-from turncheck.evaluation.strength.suggested_files import cases_text, stories_text, tasks_text, training_text
-from turncheck.evaluation.strength.tasks import sentence_tasks
 from turncheck.messages.errors import EXIT_OK
-from turncheck.messages.plurals import count
+from turncheck.messages.phrasing import count
 from turncheck.project.testfiles import E2E_CASES_FILE
 from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import text
@@ -36,15 +39,14 @@ from turncheck.run.reading import read_tests
 from turncheck.run.robustness import measure_training_sentences
 from turncheck.run.strength import measure_strength
 from turncheck.run.trainable import ensure_possible, ensure_trainable, read_dialogue_assistant
-from turncheck.work.choice import workplace_of
+from turncheck.work.workplace import workplace_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from turncheck.evaluation.robustness.training import TrainingSentences
-    from turncheck.evaluation.strength.suggested_before import Key
-    from turncheck.evaluation.strength.tasks import SentenceTask
-    from turncheck.process.screen import Screen
+    from turncheck.evaluation.robustness.robustness import TrainingSentences
+    from turncheck.evaluation.strength.suggested import Key, SentenceTask
+    from turncheck.process.screen import Console
     from turncheck.report.strength import Strength, SuggestedTest
     from turncheck.settings.options import Settings
 
@@ -86,7 +88,7 @@ class _Found:
         )
 
 
-def run_suggest(options: SuggestOptions, screen: Screen) -> int:
+def run_suggest(options: SuggestOptions, screen: Console) -> int:
     """Find what no test notices, and suggest tests that would, and sentences that are missing.
 
     Raises:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 from turncheck.commands.batch import named_as, refuse_faulty
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.location import Location
-from turncheck.messages.plurals import count
+from turncheck.messages.phrasing import count
 from turncheck.project.batch.model import Suites
-from turncheck.project.batch.nlu import case_of, examples_of
 from turncheck.project.batch.reader import read_suites
+from turncheck.project.batch.suggestions import case_of, examples_of
 from turncheck.project.batch.writer import SUFFIXES, without_repetitions, write_suite
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml
@@ -25,7 +25,7 @@ from turncheck.run.trainable import ensure_assistant, ensure_readable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
     from turncheck.project.batch.model import SuiteCase
     from turncheck.project.model import Project
 
@@ -34,7 +34,7 @@ _MOST_LISTED: Final = 20
 _FORMULA_SIGNS: Final = ("=", "+", "-", "@")
 
 
-def run_convert(files: Sequence[Path], out: Path, screen: Screen) -> int:
+def run_convert(files: Sequence[Path], out: Path, screen: Console) -> int:
     """Convert suites between JSON and CSV, and to and from NLU data in YAML.
 
     ``out``: a file, whose ending says the format, or a folder: into it JSON becomes CSV and all else JSON.
@@ -61,7 +61,7 @@ def _other(path: Path) -> str:
     return ".csv" if path.suffix.lower() == ".json" else ".json"
 
 
-def _cases_of(path: Path, screen: Screen) -> list[SuiteCase]:
+def _cases_of(path: Path, screen: Console) -> list[SuiteCase]:
     if not path.is_file():
         raise UserError(f"there is no file '{path}'")
     if path.suffix.lower() in YAML_SUFFIXES:
@@ -73,7 +73,7 @@ def _cases_of(path: Path, screen: Screen) -> list[SuiteCase]:
     return [case for suite in read.suites for case in suite.cases]
 
 
-def write_cases(cases: Sequence[SuiteCase], target: Path, screen: Screen) -> None:
+def write_cases(cases: Sequence[SuiteCase], target: Path, screen: Console) -> None:
     """Write cases in the format of the target's suffix, and say what was left out.
 
     Raises:
@@ -116,7 +116,7 @@ def _read(folder: Path, data: Sequence[Path] | None, language: str | None) -> Pr
     return project
 
 
-def run_from_data(folder: Path, data: Sequence[Path] | None, language: str | None, out: Path, screen: Screen) -> int:
+def run_from_data(folder: Path, data: Sequence[Path] | None, language: str | None, out: Path, screen: Console) -> int:
     """Write the suite of all training utterances, in their order, with their annotations.
 
     Raises:
@@ -155,14 +155,14 @@ def _distinct(cases: Sequence[SuiteCase]) -> list[SuiteCase]:
     ]
 
 
-def run_from_conversations(log: Path, out: Path, screen: Screen) -> int:
+def run_from_conversations(log: Path, out: Path, screen: Console) -> int:
     """Write the suite of the utterances whose task was completed.
 
     Raises:
         UserError: the log cannot be read, lacks the completion, or has no such utterance.
     """
-    from turncheck.project.batch.conversations import successful_utterances
     from turncheck.project.batch.reader import decode
+    from turncheck.project.batch.suggestions import successful_utterances
 
     target = _suite_target(out)
     folder = ProjectFolder(_HERE)
@@ -186,7 +186,7 @@ def run_suggest(  # noqa: PLR0917 - what a command is given
     out: Path,
     intent: str | None,
     most: int,
-    screen: Screen,
+    screen: Console,
 ) -> int:
     """Write generated cases for review; no suite is changed.
 
@@ -209,14 +209,14 @@ def run_suggest(  # noqa: PLR0917 - what a command is given
     return EXIT_OK
 
 
-def run_add(suite: Path, intent: str, utterances: str, screen: Screen) -> int:
+def run_add(suite: Path, intent: str, utterances: str, screen: Console) -> int:
     """Add utterances of one intent to a suite, one per line; a suite that does not exist is created.
 
     Raises:
         UserError: the suite cannot be read or written, or there is no utterance.
     """
-    from turncheck.project.batch.fields import read_intent
     from turncheck.project.batch.model import SuiteCase
+    from turncheck.project.batch.rules import read_intent
 
     target = _suite_target(suite)
     read = read_intent(intent)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from turncheck.engines.capabilities import NLU_PARTS, NOTHING_TO_LEARN
-from turncheck.engines.embedded.fingerprint import project_fingerprint
+from turncheck.engines.base import NLU_PARTS, NOTHING_TO_LEARN
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.engines.embedded.models import DEFAULT_MODELS, model_path
+from turncheck.engines.embedded.training_key import project_fingerprint
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserError
 from turncheck.project.story_sentences import with_story_sentences
-from turncheck.render.engine_text import substitution_lines
+from turncheck.render.phrases import substitution_lines
 from turncheck.run.trainable import (
     ensure_nlu_accepted,
     ensure_policies_accepted,
@@ -26,8 +26,8 @@ from turncheck.run.trainable import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.engines.capabilities import Part
-    from turncheck.process.screen import Screen
+    from turncheck.engines.base import Part
+    from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.report.model import Substitution
     from turncheck.settings.options import Settings
@@ -66,7 +66,7 @@ class TrainOptions:
         return (*self.data, *filter(None, (self.settings.config, self.settings.domain)))
 
 
-def run_train(options: TrainOptions, parts: Sequence[Part], screen: Screen) -> int:
+def run_train(options: TrainOptions, parts: Sequence[Part], screen: Console) -> int:
     """Train and save a model. If both parts are requested, one without data is left out with a note.
 
     Ends with 1 where Rasa refuses to train (rules that contradict each other …).
@@ -102,7 +102,7 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Screen) -> i
     return EXIT_OK
 
 
-def _possible(project: Project, parts: Sequence[Part], screen: Screen) -> list[Part]:
+def _possible(project: Project, parts: Sequence[Part], screen: Console) -> list[Part]:
     """Return the parts that can be trained; a part that was requested by itself must be possible."""
     if (refusal := project.kind.no_model) is not None:
         raise UserError(refusal.what, remedy=refusal.remedy)
@@ -128,7 +128,7 @@ def _ensure_whole(project: Project, parts: Sequence[Part]) -> None:
         ensure_readable(project, NLU_PARTS)
 
 
-def _ensure_accepted(project: Project, parts: Sequence[Part], options: TrainOptions, screen: Screen) -> None:
+def _ensure_accepted(project: Project, parts: Sequence[Part], options: TrainOptions, screen: Console) -> None:
     if options.validation is not None:
         asked = options.validation
         ensure_valid(project, screen, max_history=asked.max_history, fail_on_warnings=asked.fail_on_warnings)
@@ -138,7 +138,7 @@ def _ensure_accepted(project: Project, parts: Sequence[Part], options: TrainOpti
         ensure_nlu_accepted(project, screen)
 
 
-def _note_missing_rules(project: Project, options: TrainOptions, screen: Screen) -> None:
+def _note_missing_rules(project: Project, options: TrainOptions, screen: Console) -> None:
     if project.config.policies is None:
         return
     has_policy = any(component.name.endswith("RulePolicy") for component in project.config.policies)
@@ -152,8 +152,7 @@ def _note_missing_rules(project: Project, options: TrainOptions, screen: Screen)
 
 
 def _add_core(project: Project, writer: MemberWriter, options: TrainOptions) -> Sequence[Substitution]:
-    from turncheck.engines.embedded.policies.archive import write_ensemble
-    from turncheck.engines.embedded.policies.trainer import train_ensemble
+    from turncheck.engines.embedded.policies.trainer import train_ensemble, write_ensemble
 
     ensemble = train_ensemble(project, augmentation=options.augmentation)
     write_ensemble(writer, ensemble)

@@ -19,10 +19,10 @@ from turncheck.project.export import export_of
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories
+from turncheck.validation.facts import missing_parts
 from turncheck.validation.findings import found
-from turncheck.validation.incomplete import missing_parts
+from turncheck.validation.names_in_tests import ProjectTests
 from turncheck.validation.pipeline import Validated, validate
-from turncheck.validation.project_tests import ProjectTests
 from turncheck.validation.registry import explain
 from turncheck.validation.suppressions import suppress
 
@@ -198,7 +198,7 @@ def _of_suites(project: Project) -> Sequence[Finding]:
     if not paths:
         return ()
     from turncheck.project.batch.known import known_names
-    from turncheck.validation.suite_names import unknown_names
+    from turncheck.validation.case_names import unknown_names
 
     read = read_suites(project.root, paths)
     return (*read.findings, *unknown_names(read, known_names(project)))
@@ -211,7 +211,7 @@ def _cases(project: Project, paths: Sequence[Path]) -> tuple[Sequence[E2ECase], 
     if project.domain.is_empty or "domain" in missing_parts(project):
         return read.cases, read.findings
     from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.validation.e2e_case_names import check_cases
+    from turncheck.validation.case_names import check_cases
 
     return read.cases, (*read.findings, *check_cases(read, DialogueDomain.of(project), project.flows))
 
@@ -231,7 +231,7 @@ def _ignored(folder: Path) -> tuple[tuple[str, Location], ...]:
     """The codes that the project's ``turncheck.yml`` leaves out, with their places."""
     if not (folder / "turncheck.yml").exists():
         return ()
-    from turncheck.settings.file import read_settings_file  # only where there is such a file
+    from turncheck.settings.sources import read_settings_file  # only where there is such a file
 
     return read_settings_file(folder).ignored
 
@@ -264,7 +264,7 @@ def _version(project: Project | None, folder: str) -> str:
     """Say which Rasa a project is written for, if it is an older one or a mixture."""
     if project is None or project.rasa is None or not (project.rasa.is_older or project.rasa.others):
         return ""
-    from turncheck.render.version_text import version_line
+    from turncheck.render.phrases import version_line
     from turncheck.run.report_of import project_info
 
     return version_line(project_info(project), folder)
@@ -335,7 +335,7 @@ def _sarif(checked: Checked, folder: Path) -> str:
 
 def line_hash_below(root: Path) -> Callable[[Location], str | None]:
     """Return a function that gives GitHub's hash of the line of a place; of a place without a line, the first's."""
-    from turncheck.render.line_hashes import line_hashes
+    from turncheck.render.sarif import line_hashes
 
     folder = ProjectFolder(root)
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.misunderstood import expected_and_predicted, understanding_in_words
-from turncheck.comparison.names_of_steps import names_by_step, step_key
 from turncheck.messages.finding import SEVERITIES
 from turncheck.report.model import CaseResult, StoryResult
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Hashable, Mapping
+    from collections.abc import Container, Hashable, Iterable, Mapping
 
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
@@ -23,12 +23,83 @@ if TYPE_CHECKING:
         Alternative,
         BatchCase,
         BatchEntity,
+        CaseMessage,
         CaseStep,
         Misunderstanding,
         NluPrediction,
         Report,
         StoryStep,
     )
+
+
+# The names of the project that a step of a test rests on: if one is renamed or removed, the step cannot be met.
+
+_IN_QUOTES: Final = re.compile(r'"([^"]+)"')
+_ANNOTATED: Final = re.compile(r'(?<=\]\()[^)\s]+(?=\))|(?<="entity": ")[^"]+(?=")')
+"""The type of an entity that is annotated in a sentence, in either notation."""
+_BY_NAME: Final = ("utter", "bot")
+_SLOTS: Final = ("slot_was_set", "slot_was_not_set")
+
+
+def step_key(kind: str, expected: str) -> Hashable:
+    """The key that identifies a step on both sides."""
+    return kind, expected
+
+
+def names_by_step(test: StoryResult | CaseResult) -> Mapping[Hashable, tuple[str, ...]]:
+    """Return the names of the project that each step of a story or an end-to-end case rests on."""
+    return names_by_story_step(test) if isinstance(test, StoryResult) else names_by_case_step(test)
+
+
+def names_by_story_step(story: StoryResult) -> Mapping[Hashable, tuple[str, ...]]:
+    """Return the action, intent or entities of each step; for an action, also the intent that is written before it."""
+    found: dict[Hashable, list[str]] = defaultdict(list)
+    intent: tuple[str, ...] = ()
+    for step in story.steps:
+        key = step_key(step.kind, step.expected)
+        if step.kind == "entities":
+            found[key] += _ANNOTATED.findall(step.expected)
+        elif step.kind == "intent":
+            intent = (step.expected,)
+            found[key] += intent
+        else:
+            found[key] += (step.expected, *intent)
+    return _distinct(found)
+
+
+def names_by_case_step(case: CaseResult) -> Mapping[Hashable, tuple[str, ...]]:
+    """Return what each step names; for one that was met, also the response and what the message was understood as."""
+    found: dict[Hashable, list[str]] = defaultdict(list)
+    for step in case.steps:
+        key = step_key(step.kind, step.expected)
+        found[key] += _named(step)
+        if step.outcome == "passed" and step.message is not None and 0 <= step.message < len(case.messages):
+            found[key] += _understood(case.messages[step.message])
+    return _distinct(found)
+
+
+def _named(step: CaseStep) -> Iterable[str]:
+    if step.response is not None:
+        yield step.response
+    if step.kind in _BY_NAME:
+        yield step.expected
+    elif step.kind in _SLOTS:
+        yield step.expected.partition(":")[0]
+    else:  # an assertion, as JSON
+        yield from _IN_QUOTES.findall(step.expected)
+
+
+def _understood(message: CaseMessage) -> tuple[str, ...]:
+    parse = message.understood
+    if parse is None:
+        return ()
+    intents = (parse.intent,) if parse.intent and not parse.fallback else ()
+    return (*intents, *(entity.entity for entity in parse.entities))
+
+
+def _distinct(found: Mapping[Hashable, list[str]]) -> dict[Hashable, tuple[str, ...]]:
+    return {step: tuple(dict.fromkeys(name for name in names if name)) for step, names in found.items()}
+
 
 _REMEMBERED: Final = 10_000
 """This many different steps are kept in memory only once, however many stories have them."""
@@ -96,7 +167,7 @@ class Case:
         """The wrong steps, as keys of ``rests_on``; the most informative one first."""
         match self.result:
             case StoryResult() as story:
-                wrong = telling_step(story)
+                wrong = decisive_step(story)
                 steps = (*([wrong] if wrong else []), *(one for one in story.steps if not one.passed))
                 return tuple(step_key(step.kind, step.expected) for step in steps)
             case CaseResult() as case:
@@ -253,12 +324,12 @@ def _expected_step(kind: str, expected: str, text: str | None) -> Hashable:
 
 
 def _place_of_story(story: StoryResult) -> Location:
-    wrong = telling_step(story)
+    wrong = decisive_step(story)
     return wrong.location if wrong and wrong.location else story.location
 
 
 def _story_case(story: StoryResult, copies: int = 0, *, copy_of: str = "") -> Case:
-    wrong = telling_step(story)
+    wrong = decisive_step(story)
     return Case(
         name=story.name,
         expectation=_expectation(story),
@@ -283,7 +354,7 @@ def newly_wrong_first(case: Case, base: Case) -> Case:
     known = {_wrong(step) for step in base.result.steps if not step.passed}
     meant = {(one.text, *expected_and_predicted(one)) for one in base.sentences}
     sentences = sorted(case.sentences, key=lambda one: (one.text, *expected_and_predicted(one)) in meant)
-    wrong = telling_step(case.result, known)
+    wrong = decisive_step(case.result, known)
     case = replace(case, sentences=tuple(sentences))
     if wrong is None or not known:
         return case
@@ -301,7 +372,7 @@ def _wrong(step: StoryStep) -> Hashable:
     return step.kind, step.expected, step.predicted, step.text
 
 
-def telling_step(story: StoryResult, known: Container[Hashable] = ()) -> StoryStep | None:
+def decisive_step(story: StoryResult, known: Container[Hashable] = ()) -> StoryStep | None:
     """Return the first wrong step; if the dialogue of the story fails, the first wrong action.
 
     ``known``: steps that are wrong on the base too, which are left out.
@@ -348,7 +419,7 @@ def end_to_end_cases(report: Report, *, all_there: bool = False) -> list[Case]:
                     remark=(wrong.reason or "") if wrong and not wrong.actual else "",
                     judged=case.outcome != "skipped",
                     misunderstood=case.outcome == "misunderstood",
-                    sentences=case.misunderstood if case.outcome == "misunderstood" else heard_otherwise(case),
+                    sentences=case.misunderstood if case.outcome == "misunderstood" else misparsed_messages(case),
                     again=judged_again(case),
                     said=message.text if message else "",
                     result=case,
@@ -362,7 +433,7 @@ def first_wrong(case: CaseResult) -> CaseStep | None:
     return next((step for step in case.steps if step.outcome in {"failed", "error"}), None)
 
 
-def heard_otherwise(case: CaseResult) -> tuple[Misunderstanding, ...]:
+def misparsed_messages(case: CaseResult) -> tuple[Misunderstanding, ...]:
     """Return the messages that are understood differently than before, except the one right before the failure."""
     last = case.failing_message
     of_failure = last.misunderstanding if last is not None else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.messages.location import Location
-from turncheck.messages.plurals import count
+from turncheck.messages.phrasing import count
 from turncheck.report.model import Misunderstanding
 from turncheck.report.part import Part
 
@@ -104,7 +104,7 @@ class StrippedIntent(Part, frozen=True, kw_only=True):
     """Where the first of these sentences is."""
 
 
-class Alike(Part, frozen=True, kw_only=True):
+class SimilarSentences(Part, frozen=True, kw_only=True):
     """A sentence that others resemble."""
 
     text: str
@@ -120,7 +120,7 @@ class LessUnderstood(Part, frozen=True, kw_only=True):
 
     intent: str
     """The intent."""
-    sentences: tuple[Alike, ...]
+    sentences: tuple[SimilarSentences, ...]
     """The sentences."""
 
 
@@ -137,7 +137,7 @@ class FallbackChange(Part, frozen=True, kw_only=True):
     """The ambiguity threshold now."""
     lost: tuple[LessUnderstood, ...] = ()
     """The intents whose sentences are no longer understood, the one with most of them first."""
-    newly_wrong: tuple[Alike, ...] = ()
+    newly_wrong: tuple[SimilarSentences, ...] = ()
     """Sentences that ended in a fallback on the base and are answered as a wrong intent now."""
 
     @property
@@ -225,7 +225,7 @@ class CaseChange(Part, frozen=True, kw_only=True):
         return self.misunderstood and (self.base_passed is None or self.base_passed)
 
 
-def and_copies(case: CaseChange) -> str:
+def with_copy_count(case: CaseChange) -> str:
     """Say how many copies of a case there are, as a suffix of its name."""
     return f" and {count(case.copies, 'copy', 'copies')}" if case.copies else ""
 
@@ -387,7 +387,7 @@ class Collision(Part, frozen=True, kw_only=True):
     """How many sentences of one intent are newly predicted as the other."""
     sentences: tuple[TrainingChange, ...] = ()
     """The training sentences of this change that explain it."""
-    like: tuple[Alike, ...] = ()
+    like: tuple[SimilarSentences, ...] = ()
     """What those sentences look like."""
 
 

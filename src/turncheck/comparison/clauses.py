@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.changes import number_of
 from turncheck.comparison.faults import faults_of
-from turncheck.comparison.gates_on_tests import failing_of, tests_of
-from turncheck.comparison.gone_tests import GONE_TESTS, LOST, out_of_sight
+from turncheck.comparison.gates_on_tests import GONE_TESTS, LOST, failing_of, no_longer_checked, tests_of
 from turncheck.comparison.tally import NAMES, tallies
 from turncheck.comparison.wording import count
 
@@ -39,7 +38,7 @@ def gone_in_words(report: Report, comparison: Comparison) -> str:
             parts.append(f"{count(number_of(cases.gone), *NAMES[evaluation])} gone")
         if cases.not_run and evaluation not in whole:
             parts.append(f"{count(number_of(cases.not_run), *NAMES[evaluation])} of the base not run")
-    hidden = [f"'{one.location.path}'" for one in out_of_sight(comparison)]
+    hidden = [f"'{one.location.path}'" for one in no_longer_checked(comparison)]
     where = f" ({joined(hidden[:2])} {'is' if len(hidden) == 1 else 'are'} not looked for)" if parts and hidden else ""
     return f"{', '.join(parts)}{where}"
 

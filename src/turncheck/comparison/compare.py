@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
+from msgspec import structs
 
-from turncheck.comparison.base_tests import base_tests
-from turncheck.comparison.baseline import Baseline, Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.cases import (
     batch_cases,
     copied_stories,
     end_to_end_cases,
     entity_cases,
     intent_cases,
+    is_read_in_part,
     response_cases,
     story_cases,
 )
-from turncheck.comparison.changed_cases import changed_cases, changed_tests
 from turncheck.comparison.changed_findings import changed_findings, changed_names, new_suppressions
-from turncheck.comparison.changed_rules import changed_components, cut_word_lists, removed_items, with_changed_rules
-from turncheck.comparison.changes import CaseChange, ChangedCases, FindingChange, SettingChange
+from turncheck.comparison.changes import (
+    CaseChange,
+    ChangedCases,
+    ChangedPart,
+    FallbackChange,
+    FindingChange,
+    LessUnderstood,
+    SettingChange,
+    SimilarSentences,
+)
 from turncheck.comparison.explanations import (
     Explainer,
     at_their_sentences,
@@ -30,28 +38,290 @@ from turncheck.comparison.explanations import (
     collisions,
     training_difference,
 )
-from turncheck.comparison.fallback_change import fallback_change, without_shifts
-from turncheck.comparison.judgement import MetricDelta
-from turncheck.comparison.matching import apart, match_named, match_sentences, match_tests
+from turncheck.comparison.matching import (
+    apart,
+    base_faults,
+    base_lacks,
+    base_tests,
+    changed_cases,
+    changed_tests,
+    lost,
+    match_named,
+    match_sentences,
+    match_tests,
+    still_there,
+)
 from turncheck.comparison.metric_deltas import has_unlisted, measured_otherwise, metric_deltas
-from turncheck.comparison.metrics import metrics_of
+from turncheck.comparison.metrics import MetricDelta, metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
-from turncheck.comparison.model import BaselineUsed, Comparison, Overlap
-from turncheck.comparison.one_sided import base_faults, base_lacks, lost, still_there
-from turncheck.comparison.relabelled import relabelled
+from turncheck.comparison.model import (
+    Baseline,
+    BaselineUsed,
+    Comparison,
+    Missing,
+    Overlap,
+    Present,
+    Unreachable,
+    Unreadable,
+)
 from turncheck.comparison.renames import renamed_names, with_new_names
-from turncheck.comparison.sampled_figures import paired_predictions
-from turncheck.comparison.training_changes import cut_intents, stripped, without_stripped
-from turncheck.comparison.unseen_changes import unseen_changes
-from turncheck.messages.plurals import count
+from turncheck.comparison.significance import paired_predictions
+from turncheck.comparison.training_changes import cut_intents, relabelled, stripped, without_stripped
+from turncheck.comparison.unseen_changes import run_alike, unseen_changes
+from turncheck.messages.phrasing import count
+from turncheck.report.model import COVERAGE_KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from turncheck.comparison.changes import CutIntent
     from turncheck.comparison.matching import Matched
-    from turncheck.report.model import Evaluation, Report
+    from turncheck.comparison.model import Renamed
+    from turncheck.report.model import ConfiguredComponent, CoverageItem, Evaluation, NluPrediction, Report, Understood
     from turncheck.report.trust import Trust
+
+
+# What a change removed or edited: parts of the project and its configuration, and the rules that a test rests on.
+
+_NAMED_ELSEWHERE: Final = frozenset({"intents", "entities"})
+"""Kinds whose new and removed names the comparison lists anyway."""
+_LEADING: Final = ("rules", "stories")
+"""Kinds that lead a dialogue from step to step."""
+
+
+def removed_items(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple[ChangedPart, ...]:
+    """Return the parts that only the base has; one that has only another name or place is not gone."""
+    now_called = {(one.kind, one.old) for one in renamed}
+    found = []
+    for kind in COVERAGE_KINDS:
+        if kind in _NAMED_ELSEWHERE or kind not in base.coverage or kind not in head.coverage:
+            continue
+        before, after = base.coverage[kind].items, head.coverage[kind].items
+        left = Counter(one.name for one in after)
+        contents = Counter(one.content for one in _new(before, after))
+        for item in before:
+            if left[item.name] > 0:
+                left[item.name] -= 1
+            elif item.content and contents[item.content] > 0:
+                contents[item.content] -= 1
+            elif (kind, item.name) not in now_called:
+                found.append(ChangedPart(kind=kind, name=item.name, location=item.location, change="removed"))
+    return tuple(found)
+
+
+def cut_word_lists(base: Report, head: Report) -> tuple[ChangedPart, ...]:
+    """Return the synonyms, lookup tables and patterns that are gone or have other words, but not only more of them."""
+    if is_read_in_part(head):
+        return ()
+    after = {(one.kind, one.name): one for one in head.word_lists}
+    found = []
+    for old in base.word_lists:
+        new = after.get((old.kind, old.name))
+        if new is None:
+            found.append(ChangedPart(kind=old.kind, name=old.name, location=old.location, change="removed"))
+        elif new.digest != old.digest and new.entries <= old.entries:
+            lost = old.entries - new.entries
+            part = ChangedPart(kind=new.kind, name=new.name, location=new.location, change="changed", lost=lost)
+            found.append(part)
+    return tuple(found)
+
+
+def changed_components(base: Report, head: Report) -> tuple[ChangedPart, ...]:
+    """Return the components and policies that the engine runs otherwise; not known of engines that do not say it.
+
+    Another version of the engine runs all of them otherwise, which is no change of the project.
+    """
+    if (
+        base.engine is None
+        or head.engine is None
+        or base.tool != head.tool
+        or base.engine.version != head.engine.version
+    ):
+        return ()
+    one, other = base.engine.configured, head.engine.configured
+    if one is None or other is None or run_alike(one, other):
+        return ()
+    before, after = ([part for part in side if part.runs is not None] for side in (one, other))
+    gone, new = _unpaired(before, after, _runs), _unpaired(after, before, _runs)
+    removed, added = _unpaired(gone, new, _name), _unpaired(new, gone, _name)
+    changed = [part for part in new if part not in added]
+    moved = (
+        []
+        if gone or new
+        else [next(part for old, part in zip(before, after, strict=True) if _runs(old) != _runs(part))]
+    )
+    return (
+        *(_component(part, "removed") for part in removed),
+        *(_component(part, "added") for part in added),
+        *(_component(part, "changed") for part in changed),
+        *(_component(part, "moved") for part in moved),
+    )
+
+
+def _runs(part: ConfiguredComponent) -> Hashable:
+    return part.section, part.runs
+
+
+def _name(part: ConfiguredComponent) -> Hashable:
+    return part.section, part.name
+
+
+def _unpaired(
+    parts: Iterable[ConfiguredComponent],
+    others: Iterable[ConfiguredComponent],
+    key: Callable[[ConfiguredComponent], Hashable],
+) -> list[ConfiguredComponent]:
+    """Those without a counterpart among the others; equal ones are counted."""
+    left = Counter(map(key, others))
+    unpaired = []
+    for part in parts:
+        if left[key(part)] > 0:
+            left[key(part)] -= 1
+        else:
+            unpaired.append(part)
+    return unpaired
+
+
+def _component(part: ConfiguredComponent, change: Literal["changed", "removed", "added", "moved"]) -> ChangedPart:
+    return ChangedPart(kind=part.section, name=part.name, location=part.location, change=change)
+
+
+def _new(before: Sequence[CoverageItem], after: Sequence[CoverageItem]) -> list[CoverageItem]:
+    known = {one.name for one in before}
+    return [one for one in after if one.name not in known]
+
+
+def with_changed_rules(cases: ChangedCases, base: Report, head: Report, removed: Iterable[ChangedPart]) -> ChangedCases:
+    """Add to each test that newly fails the rules and stories of its wrong step that the change edited or removed.
+
+    A rule has to do with a step if it has the step's action and the intent that is written before it.
+    """
+    candidates = _changed(base, head, removed)
+    if not candidates:
+        return cases
+
+    def each(changes: tuple[CaseChange, ...]) -> tuple[CaseChange, ...]:
+        return tuple(_with_rules(one, candidates) if one.failed else one for one in changes)
+
+    return msgspec.structs.replace(
+        cases, worse=each(cases.worse), edited=each(cases.edited), added_failing=each(cases.added_failing)
+    )
+
+
+def _changed(base: Report, head: Report, removed: Iterable[ChangedPart]) -> list[tuple[ChangedPart, frozenset[str]]]:
+    """The rules and stories that the change edited or removed, each with the names of its steps on both sides."""
+    gone = {(one.kind, one.name): one for one in removed}
+    found = []
+    for kind in _LEADING:
+        if kind in base.coverage and kind in head.coverage:
+            after = {one.name: one for one in head.coverage[kind].items}
+            for old in base.coverage[kind].items:
+                new = after.get(old.name)
+                if new is None and (part := gone.get((kind, old.name))):
+                    found.append((part, frozenset(old.names)))
+                elif new is not None and new.digest != old.digest:
+                    part = ChangedPart(kind=kind, name=new.name, location=new.location, change="changed")
+                    found.append((part, frozenset((*old.names, *new.names))))
+    return found
+
+
+def _with_rules(case: CaseChange, candidates: Iterable[tuple[ChangedPart, frozenset[str]]]) -> CaseChange:
+    wrong, *before = case.rests_on or ("",)
+    intents = set(before[:1])
+    rules = [
+        part for part, names in candidates if wrong in names and (not intents or intents & names or case.expected == "")
+    ]
+    rules += [part for part, names in candidates if part not in rules and case.actual in names and intents & names]
+    return msgspec.structs.replace(case, rules=tuple(rules)) if rules else case
+
+
+# Sentences that end in a fallback now and did not on the base, because of another threshold or less sure answers.
+
+_OF_FALLBACKS: Final = "nlu.understood."
+_FALLBACKS: Final = f"{_OF_FALLBACKS}not_understood"
+_SHARE_OF_A_SHIFT: Final = 0.03
+"""Of the sentences, at most this part crosses the threshold by a small shift of all confidences."""
+
+
+def fallback_change(
+    base: Report,
+    head: Report,
+    pairs: Sequence[tuple[NluPrediction, NluPrediction]],
+    metrics: Iterable[MetricDelta],
+) -> FallbackChange | None:
+    """Return what is no longer understood, if a threshold was changed or fallbacks really became more frequent.
+
+    ``pairs``: sentences that both sides judged with the same expectation.
+    """
+    before, after = _understood(base), _understood(head)
+    if before is None and after is None:
+        return None
+    thresholds = [(one.threshold, one.ambiguity_threshold) if one else (None, None) for one in (before, after)]
+    worse = any(one.name == _FALLBACKS and one.judgement == "worse" for one in metrics)
+    if thresholds[0] == thresholds[1] and not worse:
+        return None
+    lost: dict[str, list[SimilarSentences]] = {}
+    newly_wrong = []
+    for old, new in pairs:
+        sentence = SimilarSentences(text=new.text, intent=new.expected.intent or "", location=new.location)
+        if new.predicted.fallback and not old.predicted.fallback and old.correct:
+            lost.setdefault(sentence.intent, []).append(sentence)
+        if old.predicted.fallback and not new.predicted.fallback and not new.correct:
+            newly_wrong.append(sentence)
+    if not lost and not newly_wrong:
+        return None
+    by_number = sorted(lost.items(), key=lambda one: (-len(one[1]), one[0]))
+    return FallbackChange(
+        base=thresholds[0][0],
+        value=thresholds[1][0],
+        base_ambiguity=thresholds[0][1],
+        ambiguity=thresholds[1][1],
+        lost=tuple(LessUnderstood(intent=intent, sentences=tuple(found)) for intent, found in by_number),
+        newly_wrong=tuple(newly_wrong),
+    )
+
+
+def is_less_understood(compared: Comparison) -> bool:
+    """Whether really more sentences end in a fallback."""
+    figure = compared.metric(_FALLBACKS)
+    return compared.fallback is not None and figure is not None and figure.judgement == "worse"
+
+
+def without_shifts(
+    base: Report,
+    head: Report,
+    pairs: Sequence[tuple[NluPrediction, NluPrediction]],
+    metrics: tuple[MetricDelta, ...],
+) -> tuple[MetricDelta, ...]:
+    """Return the figures; how many sentences are understood is noise if only a few crossed an unchanged threshold.
+
+    Confidences move together: a sentence added anywhere carries all that are near the threshold over it to one side, so
+    that the exact test, for which each moves on its own, finds a difference in any edit.
+    """
+    before, after = _understood(base), _understood(head)
+    if before is None or after is None or _thresholds(before) != _thresholds(after):
+        return metrics
+    crossed = Counter(new.predicted.fallback - old.predicted.fallback for old, new in pairs)
+    if abs(crossed[1] - crossed[-1]) > _SHARE_OF_A_SHIFT * len(pairs):
+        return metrics
+    otherwise = any(
+        new.correct != old.correct and new.predicted.fallback == old.predicted.fallback for old, new in pairs
+    )
+    noisy = _FALLBACKS if otherwise else _OF_FALLBACKS
+    return tuple(
+        structs.replace(one, judgement="noise")
+        if one.name.startswith(noisy) and one.judgement in {"better", "worse"}
+        else one
+        for one in metrics
+    )
+
+
+def _thresholds(understood: Understood) -> tuple[float | None, float | None]:
+    return understood.threshold, understood.ambiguity_threshold
+
+
+def _understood(report: Report) -> Understood | None:
+    return report.nlu.understood if report.nlu else None
 
 
 _OF_SENTENCES: Final = ("nlu.intents", "nlu.understood", "nlu.entities", "nlu.responses")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from turncheck.comparison.changes import Alike, CaseChange, Collision, TrainingChange
+from turncheck.comparison.changes import CaseChange, Collision, SimilarSentences, TrainingChange
 from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
 from turncheck.comparison.model import ChangedItem
 from turncheck.report.model import COVERAGE_KINDS
@@ -226,15 +226,15 @@ def _pair(one: str, other: str) -> tuple[str, str]:
 def _collision(intents: tuple[str, str], cases: Sequence[CaseChange], explainer: Explainer) -> Collision:
     """Separate sentences of the change from those they look like; each sentence once, the most frequent ones first."""
     changes: Counter[TrainingChange] = Counter()
-    like: Counter[Alike] = Counter()
+    like: Counter[SimilarSentences] = Counter()
     for case in cases:
         if own := explainer.own_change(case):
             changes[own] += 1
         elif case.because:
-            like[Alike(text=case.name, intent=case.expected, location=case.location)] += 1
+            like[SimilarSentences(text=case.name, intent=case.expected, location=case.location)] += 1
         for reason in case.because:
             if reason.change == "unchanged":
-                like[Alike(text=reason.text, intent=reason.intent, location=reason.location)] += 1
+                like[SimilarSentences(text=reason.text, intent=reason.intent, location=reason.location)] += 1
             else:
                 changes[msgspec.structs.replace(reason, similarity=0.0)] += 1
     return Collision(

@@ -6,37 +6,297 @@ A gate that cannot be judged (no baseline, an evaluation that did not run) is a 
 
 from __future__ import annotations
 
+import operator
+import re
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from turncheck.comparison.consequences import with_consequences
-from turncheck.comparison.faults import failed_by_fault, faults_in_words, faults_of, judge_could_be_run, unlike
-from turncheck.comparison.gate_rules import GateRules, at_its_place, place_of_gate, read_rules
+from turncheck.comparison.cases import is_read_in_part
+from turncheck.comparison.changes import with_copy_count
+from turncheck.comparison.faults import (
+    failed_by_fault,
+    faults_in_words,
+    faults_of,
+    judge_could_be_run,
+    unlike,
+    with_consequences,
+)
 from turncheck.comparison.gates_on_tests import (
+    GONE_TESTS,
+    NEW_ERRORS,
+    NEW_SUPPRESSIONS,
+    failed_by_finding,
     judge_failed_tests,
+    judge_gone_tests,
+    judge_new_errors,
     judge_new_failures,
+    judge_new_suppressions,
     judge_required,
     judge_something_was_tested,
+    old_in_words,
+    removed_test_text,
+    tests_switched_off,
 )
-from turncheck.comparison.gone_tests import GONE_TESTS, judge_gone_tests, tests_switched_off
-from turncheck.comparison.metric_gates import judge_regression, judge_threshold
-from turncheck.comparison.new_errors import NEW_ERRORS, failed_by_finding, judge_new_errors, old_in_words
+from turncheck.comparison.metric_deltas import is_counted
+from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Measured, NotMeasured, find_metric, metric_of, metrics_of
 from turncheck.comparison.renames import message_of
 from turncheck.comparison.summary import reservation, summarize
-from turncheck.comparison.suppression_gate import NEW_SUPPRESSIONS, judge_new_suppressions
-from turncheck.comparison.verdict import GateResult, Verdict
-from turncheck.comparison.wording import count
+from turncheck.comparison.verdict import (
+    FailedBy,
+    GateResult,
+    GateRules,
+    Verdict,
+    at_its_place,
+    place_of_gate,
+    read_rules,
+)
+from turncheck.comparison.wording import change, count, expected_got, figure, no_verdict, why_no_baseline
+from turncheck.messages.errors import UserError
 from turncheck.messages.finding import LEGACY_PROJECT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from turncheck.comparison.gate_rules import Places
+    from turncheck.comparison.metrics import MetricDelta, SharedDelta
     from turncheck.comparison.model import Comparison
+    from turncheck.comparison.verdict import Operator, Places, Regression, Threshold
+    from turncheck.messages.location import Location
     from turncheck.report.model import GateSettings, Report
+
+
+# Gates about one metric: its value (thresholds), or its change against the baseline (max-regression).
+
+_HOLDS: Final[dict[Operator, Callable[[float, float], bool]]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "==": operator.eq,
+}
+_ROUNDING: Final = 1e-9
+"""Rounding errors of decimal fractions are smaller: 0.9 - 0.89 must not count as more than 0.01."""
+_MOST_EXAMPLES: Final = 200
+
+
+def judge_threshold(report: Report, comparison: Comparison | None, rule: Threshold) -> GateResult:
+    """Judge ``metric >= limit``.
+
+    Raises:
+        UserError: the report has no such intent, extractor, suite ….
+    """
+    name = f"threshold: {rule.text}"
+    metric = _measured(report, comparison, rule.name)
+    if isinstance(metric, NotMeasured):
+        change = rule.name == COVERAGE_OF_CHANGES
+        there = change and comparison is not None and comparison.baseline.status in {"unreachable", "unreadable"}
+        reason = why_no_baseline(comparison) if there else metric.reason
+        return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name, needs_base=change)
+    holds = _HOLDS[rule.operator](metric.value, rule.limit)
+    shown = figure(metric.value, metric.kind, apart_from=rule.limit)
+    reason = f"{rule.name} is {shown}" if holds else f"{rule.name} is {shown}, not {rule.operator} {rule.limit:g}"
+    failed_by = () if holds else _behind(report, comparison, rule.name)
+    return GateResult(
+        name=name, outcome="passed" if holds else "failed", reason=reason, metric=rule.name, failed_by=failed_by
+    )
+
+
+def _measured(report: Report, comparison: Comparison | None, name: str) -> Measured | NotMeasured:
+    if name == COVERAGE_OF_CHANGES and comparison and comparison.judged:
+        delta = comparison.metric(name)
+        if delta is None or delta.value is None:
+            return NotMeasured("nothing that is counted for coverage changed")
+        return Measured(name, delta.value, delta.better, delta.kind, "counted")
+    return find_metric(report, metrics_of(report), name)
+
+
+def judge_regression(report: Report, comparison: Comparison | None, rule: Regression) -> GateResult:
+    """Judge ``metric: largest drop``, on the examples that both sides judged, if there are any.
+
+    Counts (of stories, cases, findings) are judged by all there are: a test that was deleted is a drop.
+
+    Raises:
+        UserError: neither side has such an intent, extractor, suite ….
+    """
+    name = f"max-regression: {rule.text}"
+    delta = comparison.metric(rule.name) if comparison else None
+    if delta is not None and delta.better == "neither":
+        raise UserError(f"max-regression: '{rule.name[:200]}' cannot become worse, it is only a number")
+    if delta is None:
+        measured = _measured(report, comparison, rule.name)
+        if isinstance(measured, NotMeasured):
+            return GateResult(name=name, outcome="not judged", reason=measured.reason, metric=rule.name)
+        reason = why_no_baseline(comparison)
+        return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name, needs_base=True)
+    if comparison is None or not comparison.judged:
+        reason = why_no_baseline(comparison)
+        return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name, needs_base=True)
+    if delta.delta is None:
+        return _judge_one_side(report, rule, delta, name)
+    if rule.name.startswith("validation.") and is_read_in_part(report) and delta.delta <= rule.limit:
+        reason = "not all files can be read, so what is in them is not counted"
+        return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name)
+    if delta.agreement is not None:
+        return GateResult(name=name, outcome="not judged", reason=no_verdict(delta.agreement), metric=rule.name)
+    examples = comparison.examples
+    known = not comparison.unlisted and bool(examples.added or examples.removed or examples.edited)
+    if delta.judgement == "not judged" and not is_counted(delta) and (rule.significant or known):
+        reason = "no example was judged on both sides"
+        return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name)
+    return _judge_drop(comparison, rule, delta, name)
+
+
+def _judge_one_side(report: Report, rule: Regression, delta: MetricDelta, name: str) -> GateResult:
+    """A figure that only one side measured has not dropped, unless its tests or data were removed."""
+    if delta.base is None:
+        return GateResult(name=name, outcome="not judged", reason="the base has no such metric", metric=rule.name)
+    evaluation = metric_of(rule.name).section
+    asked = not report.settings.evaluations or evaluation in report.settings.evaluations
+    skipped = next((skipped for skipped in report.skipped if skipped.evaluation == evaluation), None)
+    why = skipped.reason if skipped else _why_without_value(report, rule.name)
+    if not why or not asked or report.stopped:
+        reason = "it is measured on the base only"
+        return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name)
+    causes = (failed_by_fault(skipped),) if skipped and skipped.fault else ()
+    reason = f"{rule.name}: {figure(delta.base, delta.kind)} on the base, no longer measured: {why}"
+    return GateResult(name=name, outcome="failed", reason=reason, metric=rule.name, failed_by=causes)
+
+
+def _why_without_value(report: Report, name: str) -> str:
+    """Say why this side has no such figure; "" if what it is about (an intent, an extractor) is itself gone."""
+    try:
+        metric = find_metric(report, metrics_of(report), name)
+    except UserError:
+        return ""
+    return metric.reason if isinstance(metric, NotMeasured) else ""
+
+
+def _judge_drop(comparison: Comparison, rule: Regression, delta: MetricDelta, name: str) -> GateResult:
+    shared = _shared_examples(delta)
+    difference = shared.delta if shared else delta.delta or 0.0
+    drop = difference if delta.better == "lower" else -difference
+    too_far = drop > rule.limit + _ROUNDING and not (rule.significant and delta.judgement == "noise")
+    reason = f"{rule.name}: {_change_in_words(delta)}"
+    if too_far:
+        reason += f", more than {rule.limit:g}"
+    return GateResult(
+        name=name,
+        outcome="failed" if too_far else "passed",
+        reason=reason,
+        metric=rule.name,
+        failed_by=_became_worse(comparison, rule.name) if too_far else (),
+    )
+
+
+def _shared_examples(delta: MetricDelta) -> SharedDelta | None:
+    return None if is_counted(delta) else delta.shared
+
+
+def _change_in_words(delta: MetricDelta) -> str:
+    shared = _shared_examples(delta)
+    base, value = (shared.base, shared.value) if shared else (delta.base or 0.0, delta.value or 0.0)
+    where = " on the examples both sides judged" if shared else ""
+    few = delta.significance is not None and delta.significance.too_few
+    noise = ("", f", {'too few sentences to tell' if few else 'within noise'}")[delta.judgement == "noise"]
+    words = f"{figure(base, delta.kind)} to {figure(value, delta.kind)}"
+    return f"{words} ({change(base, value, delta.kind)}{noise}){where}"
+
+
+def _became_worse(comparison: Comparison, name: str) -> tuple[FailedBy, ...]:
+    """The causes of a drop: what both sides judged and this one gets wrong, worst first; tests that are gone."""
+    label = _label(name)
+    if name.startswith("nlu."):
+        kinds = {"intents": comparison.examples, "entities": comparison.entities, "responses": comparison.responses}
+        cases = kinds.get(re.split(r"[.\[]", name)[1])
+        return tuple(
+            _wrong(case.name, case.expected, case.actual or "no intent", case.location)
+            for case in (cases.worse if cases else ())
+            if label in {None, case.expected, case.actual}
+        )[:_MOST_EXAMPLES]
+    tests = {
+        "core": ("story", comparison.stories),
+        "e2e": ("end-to-end case", comparison.e2e),
+        "batch": ("batch case", comparison.batch),
+    }
+    section = re.split(r"[.\[]", name)[0]
+    if name == COVERAGE_OF_CHANGES or section not in tests:
+        return ()
+    kind, changed = tests[section]
+    failing = () if name.endswith(".misunderstood") else changed.newly_failing
+    others = () if name.startswith(("core.failed", "core.as_written", "e2e.failed")) else changed.newly_misunderstood
+    worse = [
+        FailedBy(what=f"{kind} {case.name}{with_copy_count(case)}", location=case.location)
+        for case in (*failing, *others)
+    ]
+    gone = [
+        FailedBy(what=removed_test_text(kind, case, comparison.baseline.commit))
+        for case in changed.gone
+        if case.base_passed
+    ]
+    return (*worse, *gone)[:_MOST_EXAMPLES]
+
+
+def _label(name: str) -> str | None:
+    return name.removeprefix("nlu.intents[").rpartition("].")[0] if name.startswith("nlu.intents[") else None
+
+
+def _wrong(text: str, expected: str | None, got: str, location: Location | None) -> FailedBy:
+    return FailedBy(what=f"{text}: {expected_got(expected, got)}", location=location)
+
+
+def _behind(report: Report, comparison: Comparison | None, name: str) -> tuple[FailedBy, ...]:
+    """The causes of a figure: the wrong examples, of the named intent if there is one; newly wrong ones first."""
+    if name.startswith("nlu.intents") and report.nlu:
+        label = _label(name)
+        wrong = [
+            example
+            for example in report.nlu.predictions
+            if not example.correct and label in {None, example.expected.intent, example.predicted.intent}
+        ]
+        new = {(c.name, c.location) for c in comparison.examples.newly_failing} if comparison else set()
+        wrong.sort(key=lambda example: (example.text, example.location) not in new)
+        return tuple(
+            _wrong(example.text, example.expected.intent, example.predicted.intent or "no intent", example.location)
+            for example in wrong[:_MOST_EXAMPLES]
+        )
+    if name == COVERAGE_OF_CHANGES and comparison:
+        return tuple(
+            FailedBy(what=f"{item.kind}: {item.name}", location=item.location)
+            for item in comparison.changed_items
+            if not item.covered
+        )
+    if name.startswith("coverage."):
+        items = report.coverage[name.partition(".")[2]].items
+        return tuple(FailedBy(what=item.name, location=item.location) for item in items if not item.covered)
+    if name.startswith("core.") and report.core:
+        of_one_class = {"core.misunderstood": "misunderstood", "core.failed": "failed", "core.as_written": "failed"}
+        wanted = next((one for prefix, one in of_one_class.items() if name.startswith(prefix)), None)
+        return tuple(
+            FailedBy(what=f"story {story.name}", location=story.location)
+            for story in report.core.stories
+            if not story.passed and wanted in {None, story.outcome}
+        )
+    if name.startswith("e2e.") and report.e2e:
+        outcomes = {"e2e.misunderstood": {"misunderstood"}, "e2e.failed": {"failed", "error"}}
+        wanted_ones = outcomes.get(name, {"failed", "error", "misunderstood"})
+        return tuple(
+            FailedBy(what=f"end-to-end case {case.name}", location=case.location)
+            for case in report.e2e.cases
+            if case.outcome in wanted_ones
+        )
+    if name.startswith("batch") and report.batch:
+        suite_name = name.removeprefix("batch[").rpartition("].")[0] if name.startswith("batch[") else None
+        return tuple(
+            FailedBy(what=f"batch case {case.text}", location=case.location)
+            for suite in report.batch.suites
+            if suite_name in {None, suite.name}
+            for case in suite.cases
+            if not case.passed
+        )
+    return ()
+
 
 _CAN_BE_HAD = frozenset({"unreachable", "unreadable"})
 """There is a baseline, but this run could not get it; another try may succeed, so the run should not go on without."""

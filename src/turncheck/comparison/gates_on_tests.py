@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.changes import and_copies, number_of
-from turncheck.comparison.faults import failed_by_fault, faults_in_words, faults_of, unlike, without_place
-from turncheck.comparison.one_sided import has_results
+from turncheck.comparison.changes import number_of, with_copy_count
+from turncheck.comparison.faults import failed_by_fault, faults_in_words, faults_of, names_of, unlike, without_place
+from turncheck.comparison.matching import has_results
 from turncheck.comparison.tally import NAMES, how_to_run, misunderstood_test, tallies
 from turncheck.comparison.verdict import FailedBy, GateResult
 from turncheck.comparison.wording import count, few, why_no_baseline
+from turncheck.messages.finding import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.comparison.changes import CaseChange, ChangedCases
+    from turncheck.comparison.changes import CaseChange, ChangedCases, FindingChange
     from turncheck.comparison.model import Comparison, OneSided
     from turncheck.comparison.tally import Tally
-    from turncheck.report.model import Evaluation, Report
+    from turncheck.report.model import Evaluation, Report, Skipped
 
 
 STAND_IN: Final = "by the embedded engine, which stands in for the assistant's own"
@@ -112,9 +113,9 @@ def _new_failures(report: Report, comparison: Comparison | None) -> tuple[tuple[
     """Failed tests, and errors in the data."""
     if comparison and comparison.judged:
         new = (
-            misunderstood_test(kind, f"{case.name}{and_copies(case)}", case.sentences, case.location)
+            misunderstood_test(kind, f"{case.name}{with_copy_count(case)}", case.sentences, case.location)
             if case.misunderstood
-            else FailedBy(what=f"{kind} {case.name}{and_copies(case)}", location=case.location)
+            else FailedBy(what=f"{kind} {case.name}{with_copy_count(case)}", location=case.location)
             for kind, case in newly_failing(report, comparison)
         )
         errors = [finding for finding in comparison.new_findings if finding.severity == "error"]
@@ -245,3 +246,230 @@ def _left_out(report: Report, evaluation: Evaluation) -> list[str]:
     if report.stopped is not None and has_results(report, evaluation):
         found.append(f"the run ended before its end: {report.stopped.partition(chr(10))[0]}")
     return found
+
+
+# The gate about tests that the base judged and this side does not.
+
+GONE_TESTS: Final = "gone-tests"
+_NOT_LOOKED_FOR: Final = "test-file-not-looked-for"
+"""The code of a file with tests whose name no search for tests matches: it explains why tests are gone."""
+LOST: Final[dict[Evaluation, str]] = {
+    "validate": "the data are no longer checked",
+    "nlu": "language understanding is no longer judged",
+    "core": "the stories are no longer run",
+    "e2e": "the end-to-end cases are no longer run",
+    "batch": "the batch cases are no longer run",
+}
+
+
+def judge_gone_tests(report: Report, comparison: Comparison | None, accepted: Sequence[str]) -> GateResult:
+    """Judge tests that the base judged and this side does not: deleted, or no longer run. Not moved or renamed ones.
+
+    Single test sentences may go: they are a sample, and figures are compared on the sentences of both sides. All
+    held-out sentences together may not, since no held-out data would be judged any more.
+
+    Args:
+        report: this side.
+        comparison: with the base.
+        accepted: what may be removed: names of tests, their files or folders, evaluations.
+    """
+    if comparison is None or not comparison.judged:
+        return GateResult(name=GONE_TESTS, outcome="not judged", reason=why_no_baseline(comparison))
+    if report.stopped is not None:
+        return GateResult(name=GONE_TESTS, outcome="not judged", reason="the run ended before its end")
+    lines: list[str] = []
+    kept_from: list[str] = []
+    causes: list[FailedBy] = []
+    faults = {fault.evaluation: fault for fault in faults_of(report)}
+    for path in comparison.gone_assistants:
+        if not _may_go(path, accepted):
+            lines.append(f"the assistant '{path}', which the base measures, is no longer measured")
+            causes.append(FailedBy(what=lines[-1]))
+    for one in comparison.lost:
+        if not _is_accepted(one, accepted):
+            fault = faults.get(one.evaluation)
+            (kept_from if fault else lines).append(_lost(one, faulty=fault is not None))
+            causes.append(failed_by_fault(fault) if fault else FailedBy(what=lines[-1]))
+    whole = {one.evaluation for one in comparison.lost}
+    for evaluation, cases in tests_of(comparison):
+        gone = _not_accepted(cases.gone, evaluation, accepted)
+        left_out = [] if evaluation in whole else _not_accepted(cases.not_run, evaluation, accepted)
+        if gone:
+            lines.append(f"{count(number_of(gone), *NAMES[evaluation])} of the base {_is(gone)} gone")
+        fault = faults.get(evaluation)
+        hidden = fault is not None and all(case.actual == fault.reason for case in left_out)
+        if left_out:
+            ran = f"{count(number_of(left_out), *NAMES[evaluation])} that ran on the base {_was(left_out)} not run"
+            why = "" if hidden else left_out[0].actual
+            (kept_from if hidden else lines).append(f"{ran}: {why}" if why else ran)
+        commit = comparison.baseline.commit
+        causes += [FailedBy(what=removed_test_text(NAMES[evaluation][0], case, commit)) for case in gone]
+        if fault is not None and hidden and left_out:
+            causes.append(failed_by_fault(fault))
+        else:
+            causes += [FailedBy(what=_not_run(evaluation, case), location=case.location) for case in left_out]
+    if lines or kept_from:
+        unseen = "".join(f"; {one.message.rstrip('.')}" for one in no_longer_checked(comparison) if lines)
+        reason = f"{'; '.join(lines or kept_from)} (`accept-gone` lists what may be deleted){unseen}"
+        return GateResult(name=GONE_TESTS, outcome="failed", reason=reason, failed_by=tuple(causes))
+    unknown = [one for one in comparison.base_faults if one.evaluation not in accepted]
+    if unknown:
+        named = names_of(one.evaluation for one in unknown)
+        reason = f"the base could not run {named}, so it is not known which tests are gone: {unknown[0].reason}"
+        return GateResult(name=GONE_TESTS, outcome="not judged", reason=reason)
+    if comparison.baseline.way == "ancestor":
+        reason = "the base itself was not measured, but an ancestor: which tests came after that is not known"
+        return GateResult(name=GONE_TESTS, outcome="not judged", reason=reason)
+    lost = bool(comparison.lost) or any(cases.gone or cases.not_run for _, cases in tests_of(comparison))
+    reason = "what is gone was accepted by `accept-gone`" if lost else "all tests of the base are there"
+    return GateResult(name=GONE_TESTS, outcome="passed", reason=reason)
+
+
+def tests_switched_off(comparison: Comparison | None, accepted: Sequence[str]) -> bool:
+    """Whether the base has results of an evaluation that this side does not run, which nobody accepted."""
+    return (
+        comparison is not None and comparison.judged and any(not _is_accepted(one, accepted) for one in comparison.lost)
+    )
+
+
+def no_longer_checked(comparison: Comparison) -> list[FindingChange]:
+    """Return the files that this change renamed so that their tests are no longer found."""
+    return [finding for finding in comparison.new_findings if finding.code == _NOT_LOOKED_FOR]
+
+
+def _lost(one: OneSided, *, faulty: bool) -> str:
+    if one.files:
+        return one.reason
+    return LOST[one.evaluation] if faulty else f"{LOST[one.evaluation]}: {one.reason}"
+
+
+def _is(cases: Sequence[CaseChange]) -> str:
+    return "is" if number_of(cases) == 1 else "are"
+
+
+def _was(cases: Sequence[CaseChange]) -> str:
+    return "was" if number_of(cases) == 1 else "were"
+
+
+def _not_run(evaluation: Evaluation, case: CaseChange) -> str:
+    why = f": {case.actual}" if case.actual else ""
+    return f"{NAMES[evaluation][0]} {case.name} was not run{why}"
+
+
+def removed_test_text(kind: str, case: CaseChange, commit: str | None) -> str:
+    """Name a test that only the base has, and the place where the base, at this commit, has it."""
+    place = case.base_location
+    at = "the base" if place is None else place.path if place.line is None else f"{place.path}:{place.line}"
+    where = f"was at {at} in `{commit[:8]}`" if commit else f"was at {at} on the base"
+    return f"{kind} {case.name}{with_copy_count(case)} is gone ({where})"
+
+
+def _file(case: CaseChange) -> str:
+    return case.base_location.path if case.base_location else "the base"
+
+
+def _not_accepted(cases: Sequence[CaseChange], evaluation: Evaluation, accepted: Sequence[str]) -> list[CaseChange]:
+    if evaluation in accepted:
+        return []
+    return [case for case in cases if case.name not in accepted and not _may_go(_file(case), accepted)]
+
+
+def _is_accepted(lost: OneSided, accepted: Sequence[str]) -> bool:
+    return lost.evaluation in accepted or (bool(lost.files) and all(_may_go(file, accepted) for file in lost.files))
+
+
+def _may_go(file: str, accepted: Sequence[str]) -> bool:
+    """Whether a file, or a folder that it is in, is in the accepted list."""
+    return any(file == entry or file.startswith(f"{entry.rstrip('/')}/") for entry in accepted)
+
+
+# Errors in the data beside those of the base: which are new, and the gate about them.
+
+NEW_ERRORS: Final = "new-errors"
+
+
+def judge_new_errors(report: Report, comparison: Comparison | None) -> GateResult:
+    """Judge errors in the data that the base does not have; if there is no base to compare with, these are all.
+
+    With a base that could not be reached or read, it is not known which are new.
+    """
+    found, faults = _new(report, comparison)
+    place = {finding.location for finding in found}
+    unsaid = [one for one in faults if one.location not in place]
+    if report.validation is None and not unsaid:
+        skipped = next((one.reason for one in report.skipped if one.evaluation == "validate"), None)
+        return GateResult(name=NEW_ERRORS, outcome="not judged", reason=skipped or "there was nothing to judge")
+    compared = comparison is not None and comparison.judged
+    none = "" if compared else why_no_baseline(comparison)
+    if not found and not unsaid:
+        reason = "no errors in the data that the base does not have" if compared else f"no errors in the data; {none}"
+        return GateResult(name=NEW_ERRORS, outcome="passed", reason=reason)
+    causes = (*(failed_by_finding(one, _message_now(one)) for one in found), *map(failed_by_fault, unlike(unsaid)))
+    parts = [f"{count(len(found), 'error')} in the data"] if found else []
+    parts += [faults_in_words(unsaid)] if unsaid else []
+    if comparison is not None and comparison.baseline.status in {"unreachable", "unreadable"}:
+        reason = f"{'; '.join(parts)}; {none}, so it is not known which are new"
+        return GateResult(name=NEW_ERRORS, outcome="not judged", reason=reason, failed_by=causes, needs_base=True)
+    of_base = " that the base does not have" if compared else f"; {none}, so every error counts as new"
+    return GateResult(name=NEW_ERRORS, outcome="failed", reason=f"{'; '.join(parts)}{of_base}", failed_by=causes)
+
+
+def _new(report: Report, comparison: Comparison | None) -> tuple[list[Finding | FindingChange], Sequence[Skipped]]:
+    """The errors to judge, and what could not be run because of a fault."""
+    if comparison is None or not comparison.judged:
+        findings = report.validation.findings if report.validation else ()
+        return [one for one in findings if one.severity == "error"], faults_of(report)
+    new = [one for one in comparison.new_findings if one.severity == "error"]
+    lost = {one.evaluation for one in comparison.lost}
+    return [*new], [one for one in faults_of(report) if one.evaluation in lost]
+
+
+def _message_now(finding: Finding | FindingChange) -> str:
+    renamed = "" if isinstance(finding, Finding) else finding.message_now
+    return renamed or finding.message
+
+
+def failed_by_finding(finding: Finding | FindingChange, message: str) -> FailedBy:
+    """Describe a finding that fails a gate; ``message`` may add the new name of what the change renamed."""
+    what = f"{finding.code}: {message} {finding.hint}".strip()
+    return FailedBy(what=what, location=finding.location, message=finding.message)
+
+
+def old_in_words(found: Sequence[Finding], comparison: Comparison | None, severity: str) -> str:
+    """``, both on the base too``: how many of the findings of a severity the base has; empty if none or not known."""
+    if (
+        comparison is None
+        or not comparison.judged
+        or any(one.evaluation == "validate" for one in comparison.base_lacks)
+    ):
+        return ""
+    old = len(found) - sum(one.severity == severity for one in comparison.new_findings)
+    if old <= 0:
+        return ""
+    many = {1: "", 2: "both "}.get(old, "all ") if old == len(found) else f"{old:,} of them "
+    return f", {many}on the base too"
+
+
+# The gate about errors that a change suppresses in place of fixing them.
+
+NEW_SUPPRESSIONS: Final = "new-suppressions"
+
+
+def judge_new_suppressions(comparison: Comparison | None) -> GateResult:
+    """Judge errors that a comment or the setting ``ignore`` suppresses here and did not on the base."""
+    if comparison is None or not comparison.judged:
+        return GateResult(name=NEW_SUPPRESSIONS, outcome="not judged", reason=why_no_baseline(comparison))
+    if found := comparison.new_suppressions:
+        failed_by = tuple(FailedBy(what=f"{one.code}: {one.message}", location=one.location) for one in found)
+        reason = suppressed_in_words(found)
+        return GateResult(name=NEW_SUPPRESSIONS, outcome="failed", reason=reason, failed_by=failed_by)
+    if not comparison.suppressions_known:
+        reason = "the baseline's report is of an older version, which does not say what is suppressed"
+        return GateResult(name=NEW_SUPPRESSIONS, outcome="not judged", reason=reason)
+    return GateResult(name=NEW_SUPPRESSIONS, outcome="passed", reason="no error is newly suppressed")
+
+
+def suppressed_in_words(found: Sequence[FindingChange]) -> str:
+    """Return ``2 errors newly suppressed``; warnings are counted apart."""
+    numbers = {one: sum(finding.severity == one for finding in found) for one in ("error", "warning")}
+    return f"{' and '.join(count(number, what) for what, number in numbers.items() if number)} newly suppressed"

@@ -7,15 +7,28 @@ Matching uses ever weaker keys: the same in the same file, the same in another f
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+import msgspec
+
+from turncheck.comparison.cases import newly_wrong_first
+from turncheck.comparison.changes import CaseChange, ChangedCases
+from turncheck.comparison.faults import faults_of
+from turncheck.comparison.metrics import FEW_INTENTS
+from turncheck.comparison.model import BaseTests, OneSided
+from turncheck.comparison.tally import is_asked_for, skipped_entry
+from turncheck.report.model import EVALUATIONS, ON_REQUEST, BatchCase, Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from turncheck.comparison.cases import Case
     from turncheck.comparison.changes import Edit
+    from turncheck.messages.location import Location
+    from turncheck.report.model import CaseResult, Report, StoryResult
+
 
 _SIMILAR: Final = 0.6
 """Two sentences of one intent and file count as an edit of each other if they share at least this ratio of letters."""
@@ -204,3 +217,287 @@ def _edited_and_renamed(removed: Sequence[Case], added: Sequence[Case]) -> list[
 
 def _likeness(text: str, other: str) -> float:
     return SequenceMatcher(None, text[:_LOOKED_AT], other[:_LOOKED_AT], autojunk=False).ratio()
+
+
+# Which cases changed sides, and how.
+
+
+def changed_cases(matched: Matched) -> ChangedCases:
+    """Sort matched cases into those that became worse, better, were edited, or are new and fail; worst first."""
+    same = [pair for pair in matched.pairs if not {"edited", "renamed"} & set(pair.edits)]
+    return ChangedCases(
+        worse=_worst_first(_change(pair) for pair in same if pair.head.failed and not pair.base.failed),
+        better=_worst_first(_change(pair) for pair in same if _is_better(pair)),
+        edited=_worst_first(_change(pair) for pair in matched.pairs if {"edited", "renamed"} & set(pair.edits)),
+        added_failing=_worst_first(
+            [
+                *(unpaired_case(case) for case in matched.added if case.failed),
+                *(_newly_run(pair) for pair in matched.newly_run if pair.head.failed),
+            ]
+        ),
+        misunderstood=_worst_first(
+            [
+                *(_change(pair) for pair in same if pair.head.misunderstood and pair.base.passed),
+                *(unpaired_case(case) for case in matched.added if case.misunderstood),
+                *(_newly_run(pair) for pair in matched.newly_run if pair.head.misunderstood),
+            ]
+        ),
+        moved=sum(pair.number for pair in matched.pairs if "moved" in pair.edits),
+        shared=sum(pair.number for pair in matched.pairs),
+        added=sum(case.number for case in matched.added),
+        removed=sum(case.number for case in matched.removed),
+    )
+
+
+def _is_better(pair: Pair) -> bool:
+    """Whether it passes now and did not before, or is only misunderstood now and failed by itself before."""
+    return not pair.base.passed and (pair.head.passed or (pair.base.failed and pair.head.misunderstood))
+
+
+def changed_tests(matched: Matched) -> ChangedCases:
+    """As :func:`changed_cases`, and list by name the tests that are gone: a deleted test checks nothing any more."""
+    gone = _worst_first(_removed(case) for case in matched.removed)
+    not_run = _worst_first(_not_run(pair) for pair in matched.not_run)
+    return msgspec.structs.replace(changed_cases(matched), gone=gone, not_run=not_run)
+
+
+def _removed(case: Case) -> CaseChange:
+    return CaseChange(
+        name=case.name,
+        location=None,
+        base_location=case.location,
+        passed=None,
+        base_passed=case.passed,
+        copies=case.copies,
+        base_misunderstood=case.misunderstood,
+    )
+
+
+def _not_run(pair: Pair) -> CaseChange:
+    return msgspec.structs.replace(_removed(pair.base), location=pair.head.location, actual=pair.head.actual)
+
+
+def _newly_run(pair: Pair) -> CaseChange:
+    """A case that the base has but did not run: its result there is not known."""
+    return msgspec.structs.replace(_change(pair), base_passed=None, base_actual="", edits=())
+
+
+def _change(pair: Pair) -> CaseChange:
+    return msgspec.structs.replace(
+        unpaired_case(newly_wrong_first(pair.head, pair.base)),
+        base_location=pair.base.location,
+        base_passed=pair.base.passed,
+        base_actual=pair.base.actual,
+        edits=pair.edits,
+        base_misunderstood=pair.base.misunderstood,
+        base_understood=pair.base.heard(pair.head.said),
+        copy_of=pair.head.copy_of,
+        rests_on=_rests_on(pair.head, pair.base),
+    )
+
+
+def unpaired_case(case: Case) -> CaseChange:
+    """Return a case that the base does not have, or that is not compared with it."""
+    return CaseChange(
+        name=case.name,
+        location=case.location,
+        base_location=None,
+        passed=case.passed,
+        base_passed=None,
+        expected=case.expected,
+        actual=case.actual,
+        confidence=case.confidence,
+        remark=case.remark,
+        copies=case.copies,
+        misunderstood=case.misunderstood,
+        sentences=case.sentences,
+        again=case.again,
+        said=case.said,
+        understood=case.heard(case.said),
+        rests_on=_rests_on(case),
+    )
+
+
+def _rests_on(case: Case, base: Case | None = None) -> tuple[str, ...]:
+    """The names that its wrong steps rest on; if the step was met on the base, what met it there comes first."""
+    wrong = case.wrong_steps
+    sides = [side.rests_on for side in (base, case) if side is not None] if wrong else []
+    return tuple(dict.fromkeys(name for step in wrong for names in sides for name in names.get(step, ())))
+
+
+def _worst_first(cases: Iterable[CaseChange]) -> tuple[CaseChange, ...]:
+    """Newly failing first, then by confidence (the surer an engine errs, the worse), then by place."""
+
+    def badness(case: CaseChange) -> tuple[bool, bool, float, tuple[str, int, int], str]:
+        location = case.location or case.base_location
+        place = location.sort_key if location else ("", 0, 0)
+        return bool(case.passed), not case.base_passed, -(case.confidence or 0.0), place, case.name
+
+    return tuple(sorted(cases, key=badness))
+
+
+# What only one side has judged: evaluations and tests that did not run on the other.
+
+_WITH_TESTS: Final[tuple[Evaluation, ...]] = ("nlu", "core", "e2e", "batch")
+_NOT_SAID: Final = "its report does not say why"
+
+
+def has_results(report: Report, evaluation: Evaluation) -> bool:
+    """Whether an evaluation judged anything."""
+    match evaluation:
+        case "validate":
+            return report.validation is not None
+        case "nlu":
+            return report.nlu is not None and report.nlu.examples > 0
+        case "core":
+            return report.core is not None and bool(report.core.stories)
+        case "e2e":
+            return report.e2e is not None and any(case.outcome != "skipped" for case in report.e2e.cases)
+        case "batch":
+            return report.batch is not None and any(suite.cases for suite in report.batch.suites)
+        case "strength":
+            return report.strength is not None and bool(report.strength.mutants)
+        case "robustness":
+            return report.robustness is not None and report.robustness.variants > 0
+
+
+def why_not_run(report: Report, evaluation: Evaluation) -> str:
+    """Return why an evaluation has no results."""
+    if entry := skipped_entry(report, evaluation):
+        return entry.reason
+    cases = report.e2e.cases if evaluation == "e2e" and report.e2e else ()
+    return next((case.reason for case in cases if case.reason), _NOT_SAID)
+
+
+def still_there(matched: Matched, head: Report, evaluation: Evaluation) -> Matched:
+    """Tests that could not be run, or have no name, are not gone: all are gone only if there is none left to run."""
+    entry = skipped_entry(head, evaluation)
+    ran = {"core": head.core, "e2e": head.e2e, "batch": head.batch}.get(evaluation) is not None
+    if evaluation == "core" and head.core is not None and not all(story.named for story in head.core.stories):
+        return replace(matched, removed=())
+    part = next((one.reason for one in head.skipped if one.part and one.evaluation == evaluation), "")
+    if head.stopped is None and not part and (ran or (entry is not None and entry.no_tests)):
+        return matched
+    # The evaluation did not get to them: the test files, as far as they could be read, show what is gone.
+    gone = _gone_from_files(matched, head, evaluation)
+    unseen = tuple(Pair(one, replace(one, actual=part, judged=False)) for one in matched.removed if one not in gone)
+    return replace(matched, removed=tuple(gone), not_run=(*matched.not_run, *unseen))
+
+
+def _gone_from_files(matched: Matched, head: Report, evaluation: Evaluation) -> list[Case]:
+    """Tests of the base that no test file has any more, if that is known without running them.
+
+    A test whose name is gone may have been renamed, if there is a name that the base does not know. What a test file
+    holds that cannot be read is not known.
+    """
+    entry = skipped_entry(head, evaluation)
+    if entry is not None and entry.tests is not None:
+        there = set(entry.tests)
+        if there - {case.name for case in matched.removed}:
+            return []
+        return [case for case in matched.removed if case.name not in there]
+    parts = [one for one in head.skipped if one.part and one.evaluation == evaluation]
+    if parts and head.stopped is None and all(one.location is not None for one in parts):
+        unread = {one.location.path for one in parts if one.location is not None}
+        return [case for case in matched.removed if case.location.path not in unread]
+    return []
+
+
+def base_lacks(base: Report, head: Report, tests: dict[Evaluation, Matched]) -> tuple[OneSided, ...]:
+    """Return what this side judged and the base did not: complete evaluations, or a number of tests of one."""
+    found = []
+    for evaluation in EVALUATIONS:
+        if not has_results(head, evaluation) or evaluation in ON_REQUEST:
+            continue
+        if not has_results(base, evaluation):
+            found.append(OneSided(evaluation=evaluation, reason=why_not_run(base, evaluation)))
+        elif evaluation in tests and (newly := tests[evaluation].newly_run):
+            reason = newly[0].base.actual or _NOT_SAID
+            found.append(OneSided(evaluation=evaluation, reason=reason, cases=len(newly)))
+        elif base.stopped is not None and evaluation in tests and tests[evaluation].added:
+            reason = f"its run ended before its end: {base.stopped.partition(chr(10))[0]}"
+            found.append(OneSided(evaluation=evaluation, reason=reason, cases=len(tests[evaluation].added)))
+    return tuple(found)
+
+
+def base_faults(base: Report) -> tuple[OneSided, ...]:
+    """Return the evaluations that the base could not run completely because of a fault."""
+    return tuple(OneSided(evaluation=fault.evaluation, reason=fault.reason) for fault in faults_of(base, _WITH_TESTS))
+
+
+def lost(base: Report, head: Report) -> tuple[OneSided, ...]:
+    """Return the evaluations that only the base has results for, and held-out sentences if all are gone.
+
+    A test suite that is completely gone is not lost in this sense: its tests are gone, one by one.
+    """
+    found = []
+    for evaluation in EVALUATIONS:
+        entry = skipped_entry(head, evaluation)
+        listed = entry is not None and entry.no_tests
+        listed = listed or evaluation in ON_REQUEST
+        if has_results(base, evaluation) and not has_results(head, evaluation) and not listed:
+            asked = is_asked_for(head, evaluation)
+            reason = why_not_run(head, evaluation) if asked or entry else "not requested"
+            found.append(OneSided(evaluation=evaluation, reason=reason))
+    if base.nlu and base.nlu.intents and head.nlu and head.nlu.examples and not head.nlu.intents:
+        found.append(OneSided(evaluation="nlu", reason=FEW_INTENTS))
+    if base.nlu and base.nlu.mode == "held-out" and head.nlu and head.nlu.mode != "held-out":
+        reason = f"all {base.nlu.examples:,} held-out sentences of the base are gone"
+        files = tuple(sorted({example.location.path for example in base.nlu.predictions}))
+        found.append(OneSided(evaluation="nlu", reason=reason, cases=base.nlu.examples, files=files))
+    return tuple(found)
+
+
+# The base's results of the tests that changed, which are shown beside this side's results.
+
+Result = TypeVar("Result", bound="StoryResult | CaseResult | BatchCase")
+
+
+class ResultsByPlace(Generic[Result]):
+    """Test results, looked up by what a comparison knows about them: a name, and the place of the test or of a step.
+
+    Only results at the place of a change in ``changes`` are found.
+    """
+
+    def __init__(self, results: Iterable[Result], changes: Iterable[CaseChange]) -> None:
+        wanted = {change.base_location for change in changes}
+        self._found: dict[Location, list[Result]] = {}
+        for one in results:
+            for place in dict.fromkeys(places_of(one)):
+                if place in wanted:
+                    self._found.setdefault(place, []).append(one)
+
+    def base_of(self, change: CaseChange) -> Result | None:
+        """Return the base's result of a changed test; if several share its place, the one with its name."""
+        if change.base_location is None:
+            return None
+        found = self._found.get(change.base_location, [])
+        return next((one for one in found if _name(one) == change.name), next(iter(found), None))
+
+
+def places_of(result: Result) -> Sequence[Location]:
+    """Return the places of a test and of its steps."""
+    if isinstance(result, BatchCase):
+        return (result.location,)
+    return (result.location, *(step.location for step in result.steps if step.location is not None))
+
+
+def base_tests(base: Report, stories: ChangedCases, e2e: ChangedCases, batch: ChangedCases) -> BaseTests:
+    """Return the base's results of the tests that changed sides or were edited, in the order of the base's report."""
+    suites = base.batch.suites if base.batch else ()
+    return BaseTests(
+        stories=_of_changed(base.core.stories if base.core else (), stories),
+        e2e=_of_changed(base.e2e.cases if base.e2e else (), e2e),
+        batch=_of_changed([case for suite in suites for case in suite.cases], batch),
+    )
+
+
+def _of_changed(results: Sequence[Result], changed: ChangedCases) -> tuple[Result, ...]:
+    listed = (*changed.worse, *changed.better, *changed.edited, *changed.misunderstood)
+    by_place = ResultsByPlace(results, listed)
+    wanted = {id(by_place.base_of(change)) for change in listed}
+    return tuple(one for one in results if id(one) in wanted)
+
+
+def _name(result: Result) -> str:
+    return result.text if isinstance(result, BatchCase) else result.name

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.comparison.changes import CaseChange, MisunderstoodSentence, Named, TrainingChange
 from turncheck.comparison.wording import expected_got
 from turncheck.messages.location import Location
-from turncheck.report.end_to_end import FALLBACK
+from turncheck.report.conversations import FALLBACK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from turncheck.comparison.model import Renamed
-from turncheck.messages.suggestions import nearest
+from turncheck.comparison.model import Present, Renamed
+from turncheck.comparison.wording import count
+from turncheck.messages.finding import SEVERITIES, Finding
+from turncheck.messages.phrasing import nearest
+from turncheck.report.model import FindingCounts
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from turncheck.comparison.changes import FindingChange
-    from turncheck.messages.finding import Finding
+    from turncheck.comparison.model import Baseline
+    from turncheck.messages.location import Location
     from turncheck.report.model import CoverageItem, Report
+
 
 KINDS: Final = ("intents", "entities", "slots", "responses", "actions", "forms")
 _SUGGESTED: Final = re.compile(r" Did you mean '[^']*'\?$")
@@ -112,3 +118,173 @@ def _sentences(report: Report) -> dict[str, frozenset[str]]:
 def _common(one: Iterable[str], other: Iterable[str]) -> float:
     ours, theirs = frozenset(one), frozenset(other)
     return len(ours & theirs) / max(1, len(ours | theirs))
+
+
+# Names that a change renamed or removed and that are still used: one error for each, with all its places.
+#
+# Each use of an undefined name is a finding of its own, by kind and file, at the level that ``rasa data validate``
+# gives it: some are warnings, others notes. Comparing with the base shows that all of them are one mistake of this
+# change, which breaks what worked; so they are listed as one.
+
+_WITHOUT_EXAMPLES: Final = "intent-without-examples"
+_USES: Final = frozenset(
+    {
+        *("action-not-in-domain", "action-undefined", "fallback-action-undefined", "mapping-action-undefined"),
+        *("response-undefined", "listed-response-undefined"),
+        *("form-not-in-domain", "mapping-form-undefined"),
+        *("slot-undefined", "form-slot-undefined", "condition-slot-undefined", "mapping-requested-slot-undefined"),
+        *("entity-undefined", "used-entity-undefined", "button-entity-undefined", "mapping-entity-undefined"),
+        *("intent-not-in-domain", "story-intent-undefined", "ignored-intent-undefined", "button-intent-undefined"),
+        *("mapping-intent-undefined", "selector-intent-undefined"),
+        *("test-action-undefined", "test-intent-undefined", "test-name-undefined", "e2e-unknown-name"),
+    }
+)
+"""The codes of findings that say: this name is used, and nothing defines it."""
+_UNUSED: Final = frozenset(
+    {
+        *("action-unused", "response-unused", "form-unused", "slot-unused", "entity-unused", "intent-unused"),
+        _WITHOUT_EXAMPLES,
+    }
+)
+"""The codes of findings that say: this name is defined, and nothing uses it. The other side of the same mistake."""
+_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "intent": ("intents",),
+    "entity": ("entities",),
+    "slot": ("slots",),
+    "form": ("forms", "actions"),
+    "loop": ("forms",),
+    "response": ("responses",),
+    "action": ("actions", "responses", "forms"),
+}
+"""The words by which messages refer to names, and the kinds of names that each may mean."""
+_NAMED: Final = re.compile(rf"\b(?P<word>{'|'.join(_WORDS)}) '(?P<name>[^']+)'")
+_BREAK: Final = re.compile(
+    r"(?:The intent )?'([^']+)' (?:was renamed to '([^']+)' in|was removed in|has lost all its examples in) this change"
+)
+"""How the message of the finding about such a name begins."""
+_ADVICE: Final = "Use the new name there, too, or keep the old one."
+_ADVICE_REMOVED: Final = "Remove what uses it, too, or keep it."
+
+
+def broken_references(message: str) -> tuple[str, ...]:
+    """Return the names that such a finding is about, including the new name after a rename; none for other findings."""
+    match = _BREAK.match(message)
+    return tuple(name for name in match.groups() if name) if match else ()
+
+
+def with_renames(report: Report, baseline: Baseline) -> Report:
+    """Return the report with one error for each name that the change renamed or removed and that is still used.
+
+    The same goes for an intent whose examples the change all removed, and for what is suppressed: a comment that leaves
+    out a warning leaves out what is an error of this change. Without a base that defines the name, nothing is known
+    about a change, and every finding stays as it is.
+    """
+    section = report.validation
+    if section is None or not isinstance(baseline, Present):
+        return report
+    gone = _gone(baseline.report, report)
+    now = {(one.kind, one.old): one.new for one in renamed_names(baseline.report, report)} if any(gone.values()) else {}
+
+    def reported(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+        lost = [_of_lost_examples(finding, baseline.report) for finding in findings]
+        return _with_one_for_each_name(lost, gone, now)
+
+    findings = reported(section.findings)
+    suppressed = None if section.suppressed is None else reported(section.suppressed)
+    if (findings, suppressed) == (section.findings, section.suppressed):
+        return report
+    counted = {severity: sum(one.severity == severity for one in findings) for severity in SEVERITIES}
+    validation = msgspec.structs.replace(
+        section,
+        findings=findings,
+        suppressed=suppressed,
+        counts=FindingCounts(error=counted["error"], warning=counted["warning"], info=counted["info"]),
+    )
+    return msgspec.structs.replace(report, validation=validation)
+
+
+def _with_one_for_each_name(
+    findings: Sequence[Finding], gone: Mapping[str, frozenset[str]], now: Mapping[tuple[str, str], str]
+) -> tuple[Finding, ...]:
+    """Return the findings with one for each name that is gone; ``now``: the new names of those that were renamed."""
+    if not any(gone.values()):
+        return tuple(findings)
+    uses: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+    others: list[Finding] = []
+    for finding in findings:
+        missed = _missed(finding, gone)
+        if missed is None:
+            others.append(finding)
+        else:
+            uses[missed].append(finding)
+    replaced = frozenset(now[missed] for missed in uses if missed in now)
+    before = {new: old for (_, old), new in now.items()}
+    left = [
+        _still_unused(finding, before)
+        for finding in others
+        if not (finding.code in _UNUSED and _names(finding) & replaced)
+    ]
+    parts = [_as_one(name, now.get((kind, name)), found) for (kind, name), found in uses.items()]
+    return tuple(sorted((*left, *parts), key=lambda finding: finding.order))
+
+
+def _of_lost_examples(finding: Finding, base: Report) -> Finding:
+    """An intent that had examples on the base and has none now can never be predicted: this change caused that."""
+    if finding.code != _WITHOUT_EXAMPLES or base.validation is None or "intents" not in base.coverage:
+        return finding
+    names = _names(finding) & {item.name for item in base.coverage["intents"].items}
+    lacked = {name for one in base.validation.findings if one.code == _WITHOUT_EXAMPLES for name in _names(one)}
+    if not names or names & lacked:
+        return finding
+    message = f"The intent '{min(names)}' has lost all its examples in this change and can never be predicted."
+    return replace(finding, severity="error", message=message, hint="Bring them back, or remove the intent.")
+
+
+def _gone(base: Report, head: Report) -> dict[str, frozenset[str]]:
+    """The names of each kind that only the base defines."""
+    gone: dict[str, frozenset[str]] = {}
+    for kind in KINDS:
+        if kind in base.coverage and kind in head.coverage:
+            before, after = ({item.name for item in side.coverage[kind].items} for side in (base, head))
+            gone[kind] = frozenset(before - after)
+    return gone
+
+
+def _missed(finding: Finding, gone: Mapping[str, frozenset[str]]) -> tuple[str, str] | None:
+    """The kind and name of what the change removed, if that is the name that the finding reports as undefined."""
+    if finding.code not in _USES:
+        return None
+    for match in _NAMED.finditer(finding.message):
+        for kind in _WORDS[match["word"]]:
+            if match["name"] in gone.get(kind, ()):
+                return kind, match["name"]
+    return None
+
+
+def _names(finding: Finding) -> frozenset[str]:
+    return frozenset(match["name"] for match in _NAMED.finditer(finding.message))
+
+
+def _still_unused(finding: Finding, before: Mapping[str, str]) -> Finding:
+    """An item that is unused under its new name should hardly be removed: whoever renamed it wanted to keep it."""
+    old = next((before[name] for name in _names(finding) if name in before), None)
+    if finding.code not in _UNUSED or old is None:
+        return finding
+    return replace(finding, hint=f"It was called '{old}' before this change: use the new name where it belongs.")
+
+
+def _as_one(old: str, new: str | None, found: Sequence[Finding]) -> Finding:
+    """All uses of a name as one finding; uses in the data come before those in tests."""
+    first = min(found, key=lambda one: (one.code.startswith(("test-", "e2e-")), one.order))
+    places = _distinct(place for one in (first, *found) for place in (one.location, *one.others))
+    uses = f"{count(len(places), 'use')} {'keeps' if len(places) == 1 else 'keep'}"
+    if new is None:
+        message, hint = f"'{old}' was removed in this change; {uses} its name.", _ADVICE_REMOVED
+    else:
+        message, hint = f"'{old}' was renamed to '{new}' in this change; {uses} the old name.", _ADVICE
+    rest = sorted(places[1:], key=lambda place: place.sort_key)
+    return replace(first, severity="error", message=message, hint=hint, others=tuple(rest))
+
+
+def _distinct(items: Iterable[Location]) -> list[Location]:
+    return list(dict.fromkeys(items))

@@ -11,20 +11,26 @@ the score must agree: accuracy and F1 of the same sentences never contradict eac
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from turncheck.comparison.judgement import FEWEST_CHANGES
 from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
-from turncheck.report.calibration import calibration_bin
+from turncheck.comparison.metrics import FEWEST_CHANGES, Significance
+from turncheck.report.understanding import NO_ENTITY, calibration_bin, read_tokens, token_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from turncheck.comparison.matching import Pair
+    from turncheck.report.model import EntitySpan, NluPrediction, Report
+
 
 RESAMPLES: Final = 1000
 
@@ -220,3 +226,177 @@ def _paired(before: NDArray[np.float64], after: NDArray[np.float64], moves: _Mov
 def _interval(before: NDArray[np.float64], after: NDArray[np.float64]) -> tuple[float, float]:
     low, high = np.quantile((after - before)[1:], [LEVEL / 2, 1 - LEVEL / 2])
     return float(low), float(high)
+
+
+# Figures about a sample of sentences, compared on the sentences that both sides judged.
+
+_MOST_TESTED: Final = 30
+"""No pipeline has more extractors or selectors; a report from anywhere may, each at the cost of one pass over all."""
+_NOTHING: Final = Judged(None, None, None)
+Tested = tuple[float, float, Significance, bool]
+"""A metric on the shared examples before and after, how it was judged, and whether it is real."""
+
+
+def tested_figures(
+    base: Report, head: Report, same: Sequence[Pair], pairs: Sequence[tuple[NluPrediction, NluPrediction]]
+) -> dict[str, Tested]:
+    """Judge every sampled figure.
+
+    Args:
+        base: the report before.
+        head: the report now.
+        same: sentences with the same intent on both sides.
+        pairs: sentences with the same intent, response and entities on both sides.
+    """
+    tested: dict[str, Tested] = {}
+    if same:
+        judged = [(Judged(p.head.expected, p.base.actual or None, p.head.actual or None),) for p in same]
+        _add_scores(tested, "nlu.intents", paired_scores(judged, head.seed))
+        _add_accuracy(tested, "nlu.intents.accuracy", [one for (one,) in judged])
+    _add_understood(tested, [(old, new) for old, new in pairs if new.expected.intent], head.seed)
+    for extractor in islice(head.nlu.entities if head.nlu else (), _MOST_TESTED):
+        if base.nlu and extractor in base.nlu.entities:
+            words = [_words(old, new, extractor) for old, new in pairs]
+            _add_scores(tested, f"nlu.entities.{extractor}", paired_scores(words, head.seed))
+            spans = [_spans(old, new, extractor) for old, new in pairs]
+            _add_scores(tested, f"nlu.entities.{extractor}.spans", paired_scores(spans, head.seed))
+    for selector in islice(head.nlu.responses if head.nlu else (), _MOST_TESTED):
+        responses = list(_responses(pairs, selector))
+        _add_scores(tested, f"nlu.responses.{selector}", paired_scores([(one,) for one in responses], head.seed))
+        _add_accuracy(tested, f"nlu.responses.{selector}.accuracy", responses)
+    return tested
+
+
+def _add_scores(tested: dict[str, Tested], prefix: str, scores: PairedScores | None) -> None:
+    if scores is None:
+        return
+    for field, score in scores.overall.items():
+        tested[f"{prefix}.{field}"] = _bootstrapped(score)
+    for label, fields in scores.labels.items():
+        for field, score in fields.items():
+            tested[f"{prefix}[{label}].{field}"] = _bootstrapped(score)
+
+
+def _bootstrapped(score: PairedScore) -> Tested:
+    significance = Significance(
+        method="bootstrap", low=score.low, high=score.high, changed=score.changed, examples=score.examples
+    )
+    return score.before, score.after, significance, score.real
+
+
+def _add_accuracy(tested: dict[str, Tested], name: str, judged: Sequence[Judged]) -> None:
+    if not judged:
+        return
+    before = [one.before == one.expected for one in judged]
+    after = [one.after == one.expected for one in judged]
+    were, are, significance, real = flipped(before, after)
+    tested[name] = were / len(judged), are / len(judged), significance, real
+
+
+def flipped(before: Sequence[bool], after: Sequence[bool]) -> Tested:
+    """How many were true before and after, judged by how many changed in either direction."""
+    lost = sum(old and not new for old, new in zip(before, after, strict=True))
+    won = sum(new and not old for old, new in zip(before, after, strict=True))
+    p_value = mcnemar_exact(lost, won)
+    significance = Significance(method="mcnemar", p_value=p_value, changed=lost + won, examples=len(before))
+    return sum(before), sum(after), significance, p_value < LEVEL
+
+
+def _add_understood(tested: dict[str, Tested], pairs: Sequence[tuple[NluPrediction, NluPrediction]], seed: int) -> None:
+    if not pairs:
+        return
+    before, after = [_verdict(old) for old, _ in pairs], [_verdict(new) for _, new in pairs]
+    for verdict in ("right", "wrong", "not_understood"):
+        tested[f"nlu.understood.{verdict}"] = flipped([v == verdict for v in before], [v == verdict for v in after])
+    sure_before = [(old.predicted.confidence, old.correct) for old, _ in pairs]
+    sure_after = [(new.predicted.confidence, new.correct) for _, new in pairs]
+    tested["nlu.calibration_error"] = _bootstrapped(paired_calibration(sure_before, sure_after, seed))
+
+
+def _verdict(example: NluPrediction) -> str:
+    if example.predicted.fallback:
+        return "not_understood"
+    return "right" if example.correct else "wrong"
+
+
+def tested_plugins(base: Report, head: Report) -> dict[str, Tested]:
+    """Judge the figures of plugins about sentences, on those that both sides judged."""
+    tested: dict[str, Tested] = {}
+    for name, now in head.metrics.items():
+        was = base.metrics.get(name)
+        if was is None or now.noise != "sentences" or was.noise != "sentences":
+            continue
+        waiting: dict[object, list[bool]] = {}
+        for example, true in zip(predictions(base), was.sentences, strict=True):
+            if true is not None:
+                waiting.setdefault(_expectation(example), []).append(true)
+        pairs = [
+            (partners.pop(0), true)
+            for example, true in zip(predictions(head), now.sentences, strict=True)
+            if true is not None and (partners := waiting.get(_expectation(example)))
+        ]
+        if pairs:
+            before, after, significance, real = flipped([old for old, _ in pairs], [new for _, new in pairs])
+            tested[name] = before / len(pairs), after / len(pairs), significance, real
+    return tested
+
+
+def paired_predictions(base: Report, head: Report) -> list[tuple[NluPrediction, NluPrediction]]:
+    """Sentences that both sides judged with the same expectation, including entities and response."""
+    waiting: dict[object, list[NluPrediction]] = {}
+    for example in predictions(base):
+        waiting.setdefault(_expectation(example), []).append(example)
+    return [
+        (partners.pop(0), example) for example in predictions(head) if (partners := waiting.get(_expectation(example)))
+    ]
+
+
+def predictions(report: Report) -> Sequence[NluPrediction]:
+    return report.nlu.predictions if report.nlu else ()
+
+
+def _expectation(example: NluPrediction) -> object:
+    spans = tuple((span.start, span.end, span.entity) for span in example.expected.entities)
+    return example.text, example.expected.intent, example.expected.response, spans
+
+
+def _responses(pairs: Iterable[tuple[NluPrediction, NluPrediction]], selector: str) -> Iterable[Judged]:
+    for old, new in pairs:
+        label = new.expected.response
+        if label and "/" in label and (selector in {"default", "all"} or label.startswith(f"{selector}/")):
+            yield Judged(label, old.predicted.response, new.predicted.response)
+
+
+def _words(old: NluPrediction, new: NluPrediction, extractor: str) -> list[Judged]:
+    """The tokens of a sentence with their labels, as entities are scored."""
+    tokens = (
+        read_tokens(new.predicted.tokens)
+        or read_tokens(old.predicted.tokens)
+        or tuple(word.span() for word in re.finditer(r"\S+", new.text))
+    )
+    sides = (
+        new.expected.entities,
+        [span for span in old.predicted.entities if span.extractor == extractor],
+        [span for span in new.predicted.entities if span.extractor == extractor],
+    )
+    labelled = zip(*(token_labels(tokens, spans) for spans in sides), strict=True)
+    judged = [Judged(*(None if label == NO_ENTITY else label for label in labels)) for labels in labelled]
+    return [one for one in judged if one != _NOTHING]
+
+
+def _spans(old: NluPrediction, new: NluPrediction, extractor: str) -> list[Judged]:
+    """The spans of a sentence, each of which is correct only with its exact borders and type."""
+
+    def found(spans: Iterable[EntitySpan], by: str | None) -> set[tuple[int, int, str]]:
+        return {(span.start, span.end, span.entity) for span in spans if by in {None, span.extractor}}
+
+    expected = found(new.expected.entities, None)
+    before, after = found(old.predicted.entities, extractor), found(new.predicted.entities, extractor)
+
+    def label(place: tuple[int, int, str], side: set[tuple[int, int, str]]) -> str | None:
+        return place[2] if place in side else None
+
+    return [
+        Judged(label(place, expected), label(place, before), label(place, after))
+        for place in sorted(expected | before | after)
+    ]

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
-from turncheck.comparison.changes import CutIntent, StrippedIntent
+from msgspec.structs import replace
+
+from turncheck.comparison.changes import SINGULAR, CutIntent, StrippedIntent
+from turncheck.comparison.explanations import words_of
+from turncheck.comparison.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from turncheck.comparison.cases import Case
+    from turncheck.comparison.changes import CaseChange, ChangedCases, FallbackChange, TrainingChange
+    from turncheck.comparison.explanations import TrainingDifference
     from turncheck.comparison.matching import Matched, Pair
-    from turncheck.comparison.model import Renamed
-    from turncheck.report.model import Report, TrainingSentence
+    from turncheck.comparison.metrics import MetricDelta
+    from turncheck.comparison.model import Comparison, Renamed
+    from turncheck.report.model import Evaluation, Report, TrainingSentence
+
 
 _FEWEST_LOST: Final = 3
 """An intent of two sentences that lost one was hardly cut."""
@@ -125,3 +135,201 @@ def _is_stripped(pair: Pair) -> bool:
 
 def _spans(case: Case) -> Sequence[Hashable]:
     return case.expectation if isinstance(case.expectation, tuple) else ()
+
+
+# Training sentences that this change moved to another intent, or copied or nearly copied to another one.
+#
+# Two intents that share sentences confuse each other, whether or not a held-out sentence shows it.
+
+_NEARLY: Final = 0.75
+"""Two sentences are nearly the same if the Jaccard index of their words is at least this."""
+_COMMON_WORD: Final = 200
+"""A word that occurs in more sentences than this says nothing about any one of them."""
+
+
+def relabelled(
+    difference: TrainingDifference, training: Sequence[TrainingSentence], renamed: Iterable[Renamed] = ()
+) -> tuple[TrainingChange, ...]:
+    """Return the sentences of this change that now belong to another intent, or to two; moved ones first.
+
+    Args:
+        difference: what the change did to the training sentences.
+        training: all training sentences of this side, by the index used in ``difference``.
+        renamed: items that were renamed: the sentences of such an intent have not moved.
+    """
+    same = {(one.old, one.new) for one in renamed if one.kind == "intents"}
+    relabels = [change for change in difference.changed.values() if change.change == "relabelled"]
+    moved = [one for one in relabels if ((one.was or "").partition("/")[0], one.intent.partition("/")[0]) not in same]
+    added = {index: change for index, change in difference.changed.items() if change.change == "added"}
+    words = [words_of(sentence.text) for sentence in training] if added else []
+    by_word: dict[str, list[int]] = defaultdict(list)
+    for index, of_one in enumerate(words):
+        if index not in difference.changed:
+            for word in sorted(of_one):
+                by_word[word].append(index)
+    copied = []
+    for index, change in added.items():
+        near = Counter(
+            other for word in words[index] if len(found := by_word.get(word, ())) <= _COMMON_WORD for other in found
+        )
+        likest = [
+            (common / len(words[index] | words[other]), other)
+            for other, common in near.items()
+            if training[other].intent != change.intent
+        ]
+        share, other = max(likest, key=lambda one: (one[0], -one[1]), default=(0.0, 0))
+        if share >= _NEARLY:
+            copied.append(replace(change, change="copied", was=training[other].intent, similarity=round(share, 4)))
+    return (*moved, *sorted(copied, key=lambda change: -change.similarity))
+
+
+# What a change took away from the training data, as clauses of the verdict's summary: it leads, whatever passed.
+
+_MANY_MOVED: Final = 3
+"""One or two sentences that moved to another intent are usually a correction."""
+
+
+def taken_away_in_words(compared: Comparison) -> list[str]:
+    """Return what is no longer judged or understood, and what was removed or moved, the worst first."""
+    clauses = [_cut(compared)] if compared.cut_intents else []
+    less = compared.fallback if compared.fallback is not None and compared.fallback.number else None
+    changed = threshold_in_words(less) if less else ""
+    if less and changed:
+        clauses.append(f"{count(less.number, 'sentence')} no longer understood ({changed})")
+    if removed := sum(one.annotations for one in compared.stripped):
+        first, others = compared.stripped[0], len(compared.stripped) - 1
+        more = f" and {count(others, 'more intent')}" if others else ""
+        clauses.append(f"{count(removed, 'annotation')} removed from intent '{first.intent}'{more}")
+    components = [one for one in compared.changed_components if one.change == "removed"]
+    if components:
+        more = f" and {count(len(components) - 1, 'more')}" if len(components) > 1 else ""
+        clauses.append(f"{SINGULAR[components[0].kind]} '{components[0].name}'{more} removed")
+    moved = sum(one.change == "relabelled" for one in compared.relabelled)
+    if moved >= _MANY_MOVED:
+        explains = any(one.base - one.now <= moved and not one.unjudged for one in compared.cut_intents[:1])
+        clauses.insert(0 if explains else len(clauses), f"{count(moved, 'training sentence')} moved to another intent")
+    if less and not changed:  # a consequence of what is named before it
+        clauses.append(f"{count(less.number, 'sentence')} no longer understood")
+    return clauses
+
+
+def _cut(compared: Comparison) -> str:
+    first, others = compared.cut_intents[0], len(compared.cut_intents) - 1
+    judged = " and no longer judged" if first.unjudged else ""
+    more = f" ({count(others, 'more intent')})" if others else ""
+    return f"intent '{first.intent}' cut from {first.base:,} to {count(first.now, 'sentence')}{judged}{more}"
+
+
+def threshold_in_words(change: FallbackChange) -> str:
+    """``threshold from 0.3 to 0.95``; empty if no threshold was changed."""
+    sides = (
+        ("threshold", change.base, change.value),
+        ("ambiguity threshold", change.base_ambiguity, change.ambiguity),
+    )
+    return ", ".join(f"{name} from {_shown(before)} to {_shown(now)}" for name, before, now in sides if before != now)
+
+
+def _shown(threshold: float | None) -> str:
+    return "none" if threshold is None else f"{threshold:g}"
+
+
+# Intents that the change broke: one whose F1 really dropped, or two that began to collide.
+
+_PREFIX: Final = "nlu.intents["
+_SUFFIX: Final = "].f1"
+
+
+def is_f1_of_an_intent(name: str) -> bool:
+    """Whether a metric is the F1 of a single intent."""
+    return name.startswith(_PREFIX) and name.endswith(_SUFFIX)
+
+
+def intent_of(name: str) -> str:
+    """Return the intent that such a metric is about."""
+    return name[len(_PREFIX) : -len(_SUFFIX)]
+
+
+def dropped_intents(compared: Comparison) -> list[MetricDelta]:
+    """Return the F1 metrics of the intents whose drop is more than chance, the worst first."""
+    dropped = [one for one in compared.metrics if one.judgement == "worse" and is_f1_of_an_intent(one.name)]
+    return sorted(dropped, key=lambda metric: ((metric.sides[1] or 0.0) - (metric.sides[0] or 0.0), metric.name))
+
+
+def broken_intents_in_words(compared: Comparison, reported: AbstractSet[str | None] = frozenset()) -> str:
+    """``a real drop of intent 'inform', which now collides with 'order_pizza'``; empty if no intent is broken.
+
+    Args:
+        compared: this side with the base.
+        reported: metrics that something else reports already.
+    """
+    dropped = [intent_of(one.name) for one in dropped_intents(compared) if one.name not in reported]
+    pairs = [collision.intents for collision in compared.collisions]
+    if not dropped:
+        return f"{_collide(*pairs[0])}{_more(len(pairs) - 1, 'pair')}" if pairs else ""
+    first, others = dropped[0], dropped[1:]
+    partner = next((one if other == first else other for one, other in pairs if first in {one, other}), None)
+    why = f", which now collides with '{partner}'" if partner is not None else ""
+    apart = [pair for pair in pairs if not set(pair) & set(dropped)]
+    collide = f"; {_collide(*apart[0])}" if apart else ""
+    return f"a real drop of intent '{first}'{_more(len(others), 'intent')}{why}{collide}"
+
+
+def _collide(one: str, other: str) -> str:
+    return f"intents '{one}' and '{other}' now collide"
+
+
+def _more(number: int, what: str) -> str:
+    return f" ({count(number, f'more {what}')})" if number else ""
+
+
+# Whether a list of newly wrong sentences says anything: not if the figures about them are within noise.
+
+Judged = Literal["intents", "entities", "responses"]
+"""What of a sentence is judged."""
+_FIGURES: Final[Mapping[Judged, re.Pattern[str]]] = {
+    "intents": re.compile(r"nlu\.intents\.(?:f1|accuracy)"),
+    "entities": re.compile(r"nlu\.entities\..+\.f1", re.DOTALL),
+    "responses": re.compile(r"nlu\.responses\..+\.(?:f1|accuracy)", re.DOTALL),
+}
+
+
+def is_likely_noise(compared: Comparison, judged: Judged) -> bool:
+    """Whether figures about these sentences were judged, and none of them really dropped."""
+    figures = [one for one in compared.metrics if _FIGURES[judged].fullmatch(one.name)]
+    tested = any(one.significance is not None and one.agreement is None for one in figures)
+    if judged == "intents" and (compared.collisions or dropped_intents(compared)):
+        return False
+    return tested and all(one.judgement != "worse" for one in figures)
+
+
+def is_a_flip(case: CaseChange, mode: str) -> bool:
+    """Whether a newly wrong sentence was judged on both sides, or is a training sentence that cross-validation judged.
+
+    A test sentence that is new itself is no noise: it is wrong.
+    """
+    return mode == "cross-validation" or (case.base_passed is not None and not {"edited", "renamed"} & set(case.edits))
+
+
+def sentences_of(compared: Comparison) -> tuple[tuple[Judged, ChangedCases], ...]:
+    """Return the sentences by what of them is judged."""
+    return ("intents", compared.examples), ("entities", compared.entities), ("responses", compared.responses)
+
+
+def is_likely_misheard(compared: Comparison, evaluation: Evaluation) -> bool:
+    """Whether the tests that are newly misunderstood are within noise, and nothing that this change did explains any.
+
+    If it is not known what the change did to the training sentences, or if it altered the pipeline, synonyms or lookup
+    tables, they are news.
+    """
+    figure = compared.metric(f"{evaluation}.misunderstood")
+    sentences = compared.misunderstood if evaluation == "core" else compared.misunderstood_in_cases
+    explained = any(one.change not in {"unchanged", "unknown"} for sentence in sentences for one in sentence.because)
+    edited = any(case.edits for case in _tests(compared, evaluation).newly_misunderstood)
+    known = compared.training_known and not compared.understands_otherwise
+    if not known or explained or edited or taken_away_in_words(compared):
+        return False
+    return figure is not None and figure.judgement == "noise"
+
+
+def _tests(compared: Comparison, evaluation: Evaluation) -> ChangedCases:
+    return compared.stories if evaluation == "core" else compared.e2e

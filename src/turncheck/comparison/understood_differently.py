@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from turncheck.comparison.cases import end_to_end_cases
 from turncheck.comparison.matching import match_tests
-from turncheck.report.end_to_end import FALLBACK
+from turncheck.report.conversations import FALLBACK
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 
+from turncheck.comparison.metrics import metric_of
+from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
+from turncheck.report.model import EVALUATIONS
 from turncheck.report.part import Part
+
+if TYPE_CHECKING:
+    from turncheck.report.model import Evaluation, GateSettings
+
 
 VERDICT_SCHEMA: Final = "turncheck/verdict/v1"
 
@@ -134,3 +146,141 @@ class Verdict(Part, frozen=True, kw_only=True):
         spaced = {"": "", "old failures only": " with "}
         link = spaced.get(self.reservation, " " if self.reservation.startswith("although") else ", but ")
         return f"{self.outcome}{link}{self.reservation}"
+
+
+# The gate settings as rules: ``nlu.intents.f1 >= 0.85``, ``nlu.intents.f1: 0.01 significant``.
+
+Operator = Literal[">=", "<=", "==", ">", "<"]
+
+_NUMBER: Final = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_LONGEST: Final = 500
+"""A rule may come with a report from anywhere; a longer line is not a rule, and is rejected without parsing."""
+_THRESHOLD: Final = re.compile(
+    rf"(?P<name>.+?)(?<![=<>])\s*(?P<operator>>=|<=|==|>|<)\s*(?P<limit>{_NUMBER})\s*(?P<percent>%?)"
+)
+_REGRESSION: Final = re.compile(
+    rf"(?P<name>.+?)\s*:\s*(?P<limit>{_NUMBER})?\s*(?P<percent>%?)\s*[,;]?\s*(?P<significant>significant)?"
+)
+_FAIL_ON: Final = ("errors", "new-errors", "test-failures", "new-failures", "gone-tests", "new-suppressions", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A metric must be on the right side of a limit."""
+
+    text: str
+    name: str
+    operator: Operator
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """A metric must not become worse by more than ``limit``; with ``significant`` only a real drop counts."""
+
+    text: str
+    name: str
+    limit: float
+    significant: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GateRules:
+    """All gates of a run, parsed and checked."""
+
+    fail_on: tuple[str, ...]
+    fail_on_warnings: bool
+    require: tuple[Evaluation, ...]
+    accept_gone: tuple[str, ...]
+    thresholds: tuple[Threshold, ...]
+    regressions: tuple[Regression, ...]
+
+
+Places = Mapping[str, Location]
+"""Where gates are set in ``turncheck.yml``: their settings by name (``fail-on``), and their lines by text."""
+_NOWHERE: Final[Places] = MappingProxyType({})
+
+_Rule = TypeVar("_Rule")
+
+
+def read_rules(settings: GateSettings, places: Places = _NOWHERE) -> GateRules:
+    """Parse the gate settings. Needs no report, so that a mistake is found before anything is trained.
+
+    Raises:
+        UserError: a word, line or metric that is not known.
+    """
+    for word in settings.fail_on:
+        if word not in _FAIL_ON:
+            raise UserError(f"fail-on: unknown word '{word[:80]}'", remedy=f"Known are: {', '.join(_FAIL_ON)}.")
+    for evaluation in settings.require:
+        if evaluation not in EVALUATIONS:
+            raise UserError(
+                f"require: unknown evaluation '{evaluation[:80]}'", remedy=f"Known are: {', '.join(EVALUATIONS)}."
+            )
+    return GateRules(
+        fail_on=settings.fail_on,
+        fail_on_warnings=settings.fail_on_warnings,
+        require=tuple(evaluation for evaluation in EVALUATIONS if evaluation in settings.require),
+        accept_gone=settings.accept_gone,
+        thresholds=tuple(at_its_place(line, places, partial(_threshold, line)) for line in settings.thresholds),
+        regressions=tuple(at_its_place(line, places, partial(_regression, line)) for line in settings.max_regression),
+    )
+
+
+def place_of_gate(name: str, places: Places) -> Location | None:
+    """Return where a gate is set, by the name in its result; ``None`` if the file does not set it."""
+    line = name.removeprefix("max-regression: ").removeprefix("threshold: ")
+    if line in places:
+        return places[line]
+    return places.get("fail-on" if name in _FAIL_ON else name.partition(":")[0])
+
+
+def at_its_place(text: str, places: Places, do: Callable[[], _Rule]) -> _Rule:
+    """Do something with a line; errors are raised with the line's place.
+
+    Raises:
+        UserError: as ``do``.
+    """
+    try:
+        return do()
+    except UserError as error:
+        raise UserError(error.what, location=places.get(text), remedy=error.remedy) from None
+
+
+def _threshold(line: str) -> Threshold:
+    found = _THRESHOLD.fullmatch(line.strip()) if len(line) <= _LONGEST else None
+    if found is None:
+        raise UserError(
+            f"thresholds: cannot read '{line[:200]}'",
+            remedy="This is a largest drop: it belongs in max-regression."
+            if _REGRESSION.fullmatch(line[:_LONGEST].strip())
+            else "Write a metric, one of >= <= > < ==, and a number: nlu.intents.f1 >= 0.85",
+        )
+    metric_of(found["name"])
+    operator = next(known for known in get_args(Operator) if known == found["operator"])
+    return Threshold(line.strip(), found["name"], operator, _limit(found))
+
+
+def _regression(line: str) -> Regression:
+    found = _REGRESSION.fullmatch(line.strip()) if len(line) <= _LONGEST else None
+    if found is None or not (found["limit"] or found["significant"]):
+        raise UserError(
+            f"max-regression: cannot read '{line[:200]}'",
+            remedy="This is a limit for the metric itself: it belongs in thresholds."
+            if _THRESHOLD.fullmatch(line[:_LONGEST].strip())
+            else "Write a metric, a colon and the largest drop: nlu.intents.f1: 0.01 (add 'significant' to fail on a"
+            " real drop only)",
+        )
+    metric = metric_of(found["name"])
+    if metric.better == "neither" and metric.noise != "as it says":
+        raise UserError(f"max-regression: '{found['name'][:200]}' cannot become worse, it is only a number")
+    limit = _limit(found) if found["limit"] else 0.0
+    if limit < 0:
+        raise UserError(
+            f"max-regression: the drop in '{line[:200]}' is negative", remedy="Write it as 0.01, for example."
+        )
+    return Regression(line.strip(), found["name"], limit, bool(found["significant"]))
+
+
+def _limit(found: re.Match[str]) -> float:
+    return float(found["limit"]) / (100 if found["percent"] else 1)

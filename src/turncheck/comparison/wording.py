@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.plurals import count
+from turncheck.messages.phrasing import count
 from turncheck.report.trust import LEAST_AGREEMENT
 
 if TYPE_CHECKING:

@@ -8,12 +8,20 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from turncheck.dialogue import states as s
-from turncheck.dialogue.defaults import ACTION_LISTEN, ACTION_RULE_SNIPPET, SHOULD_NOT_BE_SET
+from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_RULE_SNIPPET, SHOULD_NOT_BE_SET
 from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, ActiveLoop, SlotSet, UserUttered
 from turncheck.dialogue.policy_states import RuleOnly, learnt
-from turncheck.dialogue.rule_table import RuleTable
-from turncheck.dialogue.rules import Detour, RuleBook, RuleSettings, built_in_sources, is_built_in, memorised, rule_key
-from turncheck.dialogue.slots import influences
+from turncheck.dialogue.rules import (
+    Detour,
+    RuleBook,
+    RuleSettings,
+    RuleTable,
+    built_in_sources,
+    is_built_in,
+    memorised,
+    rule_key,
+)
+from turncheck.dialogue.situation import influences
 from turncheck.dialogue.states import State, active_loop, follows_listen, previous_action
 from turncheck.messages.errors import TrainingRefusedError
 

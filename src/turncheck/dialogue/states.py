@@ -10,7 +10,7 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.dialogue.defaults import ACTION_LISTEN, SHOULD_NOT_BE_SET
+from turncheck.dialogue.domain import ACTION_LISTEN, SHOULD_NOT_BE_SET
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.dialogue.defaults import (
+from turncheck.dialogue.domain import (
     ACTION_DEACTIVATE_FORM,
     ACTION_DEACTIVATE_LOOP,
     ACTION_LISTEN,

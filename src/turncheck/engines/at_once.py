@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from turncheck.messages.engine_errors import CutShortError, EngineError
+from turncheck.messages.errors import CutShortError, EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from turncheck.engines.capabilities import Capabilities
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -14,17 +12,81 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.engines.capabilities import Part
-    from turncheck.engines.conversation import ActionServer, ConversationEngine, HearingEngine
-    from turncheck.engines.decision import Policies
+    from turncheck.dialogue.events import Event
+    from turncheck.engines.conversation import (
+        ActionServer,
+        Conversation,
+        ConversationEngine,
+        Policies,
+        PresetParseEngine,
+    )
     from turncheck.engines.parse import NluEngine, NluTrainer
-    from turncheck.engines.suite_answers import SuiteAnswers
-    from turncheck.engines.workshop import Workshop
     from turncheck.process.cache import Cache
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
     from turncheck.project.batch.model import Suite
+    from turncheck.project.model import Project
+    from turncheck.report.batch import BatchResult, BatchSetting
     from turncheck.report.model import EngineInfo, Evaluation
     from turncheck.report.trust import ConfidenceMap, Trust
+
+
+# What an engine can do with a project, and which parts of one it is trained on.
+
+Part = Literal["nlu", "core"]
+"""The two parts of an assistant: language understanding, and policies."""
+
+NLU_PARTS: Final = frozenset({"nlu", "config", "pipeline"})
+"""What language understanding is trained on; if stories are trained, too, their sentences are added."""
+DIALOGUE_PARTS: Final = frozenset({"domain", "nlu", "responses", "stories", "config"})
+"""What policies are trained on: NLU data and responses name intents and actions that stories use."""
+
+NOTHING_TO_LEARN: Final = "the project has neither stories nor rules to learn from"
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What an engine can do with a project: reasons are those why it cannot (``None``: it can).
+
+    ``no_nlu``, ``no_dialogue`` and ``no_conversation`` are about sentences, test stories and end-to-end cases;
+    ``no_training`` about training the engines of folds. ``slow_training``: training takes minutes, with one at a time.
+    ``trained_by_config``: what it refuses to train without naming a place is a fault of ``config.yml``.
+    ``no_channel``: why conversations only use the engine's own channel. ``accepts_parses``: it holds conversations
+    whose messages are understood as specified. ``stands_in``: it is not the assistant's own, and does not reproduce
+    how a platform ranks. ``answers_suites``: it answers :meth:`Engine.answer_suite`, with ``no_batch`` as the reason
+    if it cannot; others are asked sentence by sentence. ``unknown_intents``, ``unknown_entities``: why these cannot be
+    recognised here, by their names (intents folded for comparison): they are not evaluated, and never wrong.
+    ``knows_traits``: it recognises the traits of a sentence. ``uploads_suites``: the platform's limits on suites apply.
+    """
+
+    no_nlu: str | None = None
+    no_dialogue: str | None = None
+    no_conversation: str | None = None
+    no_training: str | None = None
+    no_channel: str | None = None
+    slow_training: bool = False
+    trained_by_config: bool = False
+    accepts_parses: bool = False
+    stands_in: bool = False
+    answers_suites: bool = False
+    no_batch: str | None = None
+    unknown_intents: Mapping[str, str] = field(default_factory=dict)
+    unknown_entities: Mapping[str, str] = field(default_factory=dict)
+    knows_traits: bool = False
+    uploads_suites: bool = False
+    no_mutants: str | None = "mutants need an engine that trains the project here"
+    """Why it cannot try the tests on mutants of the project."""
+
+    def why_not(self, evaluation: Evaluation) -> str | None:
+        """Return why it does not support an evaluation at all."""
+        reasons: dict[Evaluation, str | None] = {
+            "nlu": self.no_nlu,
+            "core": self.no_dialogue,
+            "e2e": self.no_conversation,
+            "batch": self.no_batch if self.answers_suites else self.no_nlu,
+            "strength": self.no_mutants,
+            "robustness": self.no_nlu,
+        }
+        return reasons.get(evaluation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +102,7 @@ class Models:
     storage: str | None = None
 
 
-class Engines(ABC):
+class Engine(ABC):
     """An engine for one project, in the parts that evaluations need.
 
     Its capabilities say what an engine lacks; that is never asked for, and need not be implemented.
@@ -106,7 +168,7 @@ class Engines(ABC):
         """
         return frozenset()
 
-    def make_ready(self, parts: Sequence[Part], screen: Screen, ensure: Callable[[], None]) -> None:  # noqa: B027 - many have nothing to do
+    def make_ready(self, parts: Sequence[Part], screen: Console, ensure: Callable[[], None]) -> None:  # noqa: B027 - many have nothing to do
         """Load or train these parts before they are used; a named model must have the first of them.
 
         Args:
@@ -115,7 +177,7 @@ class Engines(ABC):
             ensure: called before anything is trained, raises a ``UserError`` if it is not possible.
         """
 
-    def show_progress(self, screen: Screen) -> None:  # noqa: B027 - most are quick
+    def show_progress(self, screen: Console) -> None:  # noqa: B027 - most are quick
         """Show on this screen what takes long."""
 
     def before_folds(self, folds: int, *, whole: bool = False) -> str | None:  # noqa: ARG002
@@ -158,7 +220,7 @@ class Engines(ABC):
         nlu = self.nlu
         return None if nlu is None else lambda texts: [parse.tokens or () for parse in nlu.parse(texts)]
 
-    def answer_suite(self, suite: Suite, screen: Screen) -> SuiteAnswers:
+    def answer_suite(self, suite: Suite, screen: Console) -> SuiteAnswers:
         """Answer a batch suite as a whole, if the engine supports such suites.
 
         For an utterance that cannot be answered, the answer has the reason.
@@ -186,6 +248,102 @@ class Engines(ABC):
         """
         raise NotImplementedError
 
-    def hearing_assistant(self, server: ActionServer) -> HearingEngine:
+    def with_preset_parses(self, server: ActionServer) -> PresetParseEngine:
         """Return the assistant as one that can be told how messages are understood."""
         raise NotImplementedError
+
+
+# Training a project and variants of it, for engines that can: to run tests on mutants.
+
+Trains = Literal["nlu", "policies", "nothing"]
+"""The parts of an assistant that must be trained again for a variant."""
+
+
+class Trained(Protocol):
+    """A project with what was trained on it."""
+
+    @property
+    def project(self) -> Project:
+        """What it was trained on."""
+
+    @property
+    def nlu(self) -> NluEngine | None:
+        """Language understanding; ``None`` if the project has no sentences."""
+
+    @property
+    def ensemble(self) -> Policies | None:
+        """What decides; ``None`` if the project has neither stories nor rules."""
+
+    def engine(self, server: ActionServer) -> ConversationEngine | None:
+        """Return the assistant to talk to, if there are policies."""
+
+    def variant(self, project: Project, trains: Trains, steps: Collection[str] | None = None) -> Trained:
+        """Train a variant of the project; everything else is the original's.
+
+        Args:
+            project: the variant.
+            trains: the parts to train again.
+            steps: the kinds of pipeline steps that learn from what differs; ``None``: all of them.
+
+        Raises:
+            UserError: it cannot be trained.
+        """
+
+    def conversation(self, understood: NluEngine, history: Sequence[Event]) -> Conversation | None:
+        """Return a conversation that continues after ``history``, with messages understood by ``understood``.
+
+        Custom actions are not run; ``None`` if there are no policies.
+        """
+
+
+class Workshop(Protocol):
+    """Trains projects and variants of them."""
+
+    def trained(self, project: Project) -> Trained:
+        """Train a whole project.
+
+        Raises:
+            UserError: it cannot be trained.
+        """
+
+
+# An engine's answers to a batch suite.
+
+
+@dataclass(frozen=True, slots=True)
+class UtteranceAnswer:
+    """How one utterance of a batch suite was understood.
+
+    ``matched``: the winning intents, several if the engine found them ambiguous; ``traits``: those found besides
+    them. ``entities``: values by name, as the engine returns them (several with one name: a list). ``order``: in which
+    the entities were extracted, ``None`` if the engine does not say. ``scores``: of intents, by their names. ``tags``:
+    what the platform calls a failure. ``error``: why there is no answer. ``unknown_entities``: why these cannot be
+    found here, by name: they are not evaluated. ``result`` and ``fits``: if the engine has judged the case itself,
+    its class, and of each expected entity whether its value is as expected; ``remark``: what it says about it.
+    """
+
+    matched: tuple[str, ...] = ()
+    traits: tuple[str, ...] = ()
+    entities: Mapping[str, Any] = field(default_factory=dict)
+    order: tuple[str, ...] | None = None
+    scores: Mapping[str, float] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    error: str | None = None
+    unknown_entities: Mapping[str, str] = field(default_factory=dict)
+    result: BatchResult | None = None
+    fits: Mapping[str, bool] = field(default_factory=dict)
+    remark: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteAnswers:
+    """The answers to a suite, one per case in its order. ``cancelled``: the engine's run was cancelled from outside.
+
+    ``version``: the version of the assistant that answered: ``in-development`` or ``published``. ``setting``: what the
+    engine says about that assistant.
+    """
+
+    answers: tuple[UtteranceAnswer, ...]
+    version: str | None = None
+    cancelled: bool = False
+    setting: BatchSetting | None = None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from contextlib import AbstractContextManager
 
-    from turncheck.engines.base import Engines, Models
+    from turncheck.engines.base import Engine, Models
     from turncheck.process.environment import FileVariables
     from turncheck.project.model import Project
     from turncheck.settings.engines import ProjectKind
@@ -40,7 +40,7 @@ class EngineModule(Protocol):
         hosts: tuple[str, ...] | None,
         models: Models | None,
         variables: FileVariables | None,
-    ) -> AbstractContextManager[Engines]:
+    ) -> AbstractContextManager[Engine]:
         """See :func:`chosen_engines`."""
 
 
@@ -53,7 +53,7 @@ def chosen_engines(
     models: Models | None = None,
     *,
     variables: FileVariables | None = None,
-) -> Iterator[Engines]:
+) -> Iterator[Engine]:
     """Yield the engine that the settings name; what is started for it is stopped at the end.
 
     Args:

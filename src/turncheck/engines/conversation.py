@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+
+from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.engines.parse import Parse
+    from turncheck.dialogue.events import Event
+    from turncheck.dialogue.tracker import Tracker
+    from turncheck.project.model import Domain
     from turncheck.report.model import EngineInfo
+
 
 ActionOutcome = Literal[
     "ran", "stubbed", "assumed", "rejected", "failed", "timed out", "no server", "unreachable", "lost"
@@ -99,7 +106,7 @@ class ConversationEngine(Protocol):
         """
 
 
-class HearingEngine(ConversationEngine, Protocol):
+class PresetParseEngine(ConversationEngine, Protocol):
     """An engine that can be told how messages are understood."""
 
     @property
@@ -129,3 +136,94 @@ class ActionServer(Protocol):
             ActionRejectedError: the action refused.
             CallFailedError: it failed, or the server did.
         """
+
+
+# A decision of all policies together, and what makes it.
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The next action, who decided it and how sure they are; ``events`` come before the action's own.
+
+    ``alternatives``: further actions with their confidences, best first.
+    """
+
+    action: str
+    policy: str | None = None
+    confidence: float = 1.0
+    events: Sequence[Event] = ()
+    hide_rule_turn: bool = False
+    is_end_to_end: bool = False
+    metadata: Mapping[str, Any] | None = None
+    alternatives: Sequence[tuple[str, float]] = ()
+
+
+class Policies(Protocol):
+    """The part of an engine that decides what to do next."""
+
+    @property
+    def domain(self) -> DialogueDomain:
+        """The domain that stories are read with."""
+
+    def next(self, tracker: Tracker) -> Decision:
+        """Decide on the next action after what has happened; the tracker is left as it is."""
+
+
+# Messages that name their intent: ``/intent@0.9{"entity": "value"}``, as for Rasa's RegexMessageHandler.
+
+EXTRACTOR: Final = "RegexMessageHandler"
+
+_MESSAGE: Final = re.compile(r"^/(?P<intent>[^{@]+)(?P<confidence>@[0-9.]+)?(?P<entities>\{.+\})?(?P<rest>.*)")
+
+_DEFAULT_INTENTS: Final = frozenset({"restart", "back", "out_of_scope", "session_start", "nlu_fallback"})
+
+
+def read_direct_message(text: str, domain: Domain, retrieval_intents: Collection[str] = ()) -> Parse | None:
+    """Read a message that begins with ``/``; ``None`` if it does not, or the domain has no such intent.
+
+    Against a domain with content the intent must be known (from it, or as a retrieval intent of the NLU data) and
+    unknown entities are dropped; unreadable confidences and entities are left out, as Rasa does with a
+    warning.
+    """
+    stripped = text.strip()
+    match = _MESSAGE.match(stripped)
+    if match is None:
+        return None
+    name = match["intent"].strip()
+    known = name in domain.intents or name in _DEFAULT_INTENTS or name in retrieval_intents
+    if not known and not domain.is_empty:
+        return None
+    intent = PredictedIntent(name, _confidence(match["confidence"]))
+    entities = _entities(match["entities"], domain)
+    start, end = match.span("entities")
+    return Parse(
+        text=stripped,
+        intent=intent,
+        ranking=(intent,),
+        entities=tuple(
+            PredictedEntity(start, end, entity, value, EXTRACTOR)
+            for entity, values in entities.items()
+            for value in (values if isinstance(values, list) else [values])
+        ),
+    )
+
+
+def _confidence(written: str | None) -> float:
+    if written is None:
+        return 1.0
+    try:
+        return min(1.0, float(written[1:]))
+    except ValueError:
+        return 0.0
+
+
+def _entities(written: str | None, domain: Domain) -> Mapping[str, Any]:
+    if written is None:
+        return {}
+    try:
+        entities = json.loads(written)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(entities, dict):
+        return {}
+    return {name: value for name, value in entities.items() if domain.is_empty or name in domain.entities}

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from turncheck.messages.engine_errors import CutShortError
+from turncheck.messages.errors import CutShortError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.tracker import Tracker
-    from turncheck.engines.decision import Decision, Policies
+    from turncheck.engines.conversation import Decision, Policies
     from turncheck.engines.parse import NluEngine, Parse
     from turncheck.report.model import EngineInfo
 
@@ -27,7 +27,7 @@ Answer = TypeVar("Answer")
 Finished = TypeVar("Finished")
 
 
-class ElsewhereError(Exception):
+class DelegatedError(Exception):
     """Some answers come from elsewhere, so nothing can be judged here. The answers that were asked here are kept."""
 
 
@@ -44,7 +44,7 @@ class Answers(Protocol):
         """Keep an answer of the engine."""
 
 
-class AskedHere:
+class LocalAnswers:
     """The answers of an ordinary run: nothing is known in advance, and everything is asked here."""
 
     def known(self, unit: str) -> None:
@@ -58,7 +58,7 @@ class AskedHere:
         """Do nothing: the answer is not needed any more."""
 
 
-ASKED_HERE = AskedHere()
+ASKED_HERE = LocalAnswers()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +91,9 @@ def answered(
 
     Raises:
         CutShortError: raised by ``ask``; ``finished`` holds one entry per unit, ``None`` for those without an answer.
-        ElsewhereError: some answers come from elsewhere.
+        DelegatedError: some answers come from elsewhere.
     """
-    if isinstance(answers, AskedHere):
+    if isinstance(answers, LocalAnswers):
         return ask(range(len(units)))
     found: list[Answer | None] = [answers.known(unit) for unit in units]
     missing = [index for index, unit in enumerate(units) if found[index] is None and answers.is_asked(unit)]
@@ -113,7 +113,7 @@ def answered(
         raise CutShortError(cause, found if any(one is not None for one in found) else None)
     kept = [answer for answer in found if answer is not None]
     if len(kept) < len(units):
-        raise ElsewhereError
+        raise DelegatedError
     return kept
 
 
@@ -131,7 +131,7 @@ def finished_part(evaluate: Callable[[], Finished]) -> tuple[Finished, CutShortE
         return error.finished, error
 
 
-class PoliciesToCome:
+class LazyPolicies:
     """Policies that are trained when they are first asked; their domain is known in advance."""
 
     def __init__(self, domain: DialogueDomain, train: Callable[[], Policies]) -> None:
@@ -148,7 +148,7 @@ class PoliciesToCome:
         return self.trained.next(tracker)
 
 
-class NluToCome:
+class LazyNlu:
     """An NLU engine that is trained when it is first asked."""
 
     def __init__(self, train: Callable[[], NluEngine]) -> None:

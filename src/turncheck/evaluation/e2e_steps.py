@@ -9,16 +9,20 @@ from __future__ import annotations
 import difflib
 import json
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from turncheck.report.model import CaseStep
+from msgspec.structs import replace
+
+from turncheck.report.model import CaseResult, CaseStep, TurnEvent, TurnTrace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from turncheck.engines.conversation import Turn
     from turncheck.project.e2e.model import Expectation
+
 
 SlotOrder = Literal["any", "strict"]
 
@@ -307,3 +311,143 @@ def failed(expectation: Expectation, actual: str | None, reason: str | None, lin
 
 def _expected(line: str) -> str:
     return line.partition(": ")[2]
+
+
+# What the assistant did in the turns of end-to-end cases, for the report: limited in size, failed cases first.
+
+_LEFT_OUT: Final = frozenset({"user", "user_featurization"})
+"""Events of the message itself, which are elsewhere in the report."""
+_MOST_OF_TURN: Final = 100
+_MOST_OF_ALL: Final = 20_000
+_LONGEST: Final = 1_000
+
+
+def trace_of(turn: Turn) -> TurnTrace | None:
+    """Return what happened in a turn and the state after it; ``None`` if the engine does not say."""
+    shown = [event for event in turn.events if event["event"] not in _LEFT_OUT]
+    slots = {name: _short(value) for name, value in turn.slots.items() if value is not None}
+    if not shown and not slots:
+        return None
+    return TurnTrace(
+        events=tuple(_event(event) for event in shown[:_MOST_OF_TURN]),
+        left_out=max(len(shown) - _MOST_OF_TURN, 0),
+        slots=dict(sorted(slots.items())),
+        active_loop=turn.active_loop,
+    )
+
+
+def within_limits(results: Sequence[CaseResult], most: int = _MOST_OF_ALL) -> tuple[CaseResult, ...]:
+    """Return the results; traces beyond ``most`` events in total are left out.
+
+    Traces of failed cases are kept first, then those of the others, both in the order of the cases.
+    """
+    room, kept = most, set[int]()
+    for number in sorted(range(len(results)), key=lambda number: results[number].passed):
+        size = sum(len(trace.events) + len(trace.slots) for trace in _traces(results[number]))
+        if size <= room:
+            room -= size
+            kept.add(number)
+    return tuple(one if number in kept else _without_traces(one) for number, one in enumerate(results))
+
+
+def _traces(result: CaseResult) -> list[TurnTrace]:
+    every = (result.opening, *(message.trace for message in result.messages))
+    return [trace for trace in every if trace is not None]
+
+
+def _without_traces(result: CaseResult) -> CaseResult:
+    return replace(result, opening=None, messages=tuple(replace(one, trace=None) for one in result.messages))
+
+
+def _event(event: Mapping[str, Any]) -> TurnEvent:
+    kind = event["event"]
+    match kind:
+        case "bot":
+            name, value = response_name(event), event.get("text")
+        case "action":
+            name, value = event.get("name"), event.get("action_text")
+        case "flow_started" | "flow_completed" | "flow_interrupted" | "flow_resumed" | "flow_cancelled":
+            name, value = event.get("flow_id"), None
+        case _:
+            name, value = event.get("name"), event.get("value")
+    policy, confidence = event.get("policy"), event.get("confidence")
+    return TurnEvent(
+        kind=kind,
+        name=name if isinstance(name, str) else None,
+        value=_short(value),
+        policy=policy if isinstance(policy, str) else None,
+        confidence=float(confidence) if isinstance(confidence, int | float) else None,
+    )
+
+
+def _short(value: Any) -> Any:
+    """A value unchanged unless it is very long; else the beginning of its JSON."""
+    text = value if isinstance(value, str) else json_text(value)
+    return value if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+# Which parts of the project conversations exercise.
+
+_NOBODY: frozenset[str] = frozenset()
+_BETWEEN_STEPS: Final = frozenset({"action_listen", "action_session_start", "action_extract_slots"})
+"""Actions that stories and rules omit between their steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exercised:
+    """Names by kind, as in the report's coverage.
+
+    ``steps`` are pairs of consecutive steps, ``"intent greet > action utter_greet"``; ``last`` is the step that the
+    next one follows.
+    """
+
+    intents: frozenset[str] = _NOBODY
+    entities: frozenset[str] = _NOBODY
+    actions: frozenset[str] = _NOBODY
+    responses: frozenset[str] = _NOBODY
+    slots: frozenset[str] = _NOBODY
+    forms: frozenset[str] = _NOBODY
+    flows: frozenset[str] = _NOBODY
+    steps: frozenset[str] = _NOBODY
+    last: str = ""
+
+    def with_turn(self, turn: Turn) -> Exercised:
+        """Return these names and those of the turn."""
+        found: dict[str, set[str | None]] = {kind: set() for kind in _KINDS}
+        walked = [self.last]
+        for event in turn.events:
+            match event["event"]:
+                case "user":
+                    found["intents"].add(event["parse_data"]["intent"].get("name"))
+                    walked.append(f"intent {event['parse_data']['intent'].get('name')}")
+                    found["entities"].update(entity.get("entity") for entity in event["parse_data"]["entities"])
+                case "action":
+                    found["actions"].add(event["name"])
+                    if event["name"] not in _BETWEEN_STEPS:
+                        walked.append(f"action {event['name']}")
+                case "bot":
+                    found["responses"].add(response_name(event))
+                case "slot":
+                    found["slots"].add(event["name"])
+                case "active_loop":
+                    found["forms"].add(event["name"])
+                case "flow_started":
+                    found["flows"].add(event.get("flow_id"))
+                case _:
+                    pass
+        found["actions"].update(action.name for action in turn.custom_actions if not action.missing)
+        found["actions"].update(turn.unseen_actions)
+        found["steps"].update(f"{one} > {other}" for one, other in pairwise(walked) if one)
+        both = {kind: getattr(self, kind) | {name for name in names if name} for kind, names in found.items()}
+        return Exercised(**both, last=walked[-1])
+
+    def with_all(self, other: Exercised) -> Exercised:
+        """Return the names of both."""
+        return Exercised(**{kind: getattr(self, kind) | getattr(other, kind) for kind in _KINDS})
+
+    def by_kind(self) -> dict[str, tuple[str, ...]]:
+        """Return sorted names by kind, without kinds that have none."""
+        return {kind: tuple(sorted(getattr(self, kind))) for kind in _KINDS if getattr(self, kind)}
+
+
+_KINDS: Final = tuple(field.name for field in fields(Exercised) if field.name != "last")

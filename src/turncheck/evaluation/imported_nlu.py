@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from turncheck.evaluation.entities import EntityCase, score_spans
-from turncheck.evaluation.imported_shapes import figure
-from turncheck.evaluation.insights import find_insights
+import msgspec
+from msgspec import structs
+
+from turncheck.evaluation.nlu_remarks import find_insights
+from turncheck.evaluation.scores import EntityCase, Pairs, score_every_label, score_spans
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
-from turncheck.project.whitespace_words import whitespace_words, word_borders
+from turncheck.project.nlu_data import whitespace_words, word_borders
 from turncheck.report.model import (
     Confusion,
     EntityScores,
@@ -24,12 +27,129 @@ from turncheck.report.model import (
     ResponseScores,
     SpanScores,
 )
-from turncheck.report.tags import write_tokens
+from turncheck.report.understanding import NO_ENTITY, read_tokens, token_labels, write_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
+
+
+# The shapes of the JSON files of ``rasa test``, with which the files are compared when they are read.
+#
+# As Rasa 3.6 writes them (``tests/oracle``). There may be other keys; known ones must have the right type.
 
 Json = Any
+
+MOST_STORIES: Final = 100_000
+"""No project has more test stories; a file from anywhere may claim so, and the report lists each that failed."""
+_Count = Annotated[int, msgspec.Meta(ge=0, le=MOST_STORIES)]
+
+
+class _Figures(msgspec.Struct, rename={"f1": "f1-score"}):
+    precision: float | None = None
+    recall: float | None = None
+    f1: float | None = None
+    support: float | None = None
+    confused_with: dict[str, int] | None = None
+
+
+class _Conversations(msgspec.Struct):
+    accuracy: float | None = None
+    correct: _Count | None = None
+    total: _Count | None = None
+
+
+class _StoryFigures(msgspec.Struct):
+    conversation_accuracy: _Conversations | None = None
+
+
+class _Prediction(msgspec.Struct):
+    name: str | None = None
+    confidence: float | None = None
+
+
+class IntentEntry(msgspec.Struct):
+    """An entry of ``intent_errors.json``."""
+
+    text: str
+    intent: str | None = None
+    intent_prediction: _Prediction | None = None
+
+
+class ResponseEntry(msgspec.Struct):
+    """An entry of ``response_selection_errors.json``."""
+
+    text: str
+    intent_response_key_target: str | None = None
+    intent_response_key_prediction: _Prediction | None = None
+
+
+class _Entity(msgspec.Struct):
+    start: int
+    end: int
+    entity: str
+    role: str | None = None
+    group: str | None = None
+    extractor: str | None = None
+    confidence_entity: float | None = None
+
+
+class EntityEntry(msgspec.Struct):
+    """An entry of ``<Extractor>_errors.json``."""
+
+    text: str
+    entities: list[_Entity] | None = None
+    predicted_entities: list[_Entity] | None = None
+
+
+def read_json(content: str, name: str) -> Json:
+    """Decode a file strictly: without NaN and lone surrogates.
+
+    Raises:
+        UserError: it is not JSON.
+    """
+    try:
+        return msgspec.json.decode(content)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{name} is not JSON: {error}") from None
+
+
+def ensure_entries(found: Json, shape: type[msgspec.Struct] | None, name: str) -> None:
+    """Compare a list of entries with their shape; ``None``: any objects.
+
+    Raises:
+        UserError: it is not a list, or an entry has another shape.
+    """
+    if not isinstance(found, list):
+        raise UserError(f"{name} is not a list, as `rasa test` writes it")
+    _ensure(found, list[shape] if shape else list[dict[str, Any]], name)  # type: ignore[valid-type]  # made here
+
+
+def ensure_report(found: Json, name: str) -> None:
+    """Compare a report, label to figures, with its shape.
+
+    Raises:
+        UserError: it is not a report, or a figure is not a number.
+    """
+    if not isinstance(found, Mapping):
+        raise UserError(f"{name} is not a report, as `rasa test` writes it")
+    _ensure(found, dict[str, _Figures | float | None], name)
+    if name.endswith("story_report.json"):
+        _ensure(found, _StoryFigures, name)
+
+
+def figure(row: Json, name: str) -> float:
+    """Return a figure of a report's row, 0 if it has none."""
+    value = row.get(name) if isinstance(row, dict) else None
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _ensure(found: Json, shape: Any, name: str) -> None:
+    try:
+        msgspec.convert(found, shape)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise UserError(f"{name} is not as `rasa test` writes it: {error}") from None
+
+
 SOURCE: Final = "Read from the files of `rasa test nlu`: rankings and training sentences are not in them."
 NO_SUCCESSES: Final = (
     "The sentences whose intent is right are not listed: `rasa test nlu` writes them with --successes. The figures"
@@ -87,7 +207,7 @@ def import_nlu(
         places: the places of the project's sentences, by text and intent.
         folder: the folder of the files, used as the place of a sentence whose own place is not known.
 
-    All have the shapes of :mod:`turncheck.evaluation.imported_shapes`.
+    All have the shapes of :mod:`turncheck.evaluation.imported_nlu`.
 
     Raises:
         UserError: a file lists more or fewer sentences than the figures count.
@@ -299,3 +419,31 @@ def _average(report: Mapping[str, Json]) -> SpanScores:
     """Return the three figures of the weighted average."""
     row = report.get("weighted avg")
     return SpanScores(precision=figure(row, "precision"), recall=figure(row, "recall"), f1=figure(row, "f1-score"))
+
+
+# The reports of ``rasa_nlu.evaluate`` 0.x, which count every label, even predicted-only ones and ``no_entity``.
+
+
+def as_rasa_0_counts(nlu: Nlu) -> Nlu:
+    """Return the section with the reports of Rasa NLU 0.13 to 0.15; everything else is unchanged."""
+    intents = nlu.intents
+    if intents is not None:
+        pairs = ((one.expected.intent, one.predicted.intent) for one in nlu.predictions if one.expected.intent)
+        named = Counter((expected or "", predicted or "") for expected, predicted in pairs)
+        intents = structs.replace(intents, report=score_every_label(named))
+    entities = {
+        name: structs.replace(scores, report=_of_extractor(nlu, name, scores.tokens))
+        for name, scores in nlu.entities.items()
+    }
+    return structs.replace(nlu, intents=intents, entities=entities)
+
+
+def _of_extractor(nlu: Nlu, extractor: str, words: int) -> dict[str, Any]:
+    """``words``: the number of words in all sentences; the report does not list those of sentences without entities."""
+    pairs: Pairs = Counter()
+    for one in nlu.predictions:
+        tokens = read_tokens(one.predicted.tokens)
+        found = [entity for entity in one.predicted.entities if entity.extractor == extractor]
+        pairs.update(zip(token_labels(tokens, one.expected.entities), token_labels(tokens, found), strict=True))
+    pairs[NO_ENTITY, NO_ENTITY] += words - pairs.total()
+    return score_every_label(pairs)

@@ -1,4 +1,4 @@
-"""Files written by ``rasa test core`` → the report's own types. The inverse of :mod:`turncheck.render.story_files`."""
+"""Files written by ``rasa test core`` → the report's own types. The inverse of :mod:`turncheck.render.rasa_files`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
-from turncheck.evaluation.imported_shapes import figure
+from turncheck.evaluation.imported_nlu import figure
 from turncheck.evaluation.misunderstood import span_written
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
-from turncheck.messages.plurals import count
+from turncheck.messages.phrasing import count
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
 from turncheck.project.model import UserStep
 from turncheck.report.model import (

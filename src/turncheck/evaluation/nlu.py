@@ -9,20 +9,38 @@ from typing import TYPE_CHECKING, Final
 from msgspec import structs
 
 from turncheck.evaluation.answers import ASKED_HERE, EngineFacts, answered, finished_part, units_of
-from turncheck.evaluation.calibration import expected_calibration_error
-from turncheck.evaluation.entities import PRETRAINED_EXTRACTORS, EntityCase, score_extractors, score_spans
-from turncheck.evaluation.fold_runs import FoldRun, run_folds
-from turncheck.evaluation.insights import find_insights
-from turncheck.evaluation.intents import score_intents
-from turncheck.evaluation.neighbours import Neighbours, find_neighbours
-from turncheck.evaluation.nlu_remarks import remarks_on, remarks_on_unknown, without_entities
-from turncheck.evaluation.overlap import Overlap, overlap_of_folds, overlap_with
-from turncheck.evaluation.predictions import Judged, judge, judgement_of, shortened
-from turncheck.evaluation.responses import judged_selector, score_selectors
-from turncheck.evaluation.splits import Folds, stable_folds
-from turncheck.evaluation.understood import score_understood, with_fallbacks
-from turncheck.messages.engine_errors import CutShortError
-from turncheck.messages.plurals import count
+from turncheck.evaluation.nlu_remarks import (
+    Overlap,
+    find_insights,
+    overlap_of_folds,
+    overlap_with,
+    remarks_on,
+    remarks_on_unknown,
+    without_entities,
+)
+from turncheck.evaluation.predictions import (
+    Judged,
+    Neighbours,
+    find_neighbours,
+    judge,
+    judgement_of,
+    score_understood,
+    shortened,
+    with_fallbacks,
+)
+from turncheck.evaluation.scores import (
+    PRETRAINED_EXTRACTORS,
+    EntityCase,
+    expected_calibration_error,
+    judged_selector,
+    score_extractors,
+    score_intents,
+    score_selectors,
+    score_spans,
+)
+from turncheck.evaluation.splits import FoldRun, Folds, run_folds, stable_folds
+from turncheck.messages.errors import CutShortError
+from turncheck.messages.phrasing import count
 from turncheck.report.model import EntityScores, Nlu, SpanScores, TrainingSentence, Understood
 from turncheck.work.workplace import HERE
 
@@ -33,10 +51,10 @@ if TYPE_CHECKING:
     from turncheck.evaluation.answers import Answers
     from turncheck.project.model import Component, Config, Project
     from turncheck.project.nlu_data import Example, NluData
-    from turncheck.report.covered_intents import CoveredIntents
     from turncheck.report.model import EngineInfo, NluPrediction
     from turncheck.report.trust import ConfidenceMap
-    from turncheck.work.workplace import Workplace
+    from turncheck.report.understanding import CoveredIntents
+    from turncheck.work.workplace import Executor
 
 NOTHING: Final[Mapping[str, str]] = {}
 ENGINE_UNIT: Final = "engine"
@@ -96,7 +114,7 @@ def evaluate_held_out(
 
     Raises:
         ValueError: there are no test sentences.
-        ElsewhereError: other sentences are asked elsewhere.
+        DelegatedError: other sentences are asked elsewhere.
         CutShortError: the engine failed during the run, or the run was interrupted; ``finished`` is the measurement of
             what the engine had answered.
     """
@@ -144,7 +162,7 @@ def cross_validate(
     *,
     folds: int = 5,
     seed: int = 42,
-    work: Workplace = HERE,
+    work: Executor = HERE,
     pretrained: bool = False,
     progress: Callable[[int, int], None] | None = None,
     unknown_entities: Mapping[str, str] = NOTHING,
@@ -166,7 +184,7 @@ def cross_validate(
 
     Raises:
         ValueError: there is nothing to judge.
-        ElsewhereError: other folds are run elsewhere.
+        DelegatedError: other folds are run elsewhere.
         CutShortError: the engine failed during the run, or the run was interrupted; ``finished`` is the measurement of
             the folds that were done.
     """
@@ -285,7 +303,7 @@ def _coverage(project: Project, predictions: Sequence[NluPrediction]) -> Covered
     """If the project names all that users may mean: what the judged sentences cover; only suites judge traits."""
     if not project.kind.names_all:
         return None
-    from turncheck.evaluation.covered_intents import ENTITY, covered_intents
+    from turncheck.evaluation.nlu_remarks import ENTITY, covered_intents
     from turncheck.project.batch.known import known_names
     from turncheck.project.batch.model import comparable
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import unicodedata
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from turncheck.project.batch.known import KINDS
+from turncheck.report.model import ConfusedPair, Insights, IntentHarm
+from turncheck.report.understanding import CoveredIntents, CoveredKind, overlapping
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Mapping, Sequence
 
     from turncheck.evaluation.splits import Folds
+    from turncheck.project.batch.known import KnownNames
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import Example
     from turncheck.report.model import EntityScores, NluPrediction
@@ -79,3 +86,226 @@ def remarks_on(
     remarks += [f"{name} found no entity in any of the sentences." for name in entities if name not in found]
     remarks += [f"{name} is pretrained and was not scored." for name in extractors if name in left_out]
     return remarks
+
+
+# Which judged sentences the engine was trained on: with the same intent they make scores optimistic, with another one
+# they mislead.
+#
+# Two sentences are the same here if they differ at most in case, punctuation and white space: no engine distinguishes
+# more.
+
+_NOT_HEARD = "PZC"
+"""Unicode's categories of punctuation, separators and control characters."""
+_KEPT = "#+"
+"""``C#`` and ``C++`` are not ``C``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Indexes of judged sentences that were trained on with only their own intent, and with another one."""
+
+    copies: frozenset[int] = frozenset()
+    contradicted: frozenset[int] = frozenset()
+
+    @property
+    def all(self) -> frozenset[int]:
+        """All judged sentences that the engine was trained on."""
+        return self.copies | self.contradicted
+
+
+def overlap_of_folds(examples: Sequence[Example], plan: Folds) -> Overlap:
+    """Return the overlap of a cross-validation: each fold's engine is trained on all other folds.
+
+    The indexes count only the judged sentences, in the order of the examples.
+    """
+    met: dict[str, set[tuple[int | None, str | None]]] = defaultdict(set)
+    for fold, example in zip(plan.fold_of, examples, strict=True):
+        met[as_heard(example.text)].add((fold, example.base_intent))
+    judged = [(example, fold) for example, fold in zip(examples, plan.fold_of, strict=True) if fold is not None]
+    return _sorted(
+        [
+            (example, {intent for other, intent in met[as_heard(example.text)] if other != fold})
+            for example, fold in judged
+        ]
+    )
+
+
+def overlap_with(examples: Sequence[Example], trained: Sequence[Example], texts: Collection[str]) -> Overlap:
+    """Return the overlap of held-out sentences.
+
+    Args:
+        examples: the judged sentences.
+        trained: the sentences that the engine was trained on, as far as their intents are known.
+        texts: all texts that it was trained on.
+    """
+    met: dict[str, set[str | None]] = defaultdict(set)
+    for example in trained:
+        met[as_heard(example.text)].add(example.base_intent)
+    heard = {as_heard(text) for text in texts}
+    return _sorted(
+        [
+            (example, met.get(words) or ({example.base_intent} if words in heard else set()))
+            for example in examples
+            for words in [as_heard(example.text)]
+        ]
+    )
+
+
+def _sorted(met: Sequence[tuple[Example, set[str | None]]]) -> Overlap:
+    copies, contradicted = set(), set()
+    for place, (example, intents) in enumerate(met):
+        if example.base_intent and intents - {example.base_intent}:
+            contradicted.add(place)
+        elif intents:
+            copies.add(place)
+    return Overlap(frozenset(copies), frozenset(contradicted))
+
+
+def as_heard(text: str) -> str:
+    """Normalise case, punctuation and white space of a sentence; return it unchanged if nothing would be left.
+
+    >>> as_heard("Hello,  World!"), as_heard(":)")
+    ('hello world', ':)')
+    """
+    kept = "".join(
+        character if character in _KEPT or unicodedata.category(character)[0] not in _NOT_HEARD else " "
+        for character in text.casefold()
+    )
+    return " ".join(kept.split()) or text.strip()
+
+
+# What a designer looks at first, derived from the judged sentences: pure functions, every list worst first.
+
+MISLABELLED_CONFIDENCE: Final = 0.8
+"""An engine that contradicts a label with this confidence, without being trained on the sentence, is often right."""
+
+LONGEST_LIST: Final = 25
+"""Nobody reads further; ``predictions`` has the complete list."""
+
+
+def find_insights(predictions: Sequence[NluPrediction], *, seen: Container[int]) -> Insights:
+    """Collect the insights.
+
+    Args:
+        predictions: the judged sentences.
+        seen: the indexes of those that the engine was trained on; a confident contradiction says something about the
+            label only for the others.
+    """
+    return Insights(
+        confused=most_confused(predictions),
+        mislabelled=likely_mislabelled(predictions, seen),
+        harmful=most_harmful(predictions),
+        least_sure=least_sure(predictions),
+        overlapping=tuple(
+            index
+            for index, prediction in enumerate(predictions)
+            if len(prediction.predicted.entities) > 1 and overlapping(prediction.predicted.entities)
+        )[:LONGEST_LIST],
+    )
+
+
+def most_confused(predictions: Sequence[NluPrediction]) -> tuple[ConfusedPair, ...]:
+    """Return the pairs of intents that are confused most often, in either direction, with their sentences."""
+    pairs: dict[tuple[str, str], list[int]] = defaultdict(list)
+    one_way: Counter[tuple[str, str]] = Counter()
+    for index, prediction in _wrong(predictions):
+        expected, predicted = prediction.expected.intent, prediction.predicted.intent
+        if expected and predicted:
+            one_way[expected, predicted] += 1
+            pairs[min(expected, predicted), max(expected, predicted)].append(index)
+    ordered = sorted(pairs.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+    return tuple(
+        ConfusedPair(
+            first=first,
+            second=second,
+            first_as_second=one_way[first, second],
+            second_as_first=one_way[second, first],
+            sentences=tuple(sentences),
+        )
+        for (first, second), sentences in ordered[:LONGEST_LIST]
+    )
+
+
+def likely_mislabelled(predictions: Sequence[NluPrediction], seen: Container[int] = ()) -> tuple[int, ...]:
+    """Return the sentences that were misclassified with high confidence, the highest first, without those ``seen``.
+
+    The idea is that of confident learning (Northcutt et al., 2021) with one threshold for all intents.
+    """
+    sure = [
+        (-prediction.predicted.confidence, prediction.text, index)
+        for index, prediction in _wrong(predictions)
+        if index not in seen
+        and prediction.predicted.intent
+        and prediction.predicted.confidence >= MISLABELLED_CONFIDENCE
+    ]
+    return tuple(index for *_, index in sorted(sure)[:LONGEST_LIST])
+
+
+def most_harmful(predictions: Sequence[NluPrediction]) -> tuple[IntentHarm, ...]:
+    """Rank intents by harm: their own sentences that were missed plus those of others that were predicted as theirs."""
+    missed: Counter[str] = Counter()
+    taken: Counter[str] = Counter()
+    examples = Counter(prediction.expected.intent for prediction in predictions if prediction.expected.intent)
+    for _, prediction in _wrong(predictions):
+        if prediction.expected.intent:
+            missed[prediction.expected.intent] += 1
+        if prediction.predicted.intent:
+            taken[prediction.predicted.intent] += 1
+    harm = missed + taken
+    ranked = sorted(harm, key=lambda intent: (-harm[intent], intent))[:LONGEST_LIST]
+    return tuple(
+        IntentHarm(intent=intent, missed=missed[intent], taken=taken[intent], examples=examples[intent])
+        for intent in ranked
+    )
+
+
+def least_sure(predictions: Sequence[NluPrediction]) -> tuple[int, ...]:
+    """Return the sentences with the lowest confidence, right or wrong, for which to collect more examples next."""
+    unsure = [
+        (prediction.predicted.confidence, prediction.text, index)
+        for index, prediction in enumerate(predictions)
+        if prediction.expected.intent and prediction.predicted.intent
+    ]
+    return tuple(index for *_, index in sorted(unsure)[:LONGEST_LIST])
+
+
+def _wrong(predictions: Sequence[NluPrediction]) -> list[tuple[int, NluPrediction]]:
+    return [(index, entry) for index, entry in enumerate(predictions) if not entry.correct]
+
+
+# Which parts of a Kore.ai assistant are tested, as on the platform's health page.
+#
+# According to the platform's documentation, total coverage is the mean of the shares of five kinds; the page itself
+# showed the pooled share of dialogs, FAQs and small talk. Both are reported.
+
+ENTITY: Final = "entity"
+_ALL_KINDS: Final = (*KINDS, ENTITY)
+_POOLED: Final = ("dialog", "faq", "small_talk")
+
+
+def covered_intents(known: KnownNames, tested: Callable[[str], Collection[str]]) -> CoveredIntents | None:
+    """Return how much of the project is tested, ``None`` if it has neither intents nor entities.
+
+    Args:
+        known: the project's names.
+        tested: maps a kind to the names that are tested, in the form of :meth:`KnownNames.canonical`.
+    """
+    there = {kind: names for kind in _ALL_KINDS if (names := _names(known, kind))}
+    if not there:
+        return None
+    missed = {kind: [name for key, name in names.items() if key not in tested(kind)] for kind, names in there.items()}
+    kinds = {
+        kind: CoveredKind(covered=len(names) - len(missed[kind]), total=len(names)) for kind, names in there.items()
+    }
+    pooled = [kinds[kind] for kind in _POOLED if kind in kinds]
+    return CoveredIntents(
+        pooled=sum(one.covered for one in pooled) / sum(one.total for one in pooled) if pooled else None,
+        mean=sum(one.covered / one.total for one in kinds.values()) / len(kinds),
+        kinds=kinds,
+        without=tuple(kind for kind in _ALL_KINDS if kind not in there),
+        uncovered=tuple(sorted(name for kind in KINDS for name in missed.get(kind, ()))),
+    )
+
+
+def _names(known: KnownNames, kind: str) -> dict[str, str]:
+    return dict(known.entities) if kind == ENTITY else known.in_total(kind)

@@ -13,7 +13,7 @@ from math import fsum, log2, sqrt
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.mcnemar import mcnemar_exact
-from turncheck.evaluation.rasa_split import split_as_rasa
+from turncheck.evaluation.splits import split_as_rasa
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

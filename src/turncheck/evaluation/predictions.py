@@ -6,17 +6,136 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.evaluation.intents import before_fallback
-from turncheck.evaluation.responses import judged_selector
-from turncheck.evaluation.understood import Judgement
-from turncheck.report.model import EntitySpan, ExpectedParse, Neighbour, NluPrediction, PredictedParse, RankedIntent
-from turncheck.report.tags import Tokens, write_tokens
+from turncheck.evaluation.scores import before_fallback, judged_selector
+from turncheck.report.model import (
+    EntitySpan,
+    ExpectedParse,
+    FallbackPoint,
+    Neighbour,
+    NluPrediction,
+    PredictedParse,
+    RankedIntent,
+    ThresholdPoint,
+    Understood,
+)
+from turncheck.report.understanding import Tokens, write_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent
     from turncheck.project.nlu_data import EntityAnnotation, Example
+
+
+# The effect of the fallback: right, wrong, not understood; its dependence on the threshold; how far to trust it.
+
+THRESHOLDS: Final = tuple(step / 50 for step in range(51))
+"""0.00, 0.02 … 1.00"""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One sentence: whether the intent before the fallback was right, its confidence, and whether a fallback follows.
+
+    ``margin`` is the distance to the second intent, ``None`` if there is none.
+    """
+
+    correct: bool
+    confidence: float
+    margin: float | None
+    fallback: bool
+
+
+def score_understood(
+    judgements: Sequence[Judgement],
+    *,
+    threshold: float | None,
+    ambiguity_threshold: float | None,
+    same_fallbacks: FallbackPoint | None = None,
+) -> Understood:
+    """Count right, wrong and not understood, and compute the curve over the threshold.
+
+    Args:
+        judgements: every sentence with an expected intent.
+        threshold: the fallback threshold of the pipeline, ``None`` without a fallback.
+        ambiguity_threshold: likewise; if there is one, the curve keeps it and varies only the threshold.
+        same_fallbacks: the figures with as many fallbacks as the team's own model had (:func:`with_fallbacks`).
+
+    Returns:
+        The curve leaves out thresholds at which nothing is answered, since precision is undefined there. ``suggested``
+        is the lowest threshold on the curve with the most *right minus wrong* answers: a wrong answer costs as much as
+        a right one gains, and asking again costs nothing.
+    """
+    answered = [judgement for judgement in judgements if not judgement.fallback]
+    right = sum(judgement.correct for judgement in answered)
+    curve = tuple(
+        point
+        for point in (_point(judgements, candidate, ambiguity_threshold) for candidate in THRESHOLDS)
+        if point is not None
+    )
+    suggested = max(curve, key=lambda point: (_gain(point, len(judgements)), -point.threshold), default=None)
+    right_then, wrong_then = _answers(suggested, len(judgements)) if suggested else (0, 0)
+    return Understood(
+        right=right,
+        wrong=len(answered) - right,
+        not_understood=len(judgements) - len(answered),
+        threshold=threshold,
+        ambiguity_threshold=ambiguity_threshold,
+        curve=curve,
+        same_fallbacks=same_fallbacks,
+        suggested=suggested,
+        wrong_avoided=len(answered) - right - wrong_then if suggested else 0,
+        right_lost=right - right_then if suggested else 0,
+    )
+
+
+def with_fallbacks(judgements: Sequence[Judgement], share: float) -> FallbackPoint | None:
+    """Count with a fallback for the sentences with the lowest confidence, for a share as near to ``share`` as possible.
+
+    Sentences with equal confidences are treated alike. ``None`` without sentences.
+    """
+    if not judgements:
+        return None
+    ordered = sorted(judgements, key=lambda judgement: judgement.confidence)
+    borders = [0, *(at for at in range(1, len(ordered)) if ordered[at].confidence > ordered[at - 1].confidence)]
+    fallen = min((*borders, len(ordered)), key=lambda number: (abs(number - share * len(ordered)), number))
+    answered = ordered[fallen:]
+    right = sum(judgement.correct for judgement in answered)
+    return FallbackPoint(
+        share=share,
+        threshold=answered[0].confidence if answered else 1.0,
+        right=right,
+        wrong=len(answered) - right,
+        not_understood=fallen,
+    )
+
+
+def _point(judgements: Sequence[Judgement], threshold: float, ambiguity: float | None) -> ThresholdPoint | None:
+    """Rasa falls back *below* the threshold, and if the first two are nearer than the ambiguity threshold."""
+    answered = [
+        judgement.correct
+        for judgement in judgements
+        if judgement.confidence >= threshold
+        and (ambiguity is None or judgement.margin is None or judgement.margin >= ambiguity)
+    ]
+    if not answered:
+        return None
+    return ThresholdPoint(
+        threshold=threshold, coverage=len(answered) / len(judgements), precision=sum(answered) / len(answered)
+    )
+
+
+def _gain(point: ThresholdPoint, sentences: int) -> int:
+    right, wrong = _answers(point, sentences)
+    return right - wrong
+
+
+def _answers(point: ThresholdPoint, sentences: int) -> tuple[int, int]:
+    """Return right and wrong answers at a point in whole sentences, so that rounding does not decide a tie."""
+    answered = round(point.coverage * sentences)
+    right = round(point.precision * answered)
+    return right, answered - right
+
 
 RANKING_LENGTH: Final = 3
 """As much as a reader looks at; complete rankings would make up most of the report."""
@@ -124,3 +243,51 @@ def span_found(entity: PredictedEntity) -> EntitySpan:
         confidence=entity.confidence,
         extra=extra,
     )
+
+
+# The nearest training sentences of misclassified sentences, which often explain the error.
+
+NEIGHBOURS: Final = 3
+"""How many are shown for a wrong sentence."""
+
+Neighbours = tuple[tuple[int, float], ...]
+"""Indexes into the project's examples, and similarities (0 to 1), the nearest first."""
+
+
+def find_neighbours(
+    examples: Sequence[Example], wrong: Mapping[int, str], may_be: Callable[[int, int], bool]
+) -> dict[int, Neighbours]:
+    """Return the neighbours of wrong sentences by their key, by the cosine similarity of word and character n-grams.
+
+    The comparison does not depend on the engine: one index serves all folds. Of equal sentences the one is named whose
+    intent sorts first.
+
+    Args:
+        examples: the project's training examples.
+        wrong: the wrong sentences by a key of the caller's choice.
+        may_be: whether the engine that judged ``key`` was trained on the example with this index.
+    """
+    if not wrong or not examples:
+        return {}
+    from turncheck.engines.embedded.nlu.ngrams import TrainingSentences  # imports numpy
+
+    place: dict[str, list[int]] = {}
+    for index, example in sorted(enumerate(examples), key=lambda pair: pair[1].place_in_order):
+        place.setdefault(example.text, []).append(index)
+    sentences = TrainingSentences(tuple(place))
+    found: dict[int, Neighbours] = {}
+    missing = dict(wrong)
+    count = 4 * NEIGHBOURS
+    while missing:
+        cut_off: dict[int, str] = {}
+        for key, near in zip(missing, sentences.nearest(list(missing.values()), count), strict=True):
+            trained = (
+                (next((index for index in place[one.text] if may_be(key, index)), None), one.similarity) for one in near
+            )
+            found[key] = tuple((index, similarity) for index, similarity in trained if index is not None)[:NEIGHBOURS]
+            if len(found[key]) < NEIGHBOURS and len(near) == count:
+                cut_off[key] = missing[key]
+        # These have too many neighbours in their own fold, on which their engine was not trained: ask for more.
+        missing = cut_off
+        count *= 8
+    return found

@@ -11,10 +11,15 @@ from dataclasses import dataclass
 from math import fsum
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.report.model import Confusion, Spread
+from turncheck.report.model import Confusion, EntityScores, EntitySpan, IntentScores, ResponseScores, SpanScores, Spread
+from turncheck.report.understanding import NO_ENTITY, Tokens, calibration_bin, label_of, token_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from turncheck.engines.parse import Parse, PredictedIntent, SelectedResponse
+    from turncheck.report.model import NluPrediction
+
 
 Pairs = Counter[tuple[str, str]]
 """How often each ``(expected label, predicted label)`` occurs."""
@@ -183,3 +188,226 @@ def spreads(folds: Sequence[LabelScores]) -> dict[str, Spread]:
     if len(folds) < 2:
         return {}
     return {name: spread(fold.summary[name] for fold in folds) for name in folds[0].summary}
+
+
+# Scores of intents, judged before the fallback, as ``rasa test nlu`` does.
+
+FALLBACK_INTENT: Final = "nlu_fallback"
+
+
+def before_fallback(parse: Parse) -> tuple[PredictedIntent, tuple[PredictedIntent, ...], bool]:
+    """Return the intent and the ranking as they were before a fallback, and whether there was one.
+
+    A fallback is first in the ranking, and the second entry is what was understood; without a second entry the
+    fallback itself is the prediction, as in Rasa. An engine without a fallback intent says that nothing was understood,
+    and still has a ranking.
+    """
+    if parse.intent.name is None and parse.ranking:
+        return parse.ranking[0], parse.ranking, True
+    if parse.intent.name != FALLBACK_INTENT:
+        return parse.intent, parse.ranking, False
+    if len(parse.ranking) < 2:
+        return parse.intent, parse.ranking, True
+    return parse.ranking[1], parse.ranking[1:], True
+
+
+def score_intents(predictions: Sequence[NluPrediction]) -> IntentScores | None:
+    """Score the intents; sentences without an expected intent are left out, and a missing prediction counts as ``""``.
+
+    Returns:
+        ``None`` with fewer than two different expected intents: Rasa does not evaluate intents then.
+    """
+    by_fold: dict[int | None, Pairs] = {}
+    for prediction in predictions:
+        if prediction.expected.intent:
+            pairs = by_fold.setdefault(prediction.fold, Counter())
+            pairs[prediction.expected.intent, prediction.predicted.intent or ""] += 1
+    pooled: Pairs = sum(by_fold.values(), Counter())
+    if len({expected for expected, _ in pooled}) < 2:
+        return None
+    scores = score_pairs(pooled)
+    return IntentScores(
+        report=scores.report,
+        accuracy=scores.accuracy,
+        precision=scores.precision,
+        recall=scores.recall,
+        f1=scores.f1,
+        confusions=scores.confusions,
+        folds=spreads(
+            [score_pairs(by_fold[fold]) for fold in sorted(by_fold, key=lambda fold: -1 if fold is None else fold)]
+        ),
+    )
+
+
+# How far confidences can be trusted.
+
+
+def expected_calibration_error(answers: Iterable[tuple[float, bool]]) -> float | None:
+    """Return the expected difference between confidence and share of right answers, 0 to 1.
+
+    ECE over 15 bins of equal width (Guo et al., *On Calibration of Modern Neural Networks*, 2017): the mean over the
+    bins of ``|share right - mean confidence|``, weighted by the answers in the bin. ``None`` without answers.
+
+    Args:
+        answers: for each, the confidence and whether it is right.
+
+    >>> expected_calibration_error([(0.75, True), (0.75, False)])
+    0.25
+    """
+    bins: dict[int, list[tuple[float, bool]]] = {}
+    for confidence, right in answers:
+        bins.setdefault(calibration_bin(confidence), []).append((confidence, right))
+    if not bins:
+        return None
+    gaps = (
+        abs(sum(right for _, right in members) - fsum(confidence for confidence, _ in members))
+        for _, members in sorted(bins.items())
+    )
+    return fsum(gaps) / sum(len(members) for members in bins.values())
+
+
+# Scores of entity extractors: by Rasa's tag scheme (each token has its entity's label), and strict (exact spans).
+
+PRETRAINED_EXTRACTORS: Final = frozenset({"SpacyEntityExtractor", "DucklingEntityExtractor", "DucklingHTTPExtractor"})
+"""Extractors that are not trained on the project's data; Rasa leaves them out of the evaluation."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntityCase:
+    """The entities of a judged sentence; ``predicted`` holds those of all extractors."""
+
+    tokens: Tokens
+    expected: tuple[EntitySpan, ...]
+    predicted: tuple[EntitySpan, ...]
+    fold: int | None = None
+
+    def predicted_by(self, extractor: str) -> list[EntitySpan]:
+        """Return what one extractor found."""
+        return [entity for entity in self.predicted if entity.extractor == extractor]
+
+
+def score_extractors(cases: Sequence[EntityCase], extractors: Iterable[str]) -> dict[str, EntityScores]:
+    """Score each extractor against all expected entities, as Rasa does."""
+    return {extractor: _score_extractor(cases, extractor) for extractor in extractors}
+
+
+def _score_extractor(cases: Sequence[EntityCase], extractor: str) -> EntityScores:
+    by_fold: dict[int | None, Pairs] = {}
+    for case in cases:
+        found = case.predicted_by(extractor)
+        pairs = by_fold.setdefault(case.fold, Counter())
+        if case.expected or found:
+            pairs.update(zip(token_labels(case.tokens, case.expected), token_labels(case.tokens, found), strict=True))
+        elif case.tokens:
+            pairs[NO_ENTITY, NO_ENTITY] += len(case.tokens)
+    pooled = score_pairs(sum(by_fold.values(), Counter()), excluded=NO_ENTITY)
+    folds: list[LabelScores] = [score_pairs(by_fold[fold], excluded=NO_ENTITY) for fold in sorted(by_fold, key=_order)]
+    return EntityScores(
+        report=pooled.report,
+        precision=pooled.precision,
+        recall=pooled.recall,
+        f1=pooled.f1,
+        spans=score_spans(cases, lambda case: case.predicted_by(extractor)),
+        tokens=sum(len(case.tokens) for case in cases),
+        confusions=pooled.confusions,
+        folds=spreads(folds),
+        calibration_error=expected_calibration_error(_answers(cases, extractor)),
+    )
+
+
+def _answers(cases: Sequence[EntityCase], extractor: str) -> list[tuple[float, bool]]:
+    """The confidence of each entity found, and whether an entity of the same type and borders is expected.
+
+    Roles and groups do not matter: they have confidences of their own.
+    """
+    answers = []
+    for case in cases:
+        expected = {(entity.start, entity.end, entity.entity) for entity in case.expected}
+        answers += [
+            (entity.confidence, (entity.start, entity.end, entity.entity) in expected)
+            for entity in case.predicted_by(extractor)
+            if entity.confidence is not None
+        ]
+    return answers
+
+
+def score_spans(
+    cases: Sequence[EntityCase], found: Callable[[EntityCase], Iterable[EntitySpan]] = lambda case: case.predicted
+) -> SpanScores:
+    """Score exact spans: start, end and label (type, role and group) must be as expected.
+
+    A span that is found twice in a sentence, by one extractor or by several, counts once. Precision is 0 if nothing is
+    found, recall is 0 if nothing is expected (the convention of CoNLL-2003's ``conlleval``).
+    """
+    right = predicted = expected = 0
+    for case in cases:
+        wanted = {_strict(entity) for entity in case.expected}
+        got = {_strict(entity) for entity in found(case)}
+        right += len(wanted & got)
+        predicted += len(got)
+        expected += len(wanted)
+    precision, recall = ratio(right, predicted), ratio(right, expected)
+    return SpanScores(precision=precision, recall=recall, f1=harmonic_mean(precision, recall))
+
+
+def _strict(entity: EntitySpan) -> tuple[int, int, str]:
+    return entity.start, entity.end, label_of(entity)
+
+
+def _order(fold: int | None) -> int:
+    return -1 if fold is None else fold
+
+
+# Scores of response selectors, as in ``rasa test nlu``: the full label (``faq/hours``) of the selected response.
+
+DEFAULT_SELECTOR: Final = "default"
+"""The selector that is not for a particular retrieval intent."""
+
+
+def judged_selector(label: str, parse: Parse) -> tuple[str, SelectedResponse | None]:
+    """Return the name of the selector that is responsible for this label, and what it chose.
+
+    It is the selector of the expected retrieval intent if the pipeline has one, else the default one; ``None`` if that
+    one is missing too.
+    """
+    retrieval_intent = label.partition("/")[0]
+    name = retrieval_intent if retrieval_intent in parse.responses else DEFAULT_SELECTOR
+    return name, parse.responses.get(name)
+
+
+def score_selectors(
+    predictions: Sequence[NluPrediction], selectors: Sequence[str]
+) -> tuple[dict[str, ResponseScores], ResponseScores | None]:
+    """Score each selector on the sentences it is responsible for, and all selectors together.
+
+    Args:
+        predictions: the judged sentences.
+        selectors: for each of them the selector that is responsible for it ("" if no response is expected).
+
+    Returns:
+        The scores by selector and the pooled ones; empty with fewer than two different expected responses, since Rasa
+        does not evaluate responses then. A sentence for which nothing was selected counts as predicted ``""``.
+    """
+    answered = [(prediction, name) for prediction, name in zip(predictions, selectors, strict=True) if name]
+    if len({prediction.expected.response for prediction, _ in answered}) < 2:
+        return {}, None
+    names = sorted({name for _, name in answered})
+    by_selector = {name: _score([entry for entry, own in answered if own == name]) for name in names}
+    return by_selector, _score([prediction for prediction, _ in answered])
+
+
+def _score(predictions: Sequence[NluPrediction]) -> ResponseScores:
+    by_fold: dict[int, Pairs] = {}
+    for prediction in predictions:
+        pairs = by_fold.setdefault(-1 if prediction.fold is None else prediction.fold, Counter())
+        pairs[prediction.expected.response or "", prediction.predicted.response or ""] += 1
+    scores = score_pairs(sum(by_fold.values(), Counter()))
+    return ResponseScores(
+        report=scores.report,
+        accuracy=scores.accuracy,
+        precision=scores.precision,
+        recall=scores.recall,
+        f1=scores.f1,
+        confusions=scores.confusions,
+        folds=spreads([score_pairs(by_fold[fold]) for fold in sorted(by_fold)]),
+    )

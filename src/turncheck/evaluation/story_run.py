@@ -11,12 +11,14 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.dialogue.defaults import ACTION_LISTEN, ACTION_SESSION_START, ACTION_UNLIKELY_INTENT
+from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_SESSION_START, ACTION_UNLIKELY_INTENT
 from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, ActiveLoop, SlotSet, UserUttered
 from turncheck.dialogue.tracker import Tracker
 from turncheck.engines.parse import Parse, PredictedIntent, SelectedResponse
-from turncheck.evaluation.policy_entities import AnnotatedText, annotated_text
-from turncheck.evaluation.story_messages import (
+from turncheck.evaluation.annotated import (
+    AnnotatedText,
+    annotated,
+    annotated_text,
     as_set,
     cleaned,
     found,
@@ -25,7 +27,6 @@ from turncheck.evaluation.story_messages import (
     selects_this,
     shown,
 )
-from turncheck.evaluation.written_steps import user_step, written_action, wrong_user_step
 from turncheck.report.model import Alternative, StoryStep, WrittenStep
 
 if TYPE_CHECKING:
@@ -33,8 +34,61 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.training import StoryTracker
-    from turncheck.engines.decision import Decision, Policies
-    from turncheck.evaluation.story_messages import Entity
+    from turncheck.engines.conversation import Decision, Policies
+    from turncheck.evaluation.annotated import Entity
+
+
+# The steps of a judged story as they are written to Rasa's story files.
+
+
+def user_step(event: UserUttered) -> dict[str, Any]:
+    """Write a message as in the story."""
+    step: dict[str, Any] = {}
+    if event.intent_name and not event.use_text:
+        step["intent"] = event.intent.get("full_retrieval_intent_name") or event.intent_name
+    if event.entities:
+        step["entities"] = [_written_entity(entity) for entity in event.entities]
+    if event.text and event.use_text:
+        step["user"] = annotated(event.text, event.entities)
+    return step
+
+
+def _written_entity(entity: Mapping[str, Any]) -> Any:
+    return {entity["entity"]: entity["value"]} if "value" in entity else entity["entity"]
+
+
+def wrong_user_step(event: UserUttered, intent: str | None, predicted: Sequence[Mapping[str, Any]]) -> WrittenStep:
+    """Write a misunderstood message with only those entities where something was found, along with what was found."""
+    step: dict[str, Any] = {}
+    if event.intent_name and not event.use_text:
+        step["intent"] = event.intent_name
+    comments: dict[str, str] = {}
+    entities: list[Any] = []
+    for entity in event.entities:
+        if "value" not in entity:
+            entities.append(entity["entity"])
+            continue
+        for span in predicted:
+            if span.get("start") == entity.get("start"):
+                if span["entity"] != entity["entity"]:
+                    comments[str(len(entities))] = f"predicted: {span['entity']}: {span.get('value')}"
+                entities.append(_written_entity(entity))
+    if event.entities:
+        step["entities"] = entities
+    if event.text and event.use_text:
+        step["user"] = annotated(event.text, event.entities)
+    comment = None
+    # Rasa attaches the comment to the intent: a step with only a text gets none.
+    if "intent" in step and (not entities or intent != event.intent_name):
+        comment = f"predicted: {intent}: {annotated(event.text or '', predicted)}".replace("\n", " ")
+    return WrittenStep(step=step, comment=comment, entity_comments=comments)
+
+
+@lru_cache(maxsize=4096)
+def written_action(name: str | None, text: str | None, comment: str | None = None) -> WrittenStep:
+    """Write an action. The same object is returned for the same action: thousands of stories use the same few."""
+    return WrittenStep(step={"action": name} if name else {"bot": text}, comment=comment)
+
 
 ACTION_LIMIT: Final = 10
 """The number of actions in a turn after which Rasa's circuit breaker ends it."""

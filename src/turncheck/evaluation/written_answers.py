@@ -13,14 +13,14 @@ from typing import Any, Final
 import msgspec
 
 from turncheck.dialogue.events import UserUttered
+from turncheck.engines.base import SuiteAnswers, UtteranceAnswer
 from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
-from turncheck.engines.suite_answers import SuiteAnswers, UtteranceAnswer
+from turncheck.evaluation.annotated import AnnotatedText
 from turncheck.evaluation.answers import EngineFacts
 from turncheck.evaluation.e2e_case import CaseOutcome
-from turncheck.evaluation.e2e_coverage import Exercised
-from turncheck.evaluation.fold_runs import FoldRun
-from turncheck.evaluation.policy_entities import AnnotatedText
-from turncheck.evaluation.story_judge import StoryAnswer
+from turncheck.evaluation.e2e_steps import Exercised
+from turncheck.evaluation.splits import FoldRun
+from turncheck.evaluation.stories import StoryAnswer
 from turncheck.evaluation.story_run import Misheard, StoryRun
 from turncheck.messages.location import Location
 from turncheck.report.batch import BatchSetting

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from turncheck.messages.location import Location  # every command imports this module, and few make a location
+    from turncheck.messages.location import Location
+
 
 EXIT_OK: Final = 0
 EXIT_FAILED: Final = 1
@@ -76,7 +77,7 @@ def remedy_of(error: OSError) -> str:
     return _REMEDIES.get(error.errno or 0, "Is the path right?")
 
 
-def trouble_of_system(error: BaseException) -> UserError | None:
+def user_error_from_os(error: BaseException) -> UserError | None:
     """Return what to report if a file or folder could not be accessed, ``None`` if the cause is another one.
 
     Readers and writers report it themselves; this is for unexpected places: a full disk, a name that is too long, a
@@ -92,3 +93,38 @@ def trouble_of_system(error: BaseException) -> UserError | None:
     if place:
         return UserError(f"{place}: {error.strerror or type(error).__name__}", remedy=remedy_of(error))
     return None
+
+
+# What an engine raises when it can no longer answer.
+
+INTERRUPTED: Final = "interrupted"
+"""Why something was not finished, if a person or a cancelled job ended it."""
+
+
+class EngineError(UserError):
+    """The engine can no longer answer (a server that is gone or refuses): the rest of a run is skipped."""
+
+
+class PassingError(EngineError):
+    """The problem may be temporary: a conversation that is started again may succeed."""
+
+
+class CutShortError(EngineError):
+    """An engine stopped answering in the middle of something, or it was interrupted.
+
+    ``finished``: what was done before, in the shape of the result that would have been returned, or ``None``. Missing
+    answers among several are ``None``. ``interrupted``: a person or a cancelled job ended it.
+    """
+
+    def __init__(self, cause: UserError | KeyboardInterrupt, finished: Any = None) -> None:
+        if isinstance(cause, KeyboardInterrupt):
+            super().__init__(INTERRUPTED)
+        else:
+            super().__init__(cause.what, location=cause.location, remedy=cause.remedy)
+        self.interrupted = isinstance(cause, KeyboardInterrupt) or getattr(cause, "interrupted", False)
+        self.finished = finished
+
+    def __reduce__(self) -> Any:
+        """It is also sent back from other processes."""
+        cause = UserError(self.what, location=self.location, remedy=self.remedy)
+        return CutShortError, (KeyboardInterrupt() if self.interrupted else cause, self.finished)

@@ -18,14 +18,14 @@ from platform import machine, python_version
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.errors import UserError
-from turncheck.messages.plurals import count
+from turncheck.messages.phrasing import count
+from turncheck.process.output_files import remove, whole_file
 from turncheck.process.regular_file import read_regular
-from turncheck.process.temporary import remove, whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from turncheck.process.secret import Secret
+    from turncheck.process.environment import Secret
 
 _HEAD: Final = "turncheck cache v1"
 _SIGNED: Final = "turncheck cache v1 signed"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from turncheck.messages.errors import UserError
-from turncheck.process.secret import redact
+from turncheck.process.environment import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,7 +9,7 @@ import traceback
 from typing import Final
 
 from turncheck import __version__
-from turncheck.process.secret import redact_all, remember_variables
+from turncheck.process.environment import redact_all, remember_variables
 
 REPORT_BUGS_AT: Final = "https://github.com/turncheck/turncheck/issues"
 

@@ -7,6 +7,8 @@ many gigabytes. Every file that is read is opened here.
 from __future__ import annotations
 
 import errno
+import gzip
+import io
 import os
 import stat
 from pathlib import Path
@@ -14,6 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from io import BufferedReader
+    from typing import IO
+
 
 _PART: Final = 16 * 1024 * 1024
 _FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -90,3 +94,65 @@ def _ensure_regular(status: os.stat_result, name: str) -> None:
 def _ensure_small(size: int, most: int, name: str) -> None:
     if size > most:
         raise TooLargeError(errno.EOVERFLOW, f"it is larger than {most / _MIB:,.4g} MiB", name)
+
+
+# What is at a path, as :mod:`pathlib` says; nothing where the system refuses to look (a folder of somebody else).
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file that can be looked at, links followed."""
+    return os.path.isfile(path)  # noqa: PTH113 - pathlib raises
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder that can be looked at, links followed."""
+    return os.path.isdir(path)  # noqa: PTH112 - as above
+
+
+def is_link(path: Path) -> bool:
+    """Whether there is a symbolic link."""
+    return os.path.islink(path)  # noqa: PTH114 - as above
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is anything that can be looked at, links followed."""
+    return os.path.exists(path)  # noqa: PTH110 - as above
+
+
+# Unpacking what somebody else may have packed: never more than a bound.
+
+
+class UnpacksToTooMuchError(ValueError):
+    """What is packed is larger than expected of its kind."""
+
+
+class BoundedGzip(gzip.GzipFile):
+    """A packed stream that unpacks to at most so many bytes, the headers of an archive in it included."""
+
+    def __init__(self, file: IO[bytes], most: int) -> None:
+        super().__init__(fileobj=file, mode="rb")
+        self._left = most
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Read as usual.
+
+        Raises:
+            UnpacksToTooMuchError: there is more than the bound.
+        """
+        wanted = self._left + 1 if size is None or size < 0 else min(size, self._left + 1)
+        content = super().read(wanted)
+        self._left -= len(content)
+        if self._left < 0:
+            raise UnpacksToTooMuchError("it unpacks to more than is read of its kind")
+        return content
+
+
+def gunzip(content: bytes, most: int) -> bytes:
+    """Return the unpacked content.
+
+    Raises:
+        OSError, EOFError, zlib.error: it is damaged.
+        UnpacksToTooMuchError: it has more than ``most`` bytes.
+    """
+    with BoundedGzip(io.BytesIO(content), most) as file:
+        return file.read()

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
-from turncheck.process.secret import redact
+from turncheck.process.environment import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ def duration(seconds: float) -> str:
 
 
 @dataclass(slots=True)
-class Screen:
+class Console:
     """Where progress goes: to standard error, so that standard output only has results.
 
     ``timings`` collects the seconds of each named step, for the report. ``about`` begins each line, if several

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from turncheck.process import interrupts
-from turncheck.process.secret import known_secrets, remember_forms
+from turncheck.process.environment import known_secrets, remember_forms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

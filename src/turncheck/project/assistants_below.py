@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from turncheck.process.existing import is_folder, is_there
+from turncheck.process.regular_file import is_folder, is_there
 from turncheck.project.kore.faults import EXPORT_NAMES
 
 if TYPE_CHECKING:

@@ -122,7 +122,7 @@ def training_data_in_markdown(data: Iterable[DataFile]) -> dict[str, Location]:
     older = [one.file for one in data if one.format is not None and one.format.last is not None]
     if not older:
         return {}
-    from turncheck.project.formats.markdown_files import first_header, is_training_data
+    from turncheck.project.formats.markdown_stories import first_header, is_training_data
 
     sources = [(file.path, file.source) for file in older if file.source is not None]
     return {path: first_header(source) for path, source in sources if is_training_data(source.file_text)}

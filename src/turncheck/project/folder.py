@@ -9,16 +9,24 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.messages.finding import Finding, Severity
 from turncheck.messages.location import Location, shown_path
-from turncheck.process.existing import is_file, is_folder, is_link
-from turncheck.process.regular_file import NotRegularError, TooLargeError, read_regular
+from turncheck.process.regular_file import (
+    NotRegularError,
+    TooLargeError,
+    is_file,
+    is_folder,
+    is_link,
+    is_there,
+    read_regular,
+)
 from turncheck.yaml_tree.source import EscapeError, Source, YamlSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
 
 MAX_FILE_BYTES: Final = 32_000_000
 """A larger file is not read. A hundred thousand training examples take about six million bytes."""
@@ -272,3 +280,47 @@ def _end_of(name: str, content: bytes) -> Location:
     line = content.count(b"\n") + 1
     last_line = content.rpartition(b"\n")[2].removeprefix(b"\xef\xbb\xbf" if line == 1 else b"")
     return Location(name, line, len(last_line.decode("utf-8", "replace")) + 1)
+
+
+# The folders of a project that may hold something of its own: no hidden ones, none of installed packages.
+
+_PACKAGES: Final = frozenset({"node_modules", "__pycache__", "site-packages"})
+
+
+class ListedFolder(NamedTuple):
+    """A folder, what is in it, and why that cannot be said."""
+
+    path: Path
+    entries: tuple[Path, ...] = ()
+    refusal: str = ""
+
+
+def own_folders(root: Path) -> Iterator[ListedFolder]:
+    """Yield the folders in the order of their paths; symbolic links are not followed.
+
+    ``os.walk`` would recurse as deep as the folders.
+    """
+    waiting = [(root, 0)]
+    while waiting:
+        folder, depth = waiting.pop()
+        try:
+            entries = tuple(listed(folder))
+        except OSError as error:
+            yield ListedFolder(folder, refusal=error.strerror or type(error).__name__)
+            continue
+        inner = [path for path in entries if is_folder(path) and not is_link(path) and not _is_of_packages(path)]
+        waiting += [(path, depth + 1) for path in reversed(inner) if depth < MAX_DEPTH]
+        yield ListedFolder(folder, entries)
+
+
+def is_foreign(folder: Path) -> bool:
+    """Whether a folder among tests is hidden, or of installed packages."""
+    return folder.name.startswith(".") or folder.name == "node_modules" or _is_environment(folder)
+
+
+def _is_of_packages(folder: Path) -> bool:
+    return folder.name.startswith(".") or folder.name in _PACKAGES or _is_environment(folder)
+
+
+def _is_environment(folder: Path) -> bool:
+    return is_there(folder / "pyvenv.cfg")

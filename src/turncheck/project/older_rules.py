@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding
 from turncheck.project.formats import rasa_json
-from turncheck.project.formats.json_checks import lookup_file_missing
+from turncheck.project.formats.rasa_json import lookup_file_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
-from turncheck.process.existing import is_folder, is_link, is_there
+from turncheck.process.regular_file import is_folder, is_link, is_there
 from turncheck.project.files import parse_file
 
 if TYPE_CHECKING:

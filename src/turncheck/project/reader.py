@@ -4,7 +4,7 @@ What cannot be read becomes a finding, and the rest is read: see :class:`~turnch
 made while reading are those about files (``domain-not-found``, ``config-not-found``, ``path-not-found``,
 ``data-not-found``, ``file-…``), YAML (``yaml-…``), types that cannot be read (``schema-violation``), versions that
 are too high (``version-too-high``: Rasa skips such a file), and what is lost while loading (named in
-:mod:`~turncheck.project.formats.rasa_nlu`, :mod:`~turncheck.project.formats.rasa_stories` and
+:mod:`~turncheck.project.formats.rasa_yaml`, :mod:`~turncheck.project.formats.rasa_stories` and
 :mod:`~turncheck.project.config`).
 """
 
@@ -13,23 +13,30 @@ from __future__ import annotations
 import gc
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 from turncheck.messages.errors import UserError
+from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location, shown_path
+from turncheck.messages.phrasing import misspelt
+from turncheck.process.regular_file import is_folder
 from turncheck.project.assistants_below import assistants_in_place, named_below
-from turncheck.project.calm import calm_reason
+from turncheck.project.components import calm_reason
 from turncheck.project.config import config_from_file
-from turncheck.project.domain_folder import files_of_domain
-from turncheck.project.endpoints import endpoints_from_file
-from turncheck.project.export import export_of, read_export, refuse_of_rasa
+from turncheck.project.export import (
+    export_of,
+    in_order,
+    merged_domain,
+    merged_flows,
+    merged_nlu,
+    read_export,
+    refuse_of_rasa,
+)
 from turncheck.project.files import parse_file, read_data, training_data_in_markdown, without_older_formats
-from turncheck.project.findings import in_order
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.formats.format import NEEDS_OF_RASA
 from turncheck.project.formats.rasa_domain import domain_from_files
-from turncheck.project.merging import merged_domain, merged_flows, merged_nlu
-from turncheck.project.model import Config, Domain, Project, Response, Story
+from turncheck.project.model import Config, Domain, Endpoint, Project, Response, Story
 from turncheck.project.paths import (
     DEFAULT_CONFIG,
     DEFAULT_DOMAIN,
@@ -41,18 +48,147 @@ from turncheck.project.paths import (
     note_absent,
 )
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS, ProjectFile, unreadable_parts
-from turncheck.project.rasa_version import NEWEST, OLDEST
-from turncheck.project.version_signs import recognise
+from turncheck.project.rasa_version import NEWEST, OLDEST, recognise, version_too_high
+from turncheck.yaml_tree.tree import YamlMapping, YamlScalar
+from turncheck.yaml_tree.unquoted import unreadable_values
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from turncheck.messages.finding import Finding
     from turncheck.project.files import DataFile
     from turncheck.project.formats.format import Need
     from turncheck.project.nlu_data import NluData
     from turncheck.project.rasa_version import RasaVersion
+    from turncheck.yaml_tree.tree import YamlNode
+
+
+# The files of a domain: a single one, or those of a folder that Rasa would read.
+
+_SKIPPED: Final = frozenset({"yaml-syntax", "yaml-duplicate-key", "file-not-utf8"})
+"""What keeps a file from being read: Rasa ends if it is the only domain file, and skips it if it is one of several."""
+
+
+def files_of_domain(folder: ProjectFolder, path: Path, *, as_listed: bool) -> list[ProjectFile]:
+    """Return the domain's file, or those in its folder, except the ones that Rasa skips there with a warning."""
+    if not is_folder(path):
+        single = parse_file(folder, path, "domain")
+        version = version_too_high(single.mapping)
+        folder.findings += () if version is None else (version,)
+        return [single] if version is None else []
+    already_closed = len(folder.closed)
+    files = []
+    for file, fence in folder.yaml_files([path], as_listed=as_listed):
+        already_found = len(folder.findings)
+        parsed = parse_file(folder, file, "domain", fence=fence)
+        skipped_for = _SKIPPED | {"file-unreadable"} if _leads_nowhere(file) else _SKIPPED
+        faults = [finding for finding in folder.findings[already_found:] if finding.code in skipped_for]
+        faults += _unreadable_values(parsed)
+        if faults:
+            what = f"'{parsed.path}' is left out of the domain. {faults[0].message}"
+            skipped = replace(faults[0], code="domain-file-unread", severity="warning", message=what)
+            folder.findings[already_found:] = [skipped]
+            continue
+        files.append(parsed)
+        version = version_too_high(parsed.mapping)
+        if version is not None:
+            what = version.message.replace("the file is skipped", "it is read all the same")
+            folder.findings.append(replace(version, message=what))
+    return [*files, *(ProjectFile(name, "domain") for name in folder.closed[already_closed:])]
+
+
+def _leads_nowhere(path: Path) -> bool:
+    """Whether a file in a folder is a symbolic link to nowhere. Rasa ends at one that links to itself."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _unreadable_values(file: ProjectFile) -> Iterator[Finding]:
+    """Values that keep a file in a domain's folder from being read; Rasa fails on invalid dates and numbers."""
+    root = file.document.root if file.document else None
+    for node, reason, reading in unreadable_values(root) if root is not None else ():
+        if reading in {"variable", "sign"}:
+            message = f"'{str(node.value)[:60]}' cannot be read: {reason}."
+            yield Finding("domain-file-unread", "warning", message, node.location, "Put strings in quotes.")
+
+
+# ``endpoints.yml`` → the model's ``Endpoint``.
+#
+# Rasa ignores a key that it does not know, and an endpoint without an address: a misspelling then looks like a missing
+# server. Here it is reported.
+
+ACTIONS: Final = "action_endpoint"
+KNOWN: Final = (
+    *(ACTIONS, "nlg", "nlu", "models", "model", "tracker_store", "lock_store", "event_broker"),
+    *("vector_store", "model_groups", "privacy", "secrets_manager", "anonymization", "interaction_handling"),
+)
+"""The endpoints of Rasa 3.6, followed by those of Rasa Pro, as far as known: it has more, and new ones are added."""
+_KEYS: Final = (
+    *("url", "params", "headers", "basic_auth", "token", "token_name", "cafile", "type", "enable_selective_domain"),
+    "actions_module",
+)
+"""The keys of ``action_endpoint`` that Rasa reads; ``actions_module`` is for Rasa Pro, which then needs no server."""
+_HINT: Final = "See Rasa's documentation of the model configuration."
+
+
+def endpoints_from_file(file: ProjectFile) -> tuple[dict[str, Endpoint], tuple[Finding, ...]]:
+    """Read the endpoints as written; an entry that is not a mapping is left out and reported.
+
+    Also reported are a name that is close to one of Rasa's (``endpoint-unknown``), and an action server without an
+    address (``endpoint-url-missing``).
+    """
+    document = file.document
+    if document is None or document.root is None:
+        return {}, ()
+    root = document.root
+    if not isinstance(root, YamlMapping):
+        return {}, (_schema(root, "the endpoints must be a mapping"),)
+    endpoints = {}
+    findings = [*_misspelt(root, KNOWN, f"'{file.path}'")]
+    for key, node in root.items.items():
+        if isinstance(node, YamlMapping):
+            endpoints[str(key)] = Endpoint(str(key), node.data, root.key_location(key))
+            findings += _action_server(root, node) if key == ACTIONS else ()
+        elif not _is_nothing(node):
+            hint = f"Write `url: {node.value}` below it." if _is_address(node) else _HINT
+            findings.append(_schema(node, f"the endpoint '{key}' must be a mapping", hint))
+    return endpoints, tuple(findings)
+
+
+def _action_server(root: YamlMapping, node: YamlMapping) -> Iterator[Finding]:
+    if not node.data.get("url") and "actions_module" not in node.items:
+        meant = next((key for key in node.items if key == "uri" or misspelt(str(key), ("url",))), None)
+        place = root.key_location(ACTIONS) if meant is None else node.key_location(meant)
+        hint = "Write `url: http://localhost:5055/webhook` below it." if meant is None else "Did you mean 'url'?"
+        message = f"The '{ACTIONS}' of '{root.source.path}' has no 'url': no action server would be called."
+        yield Finding("endpoint-url-missing", "error", message, place, hint)
+        return
+    yield from _misspelt(node, _KEYS, f"'{ACTIONS}'")
+
+
+def _misspelt(node: YamlMapping, known: Iterable[str], what: str) -> Iterator[Finding]:
+    for key in node.items:
+        if near := misspelt(str(key), known):
+            message = f"Nothing reads the key '{key}' of {what}."
+            yield Finding("endpoint-unknown", "warning", message, node.key_location(key), f"Did you mean '{near}'?")
+
+
+def _is_nothing(node: YamlNode) -> bool:
+    return isinstance(node, YamlScalar) and node.value is None
+
+
+def _is_address(node: YamlNode) -> TypeGuard[YamlScalar]:
+    return isinstance(node, YamlScalar) and str(node.value).startswith(("http://", "https://"))
+
+
+def _schema(node: YamlNode, what: str, hint: str = _HINT) -> Finding:
+    return Finding("schema-violation", "error", f"In '{node.source.path}' {what}.", node.location, hint)
+
 
 _CONFIGURED_IN_ONE: Final = 2
 """A project that looks older than this and has no configuration may be for Rasa 0, which allowed any file name."""
@@ -175,7 +311,7 @@ def _sorted_patterns(nlu: NluData) -> NluData:
 
 def _configured_apart(folder: ProjectFolder, file: ProjectFile | None) -> list[ProjectFile]:
     """Read the files in which Rasa 0 kept the sections that the configuration, if there is one, does not have."""
-    from turncheck.project.older_config import SECTIONS, files_apart  # most projects are for Rasa 3
+    from turncheck.project.config import SECTIONS, files_apart  # most projects are for Rasa 3
 
     there = set() if file is None or file.mapping is None else set(file.mapping.items)
     missing = tuple(section for section in SECTIONS if section not in there)

@@ -11,20 +11,18 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, overload
 
-from turncheck.process.own_files import OwnFiles, ensure_replaceable
-from turncheck.process.temporary import whole_file
+from turncheck.process.output_files import OwnFiles, ensure_replaceable, whole_file
 from turncheck.render.console import render_console
 from turncheck.render.outputs import RASA_FOLDER
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files
-from turncheck.render.sinks.plain import one_line
-from turncheck.render.sinks.workflow_command import log_line
+from turncheck.render.sinks.commands import log_line, one_line
 from turncheck.report.codec import MAX_BYTES, file_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from turncheck.conclude import Outcome
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
     from turncheck.render.assistants import Assistants
     from turncheck.render.links import Links
     from turncheck.render.rendered import Rendered
@@ -142,13 +140,15 @@ def write_results(folder: Path, renderings: Iterable[Rendered]) -> list[Path]:
     return written
 
 
-def draw_plots(outcome: Outcome, folder: Path, screen: Screen) -> list[Path]:
+def draw_plots(outcome: Outcome, folder: Path, screen: Console) -> list[Path]:
     """Draw the plots of a report, all that `rasa test` draws, below the folder of Rasa's files."""
-    from turncheck.render.plots import nlu_plots  # matplotlib takes its time
-    from turncheck.render.story_plots import story_plots
+    from turncheck.render.plots import (
+        nlu_plots,  # matplotlib takes its time
+        story_plots,
+    )
 
     with screen.step("plots", "Drawing the plots"):
-        below = RASA_FOLDER if outcome.report.project.has_rasas_files else "plots"
+        below = RASA_FOLDER if outcome.report.project.has_rasa_files else "plots"
         major = major_of_files(outcome.report.project)
         pictures = nlu_plots(outcome.report)
         if major < NAMED_AS_TODAY:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from turncheck.ci.host import HostError, OtherRun, Stamp, Target
-from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
+from turncheck.ci.host import HostError, OtherRun, RunStamp, Target
+from turncheck.comparison.model import Missing, Present, Unreachable, Unreadable
 from turncheck.conclude import Member, Outcome, Several, conclude
 from turncheck.messages.errors import UserError
 from turncheck.render.assistants import comment_key, key_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from turncheck.ci.host import EarlierReports, Host, StoredReport
-    from turncheck.comparison.baseline import Baseline
+    from turncheck.comparison.model import Baseline
     from turncheck.comparison.verdict import Verdict
     from turncheck.report.model import GateSettings, Report
     from turncheck.settings.options import JunitFlavour
@@ -49,7 +49,7 @@ class FoundResult:
 class FoundRun:
     """A run, the pull request it was for (or why there is none), and what it measured."""
 
-    stamp: Stamp
+    stamp: RunStamp
     target: Target | str
     results: tuple[FoundResult, ...]
 

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from turncheck.comparison.changes import and_copies
+from turncheck.comparison.changes import with_copy_count
 from turncheck.comparison.misunderstood import misunderstood_sentences
+from turncheck.render.case_keys import misunderstood_cases, misunderstood_stories, new_and_old
 from turncheck.render.changed_sections import likely_noise
 from turncheck.render.links import repository_path
 from turncheck.render.phrases import expected_got, expected_intent, nearest, understood_as
-from turncheck.render.sinks.plain import one_line
-from turncheck.render.sinks.workflow_command import command
+from turncheck.render.rendered import Rendered
+from turncheck.render.sinks.commands import command, one_line
 from turncheck.render.spans import line, plain
-from turncheck.render.wrong_cases import misunderstood_cases, misunderstood_stories, new_and_old
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from turncheck.comparison.changes import CaseChange, MisunderstoodSentence, TrainingChange
     from turncheck.comparison.model import Comparison
+    from turncheck.comparison.verdict import Verdict
     from turncheck.messages.location import Location
+    from turncheck.render.assistants import Assistants
+    from turncheck.render.links import Links
     from turncheck.render.spans import Line
     from turncheck.report.model import Report
+
 
 Level = Literal["error", "warning", "notice"]
 
@@ -147,7 +152,7 @@ def _test_remarks(
     remarks: list[Remark] = []
     for kind, case in tests:
         if case.location:
-            title = f"{kind} {failed}: {one_line(case.name, 100)}{and_copies(case)}"
+            title = f"{kind} {failed}: {one_line(case.name, 100)}{with_copy_count(case)}"
             words = plain(expected_got(case.expected, case.actual, case.remark)) or "the case failed"
             kind_of_failure = f"failed-{kind.replace(' ', '-')}"
             remarks.append(Remark(level, title, one_line(words, _LINE), case.location, kind_of_failure, case.name))
@@ -208,3 +213,30 @@ def _merge(path: str | None, line: int | None, said: Sequence[Remark]) -> Annota
 
 def _sentence(message: str, hint: str) -> str:
     return f"{one_line(message, 600)} {one_line(hint, _TEXT)}".strip()
+
+
+# GitLab's annotations report: links on the page of a job.
+#
+# Source: ``artifacts:reports:annotations`` in GitLab's documentation: an object of lists, each of ``external_link``
+# with a label and an address.
+
+FILE_NAME: Final = "gl-annotations.json"
+_LONGEST: Final = 200
+
+
+def render_job_annotations(verdict: Verdict, links: Links) -> Rendered:
+    """Render the link to the HTML page, labelled with the verdict in one line."""
+    return _rendered(verdict.summary, links)
+
+
+def render_job_annotations_of_all(assistants: Assistants, links: Links) -> Rendered:
+    """Render the link to the page of several assistants."""
+    return _rendered(assistants.in_words, links)
+
+
+def _rendered(text: str, links: Links) -> Rendered:
+    url = links.html_url or links.artifact_url or links.run_url
+    found = [{"external_link": {"label": f"turncheck: {text}"[:_LONGEST], "url": url}}] if url else []
+    return Rendered(
+        FILE_NAME, "application/json", json.dumps({"turncheck": found}, ensure_ascii=False, indent=2) + "\n"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from turncheck.messages.plurals import count
+from turncheck.messages.phrasing import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.cases import batch_actual, batch_expected
 from turncheck.comparison.wording import count, expected_got, figure
-from turncheck.render.covered_text import KIND_NAMES, covered_lines
+from turncheck.render.phrases import KIND_NAMES, covered_lines
+from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import place, text
+from turncheck.report.batch import BatchSetting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.report.model import Batch, BatchCase, BatchNumbers, BatchSuite
+    from turncheck.report.model import Batch, BatchCase, BatchNumbers, BatchSuite, Report
+
 
 _MOST_FAILURES: Final = 200
 
@@ -99,3 +105,136 @@ def _failure(case: BatchCase) -> str:
     remark = f" ({text(case.reason)})" if case.reason else ""
     words = f"{said}: {expected_got(text(batch_expected(case)), text(batch_actual(case)))}{remark}"
     return f"{case.result.upper()} {words}"
+
+
+# A suite's results as the platform's CSV report: a block of keys and values, then a row per entity.
+#
+# An utterance is somebody else's text, and spreadsheets run cells that begin with ``=``, ``+``, ``-`` or ``@``. Such
+# cells get a leading apostrophe, which spreadsheets hide; ``raw`` leaves them as they are, and writes scores in full.
+
+COLUMNS: Final = (
+    "Utterance",
+    "ExpectedIntent",
+    "MatchedIntent",
+    "Parent Intent",
+    "Task State",
+    "Result Type",
+    "Entity Name",
+    "Expected EntityValue",
+    "Matched EntityValue",
+    "Entity Result",
+    "Expected Entity Order",
+    "Actual Entity Order",
+    "Matched Intent's Score",
+    "Expected Intent's Score",
+    "Elimination Info",
+)
+ENGINES: Final = ("FM", "ML", "KG", "FAQ", "CS")
+"""The platform's own engines; their scores of one intent cannot be compared with each other."""
+RESULT_TYPES: Final = {
+    "tp": "True Positive",
+    "tn": "True Negative",
+    "fp": "False Positive",
+    "fn": "False Negative",
+    "not-evaluated": "Not Evaluated",
+}
+_FORMULA: Final = re.compile(r"'*[=+\-@\t\r]")
+"""The cell's own leading apostrophes are escaped too, so that reading a report again removes exactly one."""
+_STATES: Final = {"in-development": "Configured", "published": "Published"}
+_RUN_TYPES: Final = {"in-development": "inDevelopment", "published": "published"}
+
+
+def render_batch_csv(report: Report, suite: BatchSuite, name: str, *, raw: bool = False, tested: str = "") -> Rendered:
+    """Return the CSV of one suite as the file ``name``; unknown values are empty.
+
+    ``tested``: when it was run, if the suite itself does not say.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    for key, value in _block(report, suite, tested):
+        writer.writerow([key, _cell(value, raw)])
+    out.write("\n")
+    writer.writerow(COLUMNS)
+    for case in suite.cases:
+        for row in _rows(case, _STATES.get(suite.version or "", ""), exact=raw):
+            writer.writerow([_cell(cell, raw) for cell in row])
+    return Rendered(name, "text/csv", out.getvalue())
+
+
+def _cell(value: str, raw: bool) -> str:
+    return f"'{value}" if not raw and _FORMULA.match(value) else value
+
+
+def _block(report: Report, suite: BatchSuite, tested: str) -> Iterator[tuple[str, str]]:
+    setting = suite.setting or BatchSetting()
+    counts, cases = suite.counts, len(suite.cases) or suite.counts.total + suite.not_evaluated
+    yield "Bot Name:", setting.bot or report.project.name
+    yield "Report name:", suite.name
+    yield "Bot Language:", setting.language
+    yield "Run Type:", _RUN_TYPES.get(suite.version or "", "")
+    yield "Threshold Setting:", ""
+    for engine in setting.thresholds:
+        yield from (("Mode:" if key == "mode" else f"{key}:", value) for key, value in engine.items())
+    yield "Last Tested:", setting.tested or tested
+    yield "Utterance Count:", str(cases)
+    yield "Success/Failure Ratio:", _percent_of(counts.tp + counts.tn, cases)
+    yield "True Positive (TP):", _percent_of(counts.tp, cases)
+    yield "True Negative (TN):", _percent_of(counts.tn, cases)
+    yield "False Positive (FP):", _percent_of(counts.fp, cases)
+    yield "False Negative (FN):", _percent_of(counts.fn, cases)
+    yield "Notes:", suite.notes
+
+
+def _percent_of(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.2f}".rstrip("0").rstrip(".") if whole else "0"
+
+
+def _rows(case: BatchCase, state: str, *, exact: bool) -> Iterator[tuple[str, ...]]:
+    is_wrong = case.result in {"fp", "fn"}
+    order = case.order
+    head = (
+        case.text,
+        names_of_intents(case.expected, is_trait=case.kind == "trait"),
+        names_of_intents(case.matched, is_trait=case.kind == "trait"),
+        "||".join(case.parent),
+        state,
+        RESULT_TYPES[case.result],
+    )
+    tail = (
+        ">".join(order.expected) if order else "",
+        ">".join(order.actual) if order else "",
+        _scores(case, case.matched, exact=exact) if is_wrong else "",
+        _scores(case, case.expected, exact=exact) if case.result == "fp" else "",
+        case.reason or "",
+    )
+    entities = [
+        (one.name, value, one.matched or "none", "TRUE" if one.passed else "FALSE")
+        for one in case.entities
+        for value in one.expected
+    ]
+    for entity in entities or [("", "", "", "")]:
+        yield (*head, *entity, *tail)
+
+
+def names_of_intents(names: tuple[str, ...], *, is_trait: bool) -> str:
+    """Return alternatives, or traits after their prefix, as the platform writes them; ``None`` if there is none."""
+    if is_trait:
+        return f"trait: {'||'.join(names)}"
+    return "|".join(names) or "None"
+
+
+def _scores(case: BatchCase, names: tuple[str, ...], *, exact: bool) -> str:
+    """Return a number per name, or one per engine and name if they are known separately; ``-`` if there is none."""
+
+    def written(key: str) -> str:
+        return (f"{case.scores[key]!r}" if exact else f"{case.scores[key]:.4f}") if key in case.scores else "-"
+
+    by_engine = [
+        f"{engine}: {written(f'{name} ({engine})')}"
+        for name in names
+        for engine in ENGINES
+        if f"{name} ({engine})" in case.scores
+    ]
+    if by_engine or not any(name in case.scores for name in names):
+        return ", ".join(by_engine)
+    return ", ".join(map(written, names))

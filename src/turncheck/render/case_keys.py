@@ -12,14 +12,21 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.base_tests import places_of
+import msgspec
+
+from turncheck.comparison.cases import batch_cases, end_to_end_cases, intent_cases, story_cases
+from turncheck.comparison.matching import places_of, unpaired_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from turncheck.comparison.cases import Case
+    from turncheck.comparison.changes import CaseChange
+    from turncheck.comparison.model import Comparison
     from turncheck.messages.location import Location
     from turncheck.render.spans import Entry
     from turncheck.report.model import Report
+
 
 _KINDS: Final = {"story": "story", "end-to-end case": "case", "batch case": "batch"}
 _DIGITS: Final = 12
@@ -115,3 +122,58 @@ class CaseKeys:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+
+
+# What is wrong in a report, whatever the base says: failed tests, misclassified sentences.
+
+
+def wrong_tests(report: Report) -> list[tuple[str, CaseChange]]:
+    """Stories, end-to-end and batch cases that fail, with what they are called, in the report's order.
+
+    Those that are only misunderstood are a class of their own: :func:`misunderstood_stories`,
+    :func:`misunderstood_cases`.
+    """
+    kinds = (
+        ("story", story_cases(report)),
+        ("end-to-end case", end_to_end_cases(report)),
+        ("batch case", batch_cases(report)),
+    )
+    return [(kind, _wrong(case)) for kind, cases in kinds for case in cases if case.failed]
+
+
+def new_and_old(
+    report: Report, compared: Comparison | None
+) -> tuple[list[tuple[str, CaseChange]], list[tuple[str, CaseChange]]]:
+    """Split :func:`wrong_tests`: those that are new, and those that fail on the base too (none without a base)."""
+    tests = wrong_tests(report)
+    if compared is None or not compared.judged:
+        return tests, []
+    kinds = (("story", compared.stories), ("end-to-end case", compared.e2e), ("batch case", compared.batch))
+    news = {(kind, case.name, case.location) for kind, cases in kinds for case in cases.newly_failing}
+    new: list[tuple[str, CaseChange]] = []
+    old: list[tuple[str, CaseChange]] = []
+    for kind, case in tests:
+        (new if (kind, case.name, case.location) in news else old).append((kind, case))
+    return new, old
+
+
+def misunderstood_stories(report: Report) -> list[CaseChange]:
+    """Stories that fail only because a sentence is understood differently than written."""
+    return [_wrong(case) for case in story_cases(report) if case.misunderstood]
+
+
+def misunderstood_cases(report: Report) -> list[CaseChange]:
+    """End-to-end cases that fail only because a sentence is understood differently than on the base."""
+    return [_wrong(case) for case in end_to_end_cases(report) if case.misunderstood]
+
+
+def wrong_sentences(report: Report) -> list[CaseChange]:
+    """Test sentences whose intent is wrong, the most confident error first."""
+    wrong = [_wrong(case) for case in intent_cases(report) if not case.passed]
+    return sorted(wrong, key=lambda case: -(case.confidence or 0.0))
+
+
+def _wrong(case: Case) -> CaseChange:
+    return msgspec.structs.replace(
+        unpaired_case(case), passed=False, base_passed=False, base_misunderstood=case.misunderstood, rests_on=()
+    )

@@ -12,11 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from turncheck.render.document import build_document
+from turncheck.render.links import PathResolver, base_places
+from turncheck.render.phrases import version_line
 from turncheck.render.rendered import Rendered
-from turncheck.render.rooted import Rooted, base_places
 from turncheck.render.sinks.terminal_writer import TerminalWriter
 from turncheck.render.spans import Change, Entry, Row
-from turncheck.render.version_text import version_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison
     from turncheck.comparison.verdict import Verdict
     from turncheck.render.links import Links
-    from turncheck.render.sections import NeutralSection
-    from turncheck.render.spans import Line
+    from turncheck.render.spans import Line, NeutralSection
     from turncheck.report.model import Report
 
 _MOST: Final = 10
@@ -67,7 +66,7 @@ def render_console(
         legacy_windows=False,
     )
     compared = comparison if comparison and comparison.judged else None
-    rooted = Rooted(report, links.folder, base_places(compared))
+    rooted = PathResolver(report, links.folder, base_places(compared))
     base = compared.baseline.commit or "" if compared else ""
     document = build_document(report, comparison, verdict, links, unfolded=_MOST)
     printer = _Printer(

@@ -3,39 +3,282 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
+from turncheck.comparison.because import newly_failing_tests
 from turncheck.comparison.cases import findings_worst_first
+from turncheck.comparison.changes import with_copy_count
+from turncheck.comparison.faults import consequences_of
+from turncheck.comparison.gates_on_tests import removed_test_text
+from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.tally import how_to_run
-from turncheck.comparison.wording import count
+from turncheck.comparison.training_changes import intent_of, is_f1_of_an_intent
+from turncheck.comparison.wording import change, count, figure
 from turncheck.render import entries
 from turncheck.render.batch_text import batch_remarks
-from turncheck.render.case_keys import CaseKeys
-from turncheck.render.changed_sections import changes
-from turncheck.render.lists import MISUNDERSTOOD, Lists
-from turncheck.render.robustness_text import robustness_note
-from turncheck.render.run_sections import overlaps, run_sections
-from turncheck.render.spans import Entry, Prose, line
-from turncheck.render.strength_text import judged_mutants, strength_note
-from turncheck.render.tables import batch_table, confusion_table, coverage_table, intent_table, metrics_table
-from turncheck.render.unjudged_text import unjudged_remark
-from turncheck.render.worse_figures import worse_figures
-from turncheck.render.wrong_cases import (
+from turncheck.render.case_keys import (
+    CaseKeys,
     misunderstood_cases,
     misunderstood_stories,
     wrong_sentences,
     wrong_tests,
 )
+from turncheck.render.changed_sections import changes, likely_noise, tests_gone
+from turncheck.render.entries import findings_by_cause, tests_by_cause
+from turncheck.render.lists import MISUNDERSTOOD, SEVERITIES, Lists
+from turncheck.render.main_metrics import (
+    SHARED,
+    change_of,
+    displayed_values,
+    is_on_shared,
+    main_metrics,
+    mark,
+    sample_size_note,
+)
+from turncheck.render.phrases import KIND_NAMES, MEAN, POOLED, overlap_remarks, skipped_by_cause, unjudged_remark
+from turncheck.render.robustness_text import robustness_note
+from turncheck.render.spans import BUILT, Change, Code, Column, Entry, Prose, Row, Section, line, listed
+from turncheck.render.strength_text import judged_mutants, strength_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from turncheck.comparison.metrics import MetricDelta
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import Verdict
-    from turncheck.render.sections import NeutralSection
-    from turncheck.render.spans import Line
-    from turncheck.report.model import Report
+    from turncheck.comparison.verdict import GateResult, Verdict
+    from turncheck.messages.location import Location
+    from turncheck.render.main_metrics import MainMetric
+    from turncheck.render.phrases import OverlapRemark
+    from turncheck.render.spans import Line, NeutralSection
+    from turncheck.report.model import BatchNumbers, Report
+    from turncheck.report.understanding import CoveredKind
+
+
+# How the run went: its gates, what was left out, what was replaced, how it was measured.
+
+_OUTCOMES: Final = ("failed", "not judged", "passed")
+
+
+def run_sections(
+    lists: Lists, report: Report, compared: Comparison | None, verdict: Verdict, *, no_base: str
+) -> Iterable[NeutralSection]:
+    """How the run went: gates, what was left out, what was replaced.
+
+    ``no_base``: why there is no baseline, which the document says once, above the gates.
+    """
+    own = [gate for gate in verdict.gates if not gate.follows]
+    gates = sorted(own, key=lambda gate: (not gate.fails, _OUTCOMES.index(gate.outcome)))
+    shown = _in_plain_sight(lists, report, compared)
+    unfolded = {id(gate) for gate in gates[: lists.unfolded]}
+    lines: list[Entry] = []
+    for gate in gates[:BUILT]:
+        lines.append(entries.gate(_without(no_base, gate), shown, causes=id(gate) in unfolded))
+        if follow := consequences_of(gate, verdict.gates):
+            lines.append(entries.consequences(follow))
+    listed = lists.listed("gates", "Gates", lines, lambda line: line, unfolded=BUILT)
+    yield listed.cut(2 * lists.unfolded)
+    found = {finding.location for finding in (report.validation.findings if report.validation else ())}
+    reasons = skipped_by_cause(report.skipped_to_report, found)
+    yield lists.listed("skipped", "Not run", reasons, lambda reason: entries.skipped(*reason), unfolded=BUILT)
+    replaced = report.engine.substitutions if report.engine else ()
+    title = f"What the engine replaces ({len(replaced)})"
+    yield lists.listed("substituted", title, replaced, entries.substitution, unfolded=0)
+    yield lists.listed("method", "How it was measured", _method(report, compared), lambda remark: remark, unfolded=0)
+
+
+def _in_plain_sight(lists: Lists, report: Report, compared: Comparison | None) -> frozenset[Location | str | None]:
+    """What the lists above show without unfolding: tests by name, everything else by place."""
+    tests = wrong_tests(report) if compared is None else newly_failing_tests(compared)
+    wrong = wrong_sentences(report) if compared is None else likely_noise(report, compared)[1]
+    found = findings_worst_first(report) if compared is None else compared.new_findings
+    stories = misunderstood_stories(report) if compared is None else compared.stories.newly_misunderstood
+    e2e = misunderstood_cases(report) if compared is None else compared.e2e.newly_misunderstood
+    shown = [test for group in tests_by_cause(tests)[: lists.unfolded] for test in group]
+    places: list[Location | str | None] = [case.location for _, case in shown]
+    places += [f"{kind} {case.name}{with_copy_count(case)}" for kind, case in shown]
+    if compared:
+        commit = compared.baseline.commit
+        places += [removed_test_text(*test, commit) for test in tests_gone(compared)[: lists.unfolded // 2]]
+    places += [case.location for cases in (stories, e2e, wrong) for case in cases[: lists.unfolded]]
+    for _, severity, _ in SEVERITIES[:2]:
+        groups = findings_by_cause([finding for finding in found if finding.severity == severity])
+        places += [finding.location for group in groups[: lists.unfolded] for finding in group]
+    return frozenset(places)
+
+
+def overlaps(report: Report, compared: Comparison | None) -> list[OverlapRemark]:
+    return list(overlap_remarks(report.nlu, compared.base_overlap if compared else None)) if report.nlu else []
+
+
+def _method(report: Report, compared: Comparison | None) -> list[Entry]:
+    """How the figures were computed."""
+    parts = [part for part in (report.nlu, report.core, report.e2e) if part]
+    known = [remark.in_words for remark in overlaps(report, compared) if not remark.new]
+    return [Entry(line(Prose(remark, 1000))) for remark in (*known, *(one for part in parts for one in part.remarks))]
+
+
+def _without(text: str, gate: GateResult) -> GateResult:
+    """The gate without a reason that the document has said already."""
+    if not text:
+        return gate
+    return msgspec.structs.replace(gate, reason=gate.reason.replace(f": {text}", "").replace(f" ({text})", ""))
+
+
+# Figures as tables: the main ones at the top, those of every intent folded below what changed.
+
+_SIDES: Final = (Column("base", "right"), Column("now", "right"), Column("change", "left"))
+_LONGEST_NAME: Final = 80
+_LONGEST_SUBJECT: Final = 40
+
+
+def metrics_table(report: Report, comparison: Comparison | None) -> NeutralSection:
+    """The main figures, on both sides if there are two."""
+    listed = main_metrics(report, comparison)
+    compared = comparison is not None and comparison.judged
+    columns = (Column(""), *_SIDES) if compared else (Column(""), Column("now", "right"))
+    rows = tuple(_main_metric(metric, compared=compared) for metric in listed[:BUILT])
+    return Section("metrics", "", rows, len(listed), columns=columns)
+
+
+def _main_metric(metric: MainMetric, *, compared: bool) -> Row:
+    label = line(metric.title, line(" ", Code(metric.subject, _LONGEST_SUBJECT)) if metric.subject else ())
+    if not compared:
+        return Row((label, line(metric.now)))
+    return Row((label, line(metric.base), line(metric.now), line(Change(metric.change, metric.mark, metric.note))))
+
+
+def intent_table(report: Report, compared: Comparison | None) -> NeutralSection:
+    """F1 of each intent: those that changed if there is a base, else all; the worst first."""
+    if compared is None or compared.other_mode:
+        return _all_intents(report)
+    changed = [
+        m for m in compared.metrics if is_f1_of_an_intent(m.name) and m.delta is not None and change_of(m) != "±0"
+    ]
+    changed.sort(key=lambda metric: (metric.judgement not in {"worse", "better"}, metric.delta or 0.0, metric.name))
+    rows = tuple(_changed_intent(metric) for metric in changed[:BUILT])
+    title = f"Intents whose F1 changed ({len(changed)})"
+    return Section("intents", title, rows, len(changed), 0, (Column("F1 of the intent"), *_SIDES))
+
+
+def _changed_intent(metric: MetricDelta) -> Row:
+    base, value = displayed_values(metric)
+    name = line(_name(metric.name), SHARED if is_on_shared(metric) else "")
+    change = Change(change_of(metric), mark(metric), sample_size_note(metric))
+    return Row((name, line(base), line(value), line(change)))
+
+
+def _all_intents(report: Report) -> NeutralSection:
+    listed = [metric for metric in metrics_of(report).values() if is_f1_of_an_intent(metric.name)]
+    listed.sort(key=lambda metric: (metric.value, metric.name))
+    rows = tuple(Row((line(_name(metric.name)), line(_score(metric.value)))) for metric in listed[:BUILT])
+    title = f"All intents, the weakest first ({len(listed)})"
+    return Section("intents", title, rows, len(listed), 0, (Column("intent"), Column("F1", "right")))
+
+
+def confusion_table(report: Report) -> NeutralSection:
+    """Which intents were expected and which predicted instead, the most frequent first."""
+    scores = report.nlu.intents if report.nlu else None
+    confusions = scores.confusions if scores else ()
+    rows = tuple(
+        Row((line(_code(pair.expected)), line(_code(pair.predicted)), line(f"{pair.count:,}")))
+        for pair in confusions[:BUILT]
+    )
+    title = f"Confused intents ({count(len(confusions), 'pair')})"
+    columns = (Column("expected"), Column("got"), Column("times", "right"))
+    return Section("confusions", title, rows, len(confusions), 0, columns)
+
+
+def batch_table(report: Report) -> NeutralSection:
+    """The platform's numbers of each suite, and of each kind where the suites have several."""
+    suites = report.batch.suites if report.batch else ()
+    rows = [_batch_row(line(_code(suite.name)), suite) for suite in suites]
+    kinds = report.batch.kinds if report.batch else {}
+    if len(kinds) > 1:
+        rows += [_batch_row(line(KIND_NAMES.get(kind, kind)), numbers) for kind, numbers in kinds.items()]
+    title = f"Batch suites ({len(suites)})"
+    names = ("TP", "TN", "FP", "FN", "precision", "recall", "F1", "intents", "entities")
+    columns = (Column("suite"), *(Column(name, "right") for name in names))
+    return Section("suites", title, tuple(rows[:BUILT]), len(rows), 0, columns)
+
+
+def coverage_table(report: Report) -> NeutralSection:
+    """How much of each kind of a Kore.ai assistant is tested, and both of the platform's totals."""
+    sides = {
+        "judged sentences": report.nlu.coverage if report.nlu else None,
+        "suites": report.batch.coverage if report.batch else None,
+    }
+    measured = {name: one for name, one in sides.items() if one is not None and one.kinds}
+    kinds = dict.fromkeys(kind for one in measured.values() for kind in one.kinds)
+
+    def row(name: str, cells: Iterable[str]) -> Row:
+        return Row((line(name), *map(line, cells)))
+
+    rows = [
+        row(KIND_NAMES.get(kind, kind), (_part(one.kinds.get(kind)) for one in measured.values())) for kind in kinds
+    ]
+    if rows:
+        pooled = ("–" if one.pooled is None else f"{one.pooled:.1%}" for one in measured.values())
+        rows.append(row(POOLED, pooled))
+        rows.append(row(MEAN, (f"{one.mean:.1%}" for one in measured.values())))
+    columns = (Column("kind"), *(Column(name, "right") for name in measured))
+    return Section("covered", "Covered, by kind", tuple(rows), len(rows), 0, columns)
+
+
+def _part(kind: CoveredKind | None) -> str:
+    return "–" if kind is None else f"{kind.covered} of {kind.total}"
+
+
+def _batch_row(name: Line, numbers: BatchNumbers) -> Row:
+    counts = numbers.counts
+    counted = (f"{number:,}" for number in (counts.tp, counts.tn, counts.fp, counts.fn))
+    scores = (numbers.precision, numbers.recall, numbers.f1, numbers.intent_success, numbers.entity_success)
+    return Row((name, *map(line, counted), *(line(_score(value)) for value in scores)))
+
+
+def _name(name: str) -> Code:
+    return _code(intent_of(name))
+
+
+def _code(intent: str) -> Code:
+    return Code(intent, _LONGEST_NAME)
+
+
+def _score(value: float | None) -> str:
+    return "–" if value is None else figure(value, "score")
+
+
+# Every figure that is worse than on the base and that the table does not show: lines under the table.
+
+_SHOWN_AS: Final = frozenset({"worse", "real drop"})
+_LONGEST_FIGURE: Final = 200
+
+
+def worse_figures(report: Report, compared: Comparison, unfolded: int) -> NeutralSection:
+    """The figures that are worse and not in the table, those about one thing on one line."""
+    in_table = {row.name for row in main_metrics(report, compared) if row.mark in _SHOWN_AS}
+    worse = [metric for metric in compared.metrics if metric.judgement == "worse" and metric.name not in in_table]
+    groups = [tuple(group) for _, group in groupby(worse, _subject)]
+    entries = tuple(Entry(listed(map(_figure, group))) for group in groups[:BUILT])
+    note = line("Other figures that are worse beyond noise:") if worse else ()
+    return Section("worse", "", entries, len(worse), unfolded, note=note, weights=tuple(map(len, groups[:BUILT])))
+
+
+def _subject(metric: MetricDelta) -> str:
+    """What a figure is about: its name without the last part (``nlu.intents[greet]``)."""
+    return metric.name.rpartition(".")[0]
+
+
+def _figure(metric: MetricDelta) -> Line:
+    before, now = displayed_values(metric)
+    base, value = metric.sides
+    difference = f" ({change(base, value, metric.kind)})" if base is not None and value is not None else ""
+    shared = ", on what both sides judged" if is_on_shared(metric) else ""
+    return line(Code(metric.name, _LONGEST_FIGURE), f" {before} → {now}{difference}{shared}")
+
 
 DEGRADATION: Final = (
     "method", "covered", "confusions", "intents", "suites", "still_found", "still_wrong", "still_misunderstood",

@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.baseline import WAYS
+from turncheck.comparison.model import WAYS
 from turncheck.comparison.wording import count
 from turncheck.render.content import all_sections
 from turncheck.render.main_metrics import main_metrics
+from turncheck.render.nlu_text import fallback_entry, trust_entry
 from turncheck.render.spans import Code, Entry, Link, Prose, Strong, Term, line, listed
-from turncheck.render.trust_text import fallback_entry, trust_entry
 
 if TYPE_CHECKING:
     from turncheck.comparison.model import BaselineUsed, Comparison
     from turncheck.comparison.verdict import Verdict
     from turncheck.render.links import Links
-    from turncheck.render.sections import NeutralSection
-    from turncheck.render.spans import Line
+    from turncheck.render.spans import Line, NeutralSection
     from turncheck.report.model import Report
 
 

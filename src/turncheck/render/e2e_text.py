@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.misunderstood import understanding_in_words
 from turncheck.messages.location import Location
-from turncheck.render.coverage_text import not_reached
+from turncheck.render.phrases import not_reached
 from turncheck.render.sinks.terminal import aligned, place, text
 
 if TYPE_CHECKING:

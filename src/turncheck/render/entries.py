@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from turncheck.comparison.changes import SINGULAR, and_copies
-from turncheck.comparison.consequences import cause_of
+from turncheck.comparison.changes import SINGULAR, number_of, with_copy_count
+from turncheck.comparison.faults import cause_of
 from turncheck.comparison.wording import count
 from turncheck.messages.finding import Finding
 from turncheck.render.case_keys import key_of_sentence, key_of_test, key_of_text
@@ -16,7 +17,7 @@ from turncheck.render.robustness_text import variant_line
 from turncheck.render.spans import Code, Entry, Place, Prose, Said, line, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Hashable, Iterable, Sequence
     from collections.abc import Set as AbstractSet
 
     from turncheck.comparison.changes import (
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import ChangedItem
     from turncheck.comparison.verdict import FailedBy, GateResult
     from turncheck.messages.location import Location
-    from turncheck.render.causes import Test
     from turncheck.render.spans import Line
     from turncheck.report.model import MutantResult, SentenceUnderNoise, Skipped, Substitution
+
 
 _MOST_BEHIND: Final = 5
 """A failed gate names this many of the things that failed it; all of them are in verdict.json."""
@@ -173,7 +174,7 @@ def _test(kind: str, case: CaseChange) -> Line:
     edits = [edit for edit in case.edits if edit != "moved"]
     new = [] if case.base_passed is not None else ["new"] if case.base_location is None else ["not run on the base"]
     remark = f" ({', '.join([*new, *edits])})" if new or edits else ""
-    return line(f"{kind} ", Code(case.name), f"{remark}{and_copies(case)}")
+    return line(f"{kind} ", Code(case.name), f"{remark}{with_copy_count(case)}")
 
 
 def labelled(what: str, case: CaseChange) -> Entry:
@@ -189,14 +190,14 @@ def edited(kind: str, case: CaseChange) -> Entry:
     how = " and ".join(case.edits)
     key = key_of_sentence(case.name, case.expected) if kind == "sentence" else key_of_test(kind, case.name)
     same = line(", says the same as ", Code(case.copy_of), " now") if case.copy_of else ()
-    spans = line(f"{kind} ", Code(case.name), f" ({how}){and_copies(case)}: {sides}", same)
+    spans = line(f"{kind} ", Code(case.name), f" ({how}){with_copy_count(case)}: {sides}", same)
     return Entry(spans, _at(case.location), case=key)
 
 
 def gone(kind: str, case: CaseChange) -> Entry:
     """A test that only the base has."""
     was = "misunderstood" if case.base_misunderstood else "passed" if case.base_passed else "failed"
-    spans = line(f"{kind} ", Code(case.name), f"{and_copies(case)}, {was} on the base")
+    spans = line(f"{kind} ", Code(case.name), f"{with_copy_count(case)}, {was} on the base")
     return Entry(spans, _at(case.base_location, on_base=True))
 
 
@@ -378,3 +379,71 @@ def _side(passed: bool | None, misunderstood: bool) -> str:
 def _message(finding: Finding | FindingChange) -> str:
     """What is wrong, with the new name of anything in it that the change renamed."""
     return finding.message if isinstance(finding, Finding) else finding.message_now or finding.message
+
+
+# Failures with one cause are one entry: what is broken once is reported once, what fails because of it below.
+
+Test = tuple[str, "CaseChange"]
+"""What a test is called (``story``, ``end-to-end case``), and how it fared."""
+
+_Item = TypeVar("_Item")
+_NAME: Final = re.compile(r"'[^']+'")
+
+
+def tests_by_cause(tests: Iterable[Test]) -> list[tuple[Test, ...]]:
+    """Gather the tests that expected the same and got the same instead, the largest group first."""
+    groups = _grouped(tests, _what_went_wrong)
+    return sorted(groups, key=lambda group: -number_of_tests(group))
+
+
+def _what_went_wrong(test: Test) -> Hashable | None:
+    _, case = test
+    got = case.actual or case.remark
+    return (case.expected, got) if got else None
+
+
+def caused_first(sentences: Iterable[CaseChange]) -> list[CaseChange]:
+    """Sentences that training sentences of this change explain, before those that nothing explains."""
+    return sorted(
+        sentences, key=lambda case: not any(one.change not in {"unchanged", "unknown"} for one in case.because)
+    )
+
+
+def in_both(
+    stories: Iterable[MisunderstoodSentence], cases: Iterable[MisunderstoodSentence]
+) -> tuple[list[tuple[MisunderstoodSentence, MisunderstoodSentence | None]], list[MisunderstoodSentence]]:
+    """Return the sentences of stories, each with the same one of end-to-end cases, and those of such cases only.
+
+    It is the same if it is understood the same way, and was on the base as the stories say.
+    """
+
+    def meaning(one: MisunderstoodSentence) -> tuple[str, str, str]:
+        return one.text, one.expected, one.predicted
+
+    left = {meaning(one): one for one in cases}
+    both = [(one, left.pop(meaning(one), None) if one.text else None) for one in stories]
+    return both, list(left.values())
+
+
+def number_of_tests(tests: Iterable[Test]) -> int:
+    """Count tests, each with its copies."""
+    return number_of(case for _, case in tests)
+
+
+def findings_by_cause(findings: Sequence[Finding | FindingChange]) -> list[tuple[Finding | FindingChange, ...]]:
+    """Gather the findings of one code whose first subject is the same, in the order of the first of each."""
+    return _grouped(findings, _subject)
+
+
+def _subject(finding: Finding | FindingChange) -> Hashable:
+    name = _NAME.search(finding.message)
+    return finding.severity, finding.code, name[0] if name else finding.message
+
+
+def _grouped(items: Iterable[_Item], cause: Callable[[_Item], Hashable | None]) -> list[tuple[_Item, ...]]:
+    """Items with equal causes, in the order of the first of them; one without a cause is a group of its own."""
+    groups: dict[Hashable, list[_Item]] = {}
+    for place, item in enumerate(items):
+        key = cause(item)
+        groups.setdefault(("alone", place) if key is None else ("with", key), []).append(item)
+    return [tuple(group) for group in groups.values()]

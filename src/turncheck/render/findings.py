@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.messages.finding import LEGACY_PROJECT, SEVERITIES, Finding, Severity
 from turncheck.messages.location import Location
-from turncheck.messages.plurals import count
+from turncheck.messages.phrasing import count
 from turncheck.render.links import repository_path
-from turncheck.render.sinks import terminal, workflow_command
+from turncheck.render.sinks import commands as workflow_command
+from turncheck.render.sinks import terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

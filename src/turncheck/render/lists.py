@@ -9,9 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from turncheck.render import entries
-from turncheck.render.causes import findings_by_cause, in_both, number_of_tests, tests_by_cause
-from turncheck.render.sections import BUILT, Section
-from turncheck.render.spans import Code, Entry, line
+from turncheck.render.entries import findings_by_cause, in_both, number_of_tests, tests_by_cause
+from turncheck.render.spans import BUILT, Code, Entry, Section, line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,9 +19,8 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.render.case_keys import CaseKeys
-    from turncheck.render.causes import Test
-    from turncheck.render.sections import NeutralSection
-    from turncheck.render.spans import Line
+    from turncheck.render.entries import Test
+    from turncheck.render.spans import Line, NeutralSection
     from turncheck.report.model import Report
 
 _Item = TypeVar("_Item")

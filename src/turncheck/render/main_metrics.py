@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.broken_intents import dropped_intents, intent_of
 from turncheck.comparison.changes import number_of
 from turncheck.comparison.faults import faults_of
 from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Measured, known_metric, metric_of, metrics_of
+from turncheck.comparison.training_changes import dropped_intents, intent_of
 from turncheck.comparison.wording import change, figure, no_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from turncheck.comparison.changes import ChangedCases
-    from turncheck.comparison.judgement import MetricDelta
-    from turncheck.comparison.metrics import Kind
+    from turncheck.comparison.metrics import Kind, MetricDelta
     from turncheck.comparison.model import Comparison
     from turncheck.render.spans import Mark
     from turncheck.report.model import Report
@@ -76,7 +75,7 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
             continue  # the dialogue by itself says the same as the stories end to end
         on_shared = delta is not None and is_on_shared(delta)
         whole = f"{_base(delta, deltas)} → {_now(name, current)}"
-        base, now = sides_of(delta) if delta and on_shared else (_base(delta, deltas), _now(name, current))
+        base, now = displayed_values(delta) if delta and on_shared else (_base(delta, deltas), _now(name, current))
         rows.append(
             MainMetric(
                 label=label,
@@ -131,13 +130,13 @@ def change_of(delta: MetricDelta) -> str:
 
 def is_on_shared(delta: MetricDelta) -> bool:
     """Whether the figures that are shown do not cover all sentences."""
-    return not _others(delta.name) and sides_of(delta) != (
+    return not _others(delta.name) and displayed_values(delta) != (
         _shown(delta.base, delta.kind),
         _shown(delta.value, delta.kind),
     )
 
 
-def sides_of(delta: MetricDelta) -> tuple[str, str]:
+def displayed_values(delta: MetricDelta) -> tuple[str, str]:
     """The two figures that a change is the difference of."""
     base, value = delta.sides
     return _shown(base, delta.kind), _shown(value, delta.kind)
@@ -150,10 +149,10 @@ def _shown(value: float | None, kind: Kind) -> str:
 def _note(delta: MetricDelta, comparison: Comparison) -> str:
     if delta.agreement is not None:
         return f": {no_verdict(delta.agreement)}"
-    return how_few(delta) or _what_became_of_tests(delta, comparison)
+    return sample_size_note(delta) or _what_became_of_tests(delta, comparison)
 
 
-def how_few(delta: MetricDelta) -> str:
+def sample_size_note(delta: MetricDelta) -> str:
     """``(3)`` after "too few sentences to tell"."""
     too_few = mark(delta) == "too few sentences to tell" and delta.significance is not None
     return f" ({delta.significance.examples})" if too_few and delta.significance else ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.render.figures import figure_class
+from turncheck.render.plots import figure_class
 from turncheck.render.rasa_files import as_json
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import text

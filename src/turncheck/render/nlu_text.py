@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.wording import expected_got
-from turncheck.messages.plurals import count
-from turncheck.render.covered_text import covered_lines
-from turncheck.render.engine_text import substitution_lines
-from turncheck.render.overlap_text import overlap_remarks
+from turncheck.messages.phrasing import count
+from turncheck.render.phrases import covered_lines, overlap_remarks, substitution_lines, unjudged_remark
 from turncheck.render.sinks.terminal import place, text
-from turncheck.render.unjudged_text import unjudged_remark
-from turncheck.report.tags import overlapping
+from turncheck.render.spans import Code, Entry, Prose, line
+from turncheck.report.trust import LEAST_AGREEMENT
+from turncheck.report.understanding import overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from turncheck.report.model import EngineInfo, Nlu, Spread
+    from turncheck.report.model import EngineInfo, Nlu, Report, Spread
+    from turncheck.report.trust import Agreement, Trust
+
 
 _MOST_CONFUSED = 10
 
@@ -118,3 +119,78 @@ def _where_to_look(nlu: Nlu, folder: str) -> Iterator[str]:
             if any(one in pair for pair in pairs)
         )
         yield f"  {place(prediction.location, folder)}: “{text(prediction.text)}”: {found}"
+
+
+# How closely the stand-in agrees with the team's own model: one line, in every document.
+
+_COMMAND: Final = Code("turncheck calibrate")
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def trust_entry(report: Report) -> Entry | None:
+    """Say how far the engine agrees with the team's Rasa; ``None`` if it is not a stand-in."""
+    trust, engine = report.trust, report.engine
+    if engine is None or not report.has_stand_in:
+        return None
+    if not (report.nlu or report.core or report.e2e):
+        return None
+    if trust is None:
+        if not engine.substitutions:
+            return None
+        return Entry(line("Stand-in not compared with your Rasa yet: ", _COMMAND, " does that."))
+    if trust.problem:
+        entry = line("The comparison with your Rasa is not used: ", Prose(trust.problem))
+        return Entry(line(entry, ". Write it again: ", _COMMAND, "."), sign="caution")
+    agreements = _agreements(trust)
+    low = any(one.too_low for one, _ in agreements)
+    below = f" Below {LEAST_AGREEMENT:.0%} a change has no verdict.".replace("%", " %") if low else ""
+    since = f" Its confidences are not fitted to your Rasa's: when compared, {trust.changed}." if trust.changed else ""
+    entry = line(Prose(trust_line(trust) + below + since))
+    if since:
+        entry = line(entry, " Compare again: ", _COMMAND, ".")
+    return Entry(entry, sign="caution" if low or trust.outdated or since else "")
+
+
+def fallback_entry(report: Report) -> Entry | None:
+    """Count right, wrong and not understood answers at the pipeline's threshold and with as many fallbacks as Rasa."""
+    understood = report.nlu.understood if report.nlu else None
+    if understood is None or understood.same_fallbacks is None or understood.threshold is None:
+        return None
+    same = understood.same_fallbacks
+    share = f"{same.share:.1%}".replace("%", " %")
+    return Entry(
+        line(
+            f"After the fallback: {understood.right:,} right, {understood.wrong:,} wrong, {understood.not_understood:,}"
+            f" not understood at the pipeline's threshold {understood.threshold:g}; with as many fallbacks as your Rasa"
+            f" ({share}): {same.right:,} right, {same.wrong:,} wrong, {same.not_understood:,} not understood."
+        )
+    )
+
+
+def trust_line(trust: Trust) -> str:
+    """Return it in one sentence: ``The stand-in agrees with your Rasa on 91 % of sentences … (12 Nov 2026).``"""
+    shares = ", ".join(f"{_percent(one)} of {what}" for one, what in _agreements(trust))
+    return f"The stand-in agrees with your Rasa on {shares} ({_when(trust)})."
+
+
+def _agreements(trust: Trust) -> list[tuple[Agreement, str]]:
+    known = trust.agreements
+    parts = ((known.sentences, "sentences"), (known.entities, "entities"), (known.stories, "stories"))
+    return [(one, what) for one, what in parts if one is not None and one.share is not None]
+
+
+def _percent(agreement: Agreement) -> str:
+    """Not rounded to 100 % if anything differs, nor to 0 % if anything agrees."""
+    share = agreement.share or 0.0
+    shown = round(100 * share)
+    if shown == 100 and share < 1:
+        shown = 99
+    if shown == 0 and share > 0:
+        shown = 1
+    return f"{shown} %"
+
+
+def _when(trust: Trust) -> str:
+    year, month, day = (trust.date or "0-0-0").split("-")
+    shown = f"{int(day)} {_MONTHS[int(month) - 1]} {year}" if trust.date else "on an unknown day"
+    return f"{shown}, before pipeline or policies changed" if trust.outdated else shown

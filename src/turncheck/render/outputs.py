@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck import __version__
 from turncheck.messages.errors import UserError
 from turncheck.registry import Registry, blamed_on_plugin
+from turncheck.render.annotations import render_job_annotations, render_job_annotations_of_all
 from turncheck.render.assistants import Assistants, Run
-from turncheck.render.code_quality import render_code_quality, render_code_quality_of_all
-from turncheck.render.job_annotations import render_job_annotations, render_job_annotations_of_all
+from turncheck.render.gitlab_reports import (
+    render_code_quality,
+    render_code_quality_of_all,
+    render_open_metrics,
+    render_open_metrics_of_all,
+)
 from turncheck.render.junit import render_junit, render_junit_of_all
 from turncheck.render.links import Links  # noqa: TC001 - in a type that is evaluated
 from turncheck.render.markdown import COMMENT_LIMIT, render_comment, render_summary
-from turncheck.render.open_metrics import render_open_metrics, render_open_metrics_of_all
-from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files
+from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files, story_files
 from turncheck.render.rendered import Rendered
 from turncheck.render.sarif import run_sarif, run_sarif_of_all
-from turncheck.render.story_files import story_files
 from turncheck.report.codec import file_of
 
 if TYPE_CHECKING:
@@ -168,7 +171,7 @@ def render_texts(
 
 def render_rasa_folder(report: Report) -> Iterator[Rendered]:
     """Render Rasa's own files under ``rasa/``; none for other kinds of assistants."""
-    if report.project.has_rasas_files:
+    if report.project.has_rasa_files:
         yield from (replace(rendering, name=f"{RASA_FOLDER}/{rendering.name}") for rendering in rasa_files(report))
 
 

@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
 
+from turncheck.comparison.faults import names_of
 from turncheck.comparison.misunderstood import ELSE, expected_and_predicted
-from turncheck.comparison.wording import EXPECTED, GOT
+from turncheck.comparison.wording import EXPECTED, GOT, count
+from turncheck.render.sinks import terminal
+from turncheck.render.sinks.terminal import text
 from turncheck.render.spans import Code, Place, Prose, Said, line
-from turncheck.report.end_to_end import FALLBACK
+from turncheck.report.conversations import FALLBACK
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
     from turncheck.comparison.changes import CaseChange
+    from turncheck.comparison.model import Overlap
     from turncheck.messages.location import Location
     from turncheck.render.spans import Line
-    from turncheck.report.model import Misunderstanding
+    from turncheck.report.model import (
+        EngineInfo,
+        KindCoverage,
+        Misunderstanding,
+        Nlu,
+        ProjectInfo,
+        Report,
+        Skipped,
+        StoryStep,
+        Substitution,
+        UnjudgedIntent,
+        VersionSign,
+    )
+    from turncheck.report.understanding import CoveredIntents
 
 
 def expected_got(expected: str, got: str, remark: str = "") -> Line:
@@ -61,10 +82,10 @@ def heard(case: CaseChange) -> Line:
     """What the user said before an end-to-end case failed, and what it is and was understood as; may be empty."""
     if not case.said or not case.understood:
         return ()
-    return understood_now_and_then(case.said, case.understood, case.base_understood)
+    return parse_and_base_parse(case.said, case.understood, case.base_understood)
 
 
-def understood_now_and_then(said: str, now: str, on_base: str = "") -> Line:
+def parse_and_base_parse(said: str, now: str, on_base: str = "") -> Line:
     """What a message is understood as, and what it was on the base, if known."""
     if on_base == now:
         base = line(", as on the base")
@@ -81,3 +102,236 @@ def nearest(text: str, intent: str, location: Location, how: str = "near") -> Li
 def sure(confidence: float | None) -> str:
     """``(0.71)``, if the engine's confidence is known."""
     return f" ({confidence:.2f})" if confidence is not None else ""
+
+
+# What is below a wrong step of a story: where it is, what else was considered, slots and active loop.
+
+_LONGEST: Final = 120
+_LONGEST_VALUE: Final = 40
+
+
+class Shown(Protocol):
+    """Fits text into the place where it is shown: one line, at most this many characters."""
+
+    def __call__(self, value: str, limit: int, /) -> str:
+        """Return the text."""
+
+
+def circumstances(step: StoryStep, shown: Shown) -> Iterator[str]:
+    """Yield a line for each thing that is known about the point where a prediction went wrong."""
+
+    def short(value: str) -> str:
+        return shown(value, _LONGEST)
+
+    if step.location:
+        yield f"at {short(str(step.location))}"
+    if step.alternatives:
+        others = (f"{short(other.action)} {other.confidence:.2f}" for other in step.alternatives)
+        yield f"also considered: {', '.join(others)}"
+    if step.slots:
+        values = (f"{short(name)}={shown(repr(value), _LONGEST_VALUE)}" for name, value in step.slots.items())
+        yield f"slots: {', '.join(values)}"
+    if step.active_loop:
+        yield f"active loop: {short(step.active_loop)}"
+    if step.text:
+        yield f"said: {short(step.text)}"
+
+
+# What an engine runs instead of the assistant's own components, in plain lines.
+
+
+def substitution_lines(substitutions: Iterable[Substitution]) -> Iterator[str]:
+    """Yield a line for each component that was replaced or left out: by what, and why."""
+    for one in substitutions:
+        used = f"replaced by {text(one.used)}" if one.used else "left out"
+        yield f"{text(one.component)} is {used}: {text(one.reason, 400)}"
+
+
+def engine_lines(engine: EngineInfo) -> Iterator[str]:
+    """Yield the substitutions, and other remarks on the engine."""
+    yield from substitution_lines(engine.substitutions)
+    for note in engine.notes:
+        yield text(note, 400)
+
+
+# The Rasa version that a project is written for, and what shows it: the first line on the terminal.
+
+_SHOWN: Final = 1
+_WIDTH: Final = 300
+
+
+def version_line(project: ProjectInfo, folder: str = "") -> str:
+    """Return the line with a line break, "" if nothing is known. ``folder`` is put before the paths: then they open."""
+    if project.rasa_version is None:
+        return ""
+    shown = f" ({_listed(project.rasa_signs, folder)})" if project.rasa_signs else ""
+    others = project.rasa_others
+    mixed = f", mixed with another version ({_listed(others, folder)})" if others else ""
+    return f"Rasa {project.rasa_version} project{shown}{mixed}\n"
+
+
+def noted_version_line(project: ProjectInfo, folder: str = "") -> str:
+    """Return the line if it is unexpected: for an older Rasa, or for several versions."""
+    is_newest = project.rasa_version is None or project.rasa_version.startswith("3")
+    return "" if is_newest and not project.rasa_others else version_line(project, folder)
+
+
+def _listed(signs: tuple[VersionSign, ...], folder: str) -> str:
+    words = "; ".join(
+        f"{terminal.place(one.location, folder)}: {terminal.text(one.what, _WIDTH)}" for one in signs[:_SHOWN]
+    )
+    return f"{words}; and {len(signs) - _SHOWN} more" if len(signs) > _SHOWN else words
+
+
+# What no test reaches, in plain lines.
+
+_NAMES_AT_MOST = 20
+_KINDS = ("intents", "actions", "responses", "forms", "flows", "rules", "stories")
+
+
+def not_reached(coverage: Mapping[str, KindCoverage], test: str, kinds: Sequence[str] = _KINDS) -> Iterator[str]:
+    """Yield the names that no ``test`` (say, ``test story``) reaches, by kind; nothing if all are reached."""
+    first = True
+    for kind in kinds:
+        found = coverage.get(kind)
+        if found is None or found.share is None or found.share == 1:
+            continue
+        if first:
+            yield ""
+            yield f"No {test} reaches"
+            first = False
+        yield f"  {kind}: {_names([item.name for item in found.items if not item.covered])}"
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(text(name, 60) for name in names[:_NAMES_AT_MOST])
+    more = len(names) - _NAMES_AT_MOST
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+# How much of a Kore.ai assistant is tested, in plain lines.
+
+KIND_NAMES: Final = {
+    "dialog": "dialogs",
+    "faq": "FAQs",
+    "small_talk": "small talk",
+    "trait": "traits",
+    "entity": "entities",
+}
+POOLED: Final = "dialogs, FAQs and small talk pooled"
+MEAN: Final = "mean of the kinds"
+
+
+def covered_lines(covered: CoveredIntents | None) -> Iterator[str]:
+    """Yield what is covered of each kind, and the two totals; nothing if it was not measured."""
+    if covered is None:
+        return
+    shares = (f"{one.covered} of {one.total} {KIND_NAMES.get(kind, kind)}" for kind, one in covered.kinds.items())
+    yield f"covered: {', '.join(shares)}"
+    pooled = () if covered.pooled is None else (f"{POOLED} {covered.pooled:.1%}",)
+    none_there = ", ".join(KIND_NAMES.get(kind, kind) for kind in covered.without)
+    left_out = f" (none there: {none_there})" if none_there else ""
+    yield f"total coverage: {', '.join((*pooled, f'{MEAN} {covered.mean:.1%}{left_out}'))}"
+
+
+# Intents that cross-validation left out, and how to get them judged.
+
+_MOST: Final = 5
+_FEWEST_FOLDS: Final = 2
+
+
+def unjudged_remark(nlu: Nlu) -> str | None:
+    """Return one sentence about all of them, ``None`` if every intent was judged."""
+    left_out = sorted(nlu.unjudged, key=lambda entry: (-entry.examples, entry.intent))
+    if not left_out:
+        return None
+    shown = ", ".join(f"'{entry.intent[:80]}' ({entry.examples})" for entry in left_out[:_MOST])
+    more = f" and {len(left_out) - _MOST:,} more" if len(left_out) > _MOST else ""
+    verb = "was" if len(left_out) == 1 else "were"
+    words = f"{count(len(left_out), 'intent')} {verb} not judged, with fewer examples than folds ({nlu.folds})"
+    return f"{words}: {shown}{more}. {_remedy(left_out)}"
+
+
+def why_unjudged(entry: UnjudgedIntent, folds: int | None) -> str:
+    """Return the remark on one intent."""
+    return f"not judged: {count(entry.examples, 'example')}, fewer than folds ({folds})"
+
+
+def _remedy(left_out: list[UnjudgedIntent]) -> str:
+    """The number of folds with which most of them are judged: as many as the smallest of them has examples."""
+    enough = [entry.examples for entry in left_out if entry.examples >= _FEWEST_FOLDS]
+    if not enough:
+        return "Write more examples: an intent with one cannot be judged."
+    who = "them" if len(enough) == len(left_out) else "all but those with one example"
+    return f"--folds {min(enough)} judges {who}."
+
+
+# A remark for when judged sentences were trained on: in which direction the figures are off.
+
+
+@dataclass(frozen=True, slots=True)
+class OverlapRemark:
+    """A sentence on one kind of overlap, and whether the change brought any of it."""
+
+    in_words: str
+    new: bool
+
+
+def overlap_remarks(nlu: Nlu, base: Overlap | None = None) -> Iterator[OverlapRemark]:
+    """Yield a sentence for each kind of overlap; without a ``base`` all of it is new."""
+    copies, contradicted = nlu.on_training_sentences, nlu.under_other_intents
+    more_copies = base is None or copies > base.on_training_sentences
+    more_contradicted = base is None or contradicted > base.under_other_intents
+    folded = nlu.mode == "cross-validation"
+    if copies:
+        of = f"{copies:,} of {count(nlu.examples, 'sentence' if folded else 'test sentence')}"
+        if folded:
+            has = "has a copy" if copies == 1 else "have copies"
+            words = f"{of} {has} in other folds (same words, same intent): the figures are optimistic."
+        else:
+            verb = "appears" if copies == 1 else "appear"
+            words = f"{of} also {verb} in the training data: the figures are optimistic."
+        yield OverlapRemark(words, more_copies)
+    if contradicted:
+        of = f"{contradicted:,} of {count(nlu.examples, 'sentence' if folded else 'test sentence')}"
+        verb = "appears" if contradicted == 1 else "appear"
+        where = "in the data" if folded else "in the training data"
+        words = f"{of} also {verb} {where} under another intent: no model can get all of these right."
+        yield OverlapRemark(words, more_contradicted)
+
+
+# What was requested and not run, in plain lines, for the terminal and for logs.
+
+
+def not_run_text(report: Report) -> str:
+    """List the evaluations that were not run, each with its reason."""
+    return "".join(
+        f"Not run: {text(entry.evaluation)}: {text(entry.reason, 400)}\n" for entry in report.skipped_to_report
+    )
+
+
+def skipped_by_cause(
+    skipped: Iterable[Skipped], reported: AbstractSet[Location | None] = frozenset()
+) -> list[tuple[str, Skipped, str]]:
+    """Group evaluations that did not run for the same reason: their names, one of them, and the reason.
+
+    Args:
+        skipped: those that did not run, or not all of them.
+        reported: places whose faults the same document lists; the reason then only refers to them.
+    """
+    groups: dict[tuple[bool, str], list[Skipped]] = {}
+    for entry in skipped:
+        groups.setdefault((entry.part, entry.reason), []).append(entry)
+    return [
+        (
+            names_of(one.evaluation for one in group),
+            group[0],
+            _reported_above(group[0].location) if group[0].location in reported and group[0].fault else group[0].reason,
+        )
+        for group in groups.values()
+    ]
+
+
+def _reported_above(place: Location | None) -> str:
+    """A cause that the same document names; what it hides is not known yet."""
+    return f"because of {place}; other faults in it show only once this one is fixed"

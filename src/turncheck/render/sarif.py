@@ -11,6 +11,8 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import sys
+from array import array
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -18,9 +20,8 @@ from urllib.parse import quote
 
 from turncheck.messages.finding import MANUAL_AT, SEVERITIES, Finding
 from turncheck.render.annotations import find_remarks
-from turncheck.render.links import repository_path
+from turncheck.render.links import PathResolver, repository_path
 from turncheck.render.rendered import Rendered
-from turncheck.render.rooted import Rooted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from turncheck.render.annotations import Level
     from turncheck.render.assistants import Assistants
     from turncheck.report.model import Report
+
 
 MEDIA_TYPE: Final = "application/sarif+json"
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -86,7 +88,7 @@ def run_sarif_of_all(assistants: Assistants, rules: Mapping[str, RuleText], vers
     """
     found: list[Finding] = []
     for run in assistants.runs:
-        rooted = Rooted(run.report)
+        rooted = PathResolver(run.report)
         found += [
             replace(one, location=rooted.location(one.location), message=rooted.text(one.message))
             for one in _results(run.report, run.comparison)
@@ -122,7 +124,7 @@ def findings_sarif(
         rules: the text of each code; a code without one is explained by its name.
         root: the project's path in its repository, "" at its top.
         version: turncheck's own.
-        line_hash: the hash by which GitHub recognises the line of a place (:mod:`turncheck.render.line_hashes`).
+        line_hash: the hash by which GitHub recognises the line of a place (:mod:`turncheck.render.sarif`).
         say: called with what was left out.
     """
     most = min(len(findings), MOST_RESULTS)
@@ -242,3 +244,37 @@ def _fingerprints(findings: Iterable[Finding], root: str) -> list[str]:
         content = "\0".join((*identity, *of_its_kind)).encode("utf-8", "replace")
         fingerprints.append(hashlib.sha256(content).hexdigest()[:32])
     return fingerprints
+
+
+# The hash by which GitHub's code scanning recognises a line that has moved.
+#
+# Source: github/codeql-action, ``src/fingerprints.ts``. The hash of a line covers the 100 characters (UTF-16 code
+# units) from its start on: blanks and tabs are omitted, line ends are line feeds, and the last character is followed
+# by 65535 and zeros. It is their polynomial in 37 modulo 2⁶⁴, in hexadecimal, followed by a number: lines with the
+# same hash count from 1.
+
+_BLOCK: Final = 100
+_FACTOR: Final = 37
+_MASK: Final = 2**64 - 1
+_OUT_OF_BLOCK: Final = pow(_FACTOR, _BLOCK, 2**64)
+_END_OF_FILE: Final = 0xFFFF
+_LINE_FEED: Final = 0x0A
+_BLANKS: Final = {ord(" "): None, ord("\t"): None}
+_UTF_16: Final = "utf-16-le" if sys.byteorder == "little" else "utf-16-be"
+
+
+def line_hashes(content: bytes) -> list[str]:
+    """Return the hash of each line of a file, ``a7f2ff13bc495cf2:1``. Bytes that are not UTF-8 count as replaced."""
+    text = content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n").translate(_BLANKS)
+    units = array("H", f"\n{text}".encode(_UTF_16))  # a line begins after a line feed: so does the first
+    units.append(_END_OF_FILE)
+    zeros = array("H", bytes(2 * _BLOCK))
+    lines: Counter[int] = Counter()
+    hashes = []
+    value = 0
+    for gone, come in zip(zeros + units[:-1], units + zeros[1:], strict=True):
+        value = (value * _FACTOR + come - gone * _OUT_OF_BLOCK) & _MASK
+        if gone == _LINE_FEED:
+            lines[value] += 1
+            hashes.append(f"{value:x}:{lines[value]}")
+    return hashes

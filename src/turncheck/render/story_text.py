@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turncheck.render.circumstances import circumstances
-from turncheck.render.coverage_text import not_reached
-from turncheck.render.engine_text import substitution_lines
+from turncheck.render.phrases import circumstances, not_reached, substitution_lines
 from turncheck.render.sinks.terminal import place, text
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.plurals import count
+from turncheck.messages.phrasing import count
 from turncheck.render.sinks.terminal import place, text
 from turncheck.render.spans import Prose, line
 

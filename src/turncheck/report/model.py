@@ -26,29 +26,26 @@ from turncheck.report.batch import (
 )
 from turncheck.report.conversations import (
     Alternative,
+    Attempt,
+    CaseMessage,
+    CaseResult,
+    CaseStep,
     Core,
+    EndToEnd,
     Misunderstanding,
     NearSentence,
+    Outcome,
     PolicyEntities,
+    StepOutcome,
     StoriesAsWritten,
     StoryOutcome,
     StoryParse,
     StoryResult,
     StoryStep,
-    WrittenStep,
-)
-from turncheck.report.end_to_end import (
-    Attempt,
-    CaseMessage,
-    CaseResult,
-    CaseStep,
-    EndToEnd,
-    Outcome,
-    StepOutcome,
     TurnEvent,
     TurnTrace,
+    WrittenStep,
 )
-from turncheck.report.evaluations import DEFAULT_EVALUATIONS, EVALUATIONS, ON_REQUEST, Evaluation
 from turncheck.report.part import Count, Figure, Part
 from turncheck.report.plugin_figures import PluginFigure
 from turncheck.report.robustness import FailedVariant, NoiseGroup, Robustness, SentenceUnderNoise
@@ -78,6 +75,16 @@ from turncheck.report.understanding import (
     UnjudgedIntent,
     WordList,
 )
+
+# The evaluations there are, by their names.
+
+Evaluation = Literal["validate", "nlu", "core", "e2e", "batch", "strength", "robustness"]
+EVALUATIONS: Final[tuple[Evaluation, ...]] = ("validate", "nlu", "core", "e2e", "batch", "strength", "robustness")
+"""Those that run, in their order."""
+ON_REQUEST: Final[tuple[Evaluation, ...]] = ("strength", "robustness")
+"""Those that only run on request."""
+DEFAULT_EVALUATIONS: Final = tuple(name for name in EVALUATIONS if name not in ON_REQUEST)
+
 
 SCHEMA: Final = "turncheck/report/v1"
 
@@ -122,7 +129,7 @@ class ProjectInfo(Part, frozen=True, kw_only=True):
     """What only another version would take: a mixture."""
 
     @property
-    def has_rasas_files(self) -> bool:
+    def has_rasa_files(self) -> bool:
         """Whether Rasa's own files are written of it."""
         return self.kind == "rasa"
 

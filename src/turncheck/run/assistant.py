@@ -6,14 +6,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from turncheck.engines.action_server.choice import choose_server
-from turncheck.engines.action_server.process import running_action_server
+from turncheck.engines.action_server.process import choose_server, running_action_server
 from turncheck.engines.action_server.server import HttpActionServer
 from turncheck.engines.choice import chosen_engines
 from turncheck.evaluation.e2e_case import DEFAULT_CHANNEL
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import FileVariables, for_child
-from turncheck.render.engine_text import engine_lines
+from turncheck.render.phrases import engine_lines
 from turncheck.render.sinks.terminal import place, text
 from turncheck.run.trainable import ensure_possible, ensure_trainable
 from turncheck.work.workplace import Local
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from turncheck.engines.base import Engines, Models
+    from turncheck.engines.base import Engine, Models
     from turncheck.engines.conversation import ActionServer, ConversationEngine
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.settings.options import Settings
-    from turncheck.work.workplace import Workplace
+    from turncheck.work.workplace import Executor
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +44,8 @@ class AssistantOptions:
 
 @contextmanager
 def running_assistant(
-    options: AssistantOptions, project: Project, environment: Mapping[str, str], screen: Screen
-) -> Iterator[tuple[Engines, ConversationEngine]]:
+    options: AssistantOptions, project: Project, environment: Mapping[str, str], screen: Console
+) -> Iterator[tuple[Engine, ConversationEngine]]:
     """Provide the engine, and keep the action server running while the assistant is in use.
 
     Raises:
@@ -68,7 +67,7 @@ def running_server(
     settings: Settings,
     project: Project,
     environment: Mapping[str, str],
-    screen: Screen,
+    screen: Console,
     hosts: tuple[str, ...] | None = None,
     *,
     variables: FileVariables | None = None,
@@ -98,7 +97,7 @@ def running_server(
         yield server
 
 
-def where_actions_are(server: ActionServer, work: Workplace, settings: Settings, screen: Screen) -> Workplace:
+def where_actions_are(server: ActionServer, work: Executor, settings: Settings, screen: Console) -> Executor:
     """Return where conversations are held: here, if there is an action server that can be reached from here."""
     server.look()
     if not work.size or not isinstance(server, HttpActionServer) or not server.was_there:
@@ -107,7 +106,7 @@ def where_actions_are(server: ActionServer, work: Workplace, settings: Settings,
     return Local(settings.workers)
 
 
-def _ensure_endpoints_are_read(project: Project, screen: Screen) -> None:
+def _ensure_endpoints_are_read(project: Project, screen: Console) -> None:
     """An ``endpoints.yml`` that cannot be read is not the same as a missing one; unknown keys in it are reported."""
     paths = {file.path for file in project.files if file.role == "endpoints"}
     for finding in project.findings:

@@ -8,26 +8,25 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec.structs import replace
 
 from turncheck.comparison.understood_differently import understood_differently, with_messages
-from turncheck.evaluation.heard import as_parse, lacks
-from turncheck.evaluation.misunderstood import with_neighbours
+from turncheck.evaluation.misunderstood import as_parse, lacks, with_neighbours
 from turncheck.messages.errors import UserError
-from turncheck.messages.plurals import count
+from turncheck.messages.phrasing import count
 from turncheck.project.story_sentences import with_story_sentences
-from turncheck.validation.learnable import learnable
+from turncheck.validation.unused import learnable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.comparison.understood_differently import Suspects
-    from turncheck.engines.base import Engines
-    from turncheck.process.screen import Screen
+    from turncheck.engines.base import Engine
+    from turncheck.process.screen import Console
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Project
     from turncheck.report.model import CaseMessage, CaseResult, Report
     from turncheck.run.inputs import Inputs
 
 
-class JudgesAgain(Protocol):
+class Rejudge(Protocol):
     """Runs cases again, with their messages understood as specified."""
 
     def passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:
@@ -39,17 +38,17 @@ class JudgesAgain(Protocol):
 
 
 @dataclass(frozen=True)
-class EngineJudgesAgain:
+class EngineRejudge:
     """The cases of a finished measurement, run again by the same engine."""
 
     cases: Sequence[E2ECase]
-    engines: Engines
+    engines: Engine
     project: Project
     inputs: Inputs
-    screen: Screen
+    screen: Console
 
     def passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:
-        """See :class:`JudgesAgain`. Nothing is judged if the action server does not start a second time."""
+        """See :class:`Rejudge`. Nothing is judged if the action server does not start a second time."""
         words = f"Judging {count(len(cases), 'end-to-end case')} again, understood as on the base"
         try:
             with self.screen.step("e2e-again", words):
@@ -72,7 +71,7 @@ class EngineJudgesAgain:
             inputs.hosts,
             variables=inputs.file_variables,
         ) as server:
-            engine = self.engines.hearing_assistant(server)
+            engine = self.engines.with_preset_parses(server)
             domain, known = engine.domain, learnable(self.project)
             for number, messages in cases.items():
                 intents, entities = _needed(messages)
@@ -89,7 +88,7 @@ class EngineJudgesAgain:
         return found
 
 
-def held_against_base(report: Report, base: Report, project: Project, judge: JudgesAgain | None) -> Report:
+def rejudged_against_base(report: Report, base: Report, project: Project, judge: Rejudge | None) -> Report:
     """Mark the end-to-end cases whose messages are understood differently than on the base, if they passed there.
 
     A case that passes with its messages understood as they were there is ``misunderstood``: nothing else is wrong with

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
-from turncheck.messages.engine_errors import CutShortError, EngineError
+from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.report.model import Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from turncheck.engines.base import Engines
+    from turncheck.engines.base import Engine
     from turncheck.messages.errors import UserError
     from turncheck.report.model import Evaluation
 
@@ -37,7 +37,7 @@ class PartialResult(Generic[Result]):
         return (Skipped(evaluation=evaluation, reason=cause(self.stopped)),)
 
 
-def as_far_as_it_goes(evaluate: Callable[[], Result]) -> PartialResult[Result]:
+def run_until_failure(evaluate: Callable[[], Result]) -> PartialResult[Result]:
     """Evaluate. Errors that are not the engine's are passed on unchanged."""
     try:
         return PartialResult(evaluate())
@@ -47,7 +47,7 @@ def as_far_as_it_goes(evaluate: Callable[[], Result]) -> PartialResult[Result]:
         return PartialResult(None, CutShortError(error))
 
 
-def with_one_model(engines: Engines, evaluate: Callable[[], Result]) -> Result:
+def require_same_model(engines: Engine, evaluate: Callable[[], Result]) -> Result:
     """Evaluate, and make sure that the engine used the same model throughout.
 
     Raises:

@@ -6,34 +6,33 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from turncheck.evaluation.answers import unanswered
-from turncheck.evaluation.e2e import case_units, evaluate_cases
+from turncheck.evaluation.e2e import case_units, evaluate_cases, run_elsewhere
 from turncheck.evaluation.e2e_case import CaseRun
-from turncheck.evaluation.e2e_elsewhere import run_elsewhere
 from turncheck.run.assistant import running_server, where_actions_are
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.engines.base import Engines
+    from turncheck.engines.base import Engine
     from turncheck.engines.conversation import ConversationEngine
     from turncheck.evaluation.answers import Answers
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Project
     from turncheck.report.model import EndToEnd
     from turncheck.run.inputs import Inputs
-    from turncheck.work.workplace import Workplace
+    from turncheck.work.workplace import Executor
 
 
 def measure_cases(
     inputs: Inputs,
     project: Project,
     cases: Sequence[E2ECase],
-    engines: Engines,
+    engines: Engine,
     *,
-    screen: Screen,
+    screen: Console,
     answers: Answers,
-    work: Workplace,
+    work: Executor,
 ) -> EndToEnd:
     """Run the conversations of the cases; the action server is started if any of them has no answers yet."""
     settings = inputs.settings

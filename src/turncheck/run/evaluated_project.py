@@ -9,37 +9,76 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import structs
 
-from turncheck.comparison.gate_rules import read_rules
+from turncheck.comparison.verdict import read_rules
 from turncheck.engines.choice import chosen_engines
 from turncheck.report.model import EVALUATIONS, TrainingSentence, WordList
-from turncheck.run.cases_again import held_against_base
-from turncheck.run.covered import coverage_by_tests
+from turncheck.run.cases_again import rejudged_against_base
 from turncheck.run.evaluations import Evaluations
-from turncheck.run.head_start import NO_HEAD_START
+from turncheck.run.inputs import NONE_PRECOMPUTED
 from turncheck.run.plugin_figures import Subject, evaluate_by_plugins, with_metrics_of_plugins
 from turncheck.run.reading import file_of_all, read_given, read_tests
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import ensure_assistant_here
 from turncheck.settings.bounds import capped_workers
 from turncheck.settings.gates import gate_settings
-from turncheck.work.choice import workplace_of
+from turncheck.work.workplace import workplace_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from contextlib import AbstractContextManager
 
-    from turncheck.engines.base import Engines
+    from turncheck.engines.base import Engine
+    from turncheck.evaluation.nlu import NluMeasurement
     from turncheck.messages.location import Location
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import NluData
     from turncheck.project.project_file import Role
-    from turncheck.report.model import Report
+    from turncheck.report.batch import Batch
+    from turncheck.report.model import Core, EndToEnd, KindCoverage, Report
     from turncheck.report.plugin_figures import PluginFigure
-    from turncheck.run.cases_again import JudgesAgain
-    from turncheck.run.head_start import HeadStart
-    from turncheck.run.inputs import Inputs
+    from turncheck.run.cases_again import Rejudge
+    from turncheck.run.inputs import Inputs, PrecomputedAnswers
     from turncheck.run.reading import Tests
+
+
+# What the tests of a run reach.
+
+
+def coverage_by_tests(  # noqa: PLR0917 - all that reaches something
+    project: Project,
+    tests: Tests,
+    nlu: NluMeasurement | None,
+    core: Core | None,
+    e2e: EndToEnd | None,
+    batch: Batch | None,
+) -> dict[str, KindCoverage]:
+    """Which parts of the project its tests reach: stories and sentences as written, conversations as they ran.
+
+    The training sentences of an assistant whose files name all that users may mean are tests as well, as they are on
+    its platform.
+    """
+    if project.kore is not None:
+        from turncheck.evaluation.kore_coverage import kore_coverage
+
+        section = nlu.section if nlu else None
+        sentences = (tests.nlu or project.nlu).examples if section else ()
+        return kore_coverage(project, project.kore, sentences, section, batch) if section or batch else {}
+    from turncheck.evaluation.coverage import (
+        Reached,
+        coverage,
+        reached_by_conversations,
+        reached_by_examples,
+        reached_by_stories,
+    )
+    from turncheck.project.testfiles import code_of_actions
+
+    reached = reached_by_stories(tests.stories, core.stories if core else ())
+    if tests.nlu:
+        reached |= reached_by_examples(tests.nlu.examples)
+    if e2e:
+        reached |= reached_by_conversations(e2e.exercised)
+    return coverage(project, reached, code_of_actions(project.root)) if reached != Reached() else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +87,21 @@ class EvaluatedProject:
 
     report: Report
     project: Project
-    cases_again: JudgesAgain | None = None
+    cases_again: Rejudge | None = None
     """Runs end-to-end cases again; ``None`` if the engine cannot."""
 
     def held_against(self, base: Report) -> Report:
         """Return the report, its end-to-end cases compared with those of the base."""
-        return held_against_base(self.report, base, self.project, self.cases_again)
+        return rejudged_against_base(self.report, base, self.project, self.cases_again)
 
 
-def report_of_project(inputs: Inputs, screen: Screen) -> Report:
+def report_of_project(inputs: Inputs, screen: Console) -> Report:
     """Return only the report of :func:`evaluate_project`."""
     return evaluate_project(inputs, screen).report
 
 
 def evaluate_project(
-    inputs: Inputs, screen: Screen, head_start: HeadStart = NO_HEAD_START, *, in_folds: bool = False
+    inputs: Inputs, screen: Console, precomputed: PrecomputedAnswers = NONE_PRECOMPUTED, *, in_folds: bool = False
 ) -> EvaluatedProject:
     """Read the project and run every requested evaluation for which it has files.
 
@@ -77,16 +116,16 @@ def evaluate_project(
     inputs, project, tests = read_all(inputs, screen)
     if in_folds:
         tests = replace(tests, nlu=None, nlu_findings=())
-    if head_start.ensure is not None:
-        head_start.ensure(inputs, project, tests)
+    if precomputed.ensure is not None:
+        precomputed.ensure(inputs, project, tests)
     run: Evaluations | None = None
     of_plugins: dict[str, PluginFigure] = {}
     try:
-        with engines_of_run(inputs, project, head_start) as engines, workplace_of(inputs.settings, screen) as work:
+        with engines_of_run(inputs, project, precomputed) as engines, workplace_of(inputs.settings, screen) as work:
             engines.show_progress(screen)
             if inputs.cache is not None:
                 engines.use_cache(inputs.cache)
-            run = Evaluations(inputs, project, tests, engines, screen, work=work, head_start=head_start)
+            run = Evaluations(inputs, project, tests, engines, screen, work=work, precomputed=precomputed)
             run.evaluate()
             of_plugins = evaluate_by_plugins(Subject(project, tests, engines, inputs.settings))
         run.validate()
@@ -102,7 +141,7 @@ def evaluate_project(
     return EvaluatedProject(report, project, run.cases_again())
 
 
-def read_all(inputs: Inputs, screen: Screen) -> tuple[Inputs, Project, Tests]:
+def read_all(inputs: Inputs, screen: Console) -> tuple[Inputs, Project, Tests]:
     """Read the project and its tests; no more workers are started than make sense.
 
     Raises:
@@ -117,14 +156,14 @@ def read_all(inputs: Inputs, screen: Screen) -> tuple[Inputs, Project, Tests]:
         return inputs, project, read_tests(settings)
 
 
-def engines_of_run(inputs: Inputs, project: Project, head_start: HeadStart) -> AbstractContextManager[Engines]:
+def engines_of_run(inputs: Inputs, project: Project, precomputed: PrecomputedAnswers) -> AbstractContextManager[Engine]:
     """Open the engines that the settings name, or those that the run is given."""
-    if head_start.engines is not None:
-        return nullcontext(head_start.engines(project))
+    if precomputed.engines is not None:
+        return nullcontext(precomputed.engines(project))
     return chosen_engines(inputs.settings, project, inputs.environment, inputs.hosts, variables=inputs.file_variables)
 
 
-def _report(inputs: Inputs, project: Project, tests: Tests, run: Evaluations, screen: Screen) -> Report:
+def _report(inputs: Inputs, project: Project, tests: Tests, run: Evaluations, screen: Console) -> Report:
     settings, nlu, e2e = inputs.settings, run.nlu_measurement, run.e2e_section
     return report_of(
         project_info(

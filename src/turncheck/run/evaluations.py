@@ -4,31 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turncheck.messages.engine_errors import INTERRUPTED
-from turncheck.messages.plurals import count
+from turncheck.messages.errors import INTERRUPTED
+from turncheck.messages.phrasing import count
 from turncheck.report.model import Skipped, Validation
-from turncheck.run.cases_again import EngineJudgesAgain
-from turncheck.run.not_run import (
-    elsewhere,
-    faulty,
-    is_asked,
-    not_asked,
-    not_understood,
-    unreadable,
-    with_tests,
-)
+from turncheck.run.cases_again import EngineRejudge
+from turncheck.run.core import has_text, is_said, lazy_nlu
 from turncheck.run.robustness import measure_robustness
-from turncheck.run.under_way import RunUnderWay
-from turncheck.run.understood import has_text, is_said, nlu_to_come
+from turncheck.run.trainable import elsewhere, faulty, is_asked, not_asked, not_understood, unreadable, with_tests
+from turncheck.run.under_way import RunInProgress
 
 if TYPE_CHECKING:
     from turncheck.evaluation.nlu import NluMeasurement
     from turncheck.project.nlu_data import NluData
     from turncheck.report.model import Batch, Core, EndToEnd, Evaluation, Robustness, Strength
-    from turncheck.run.cases_again import JudgesAgain
+    from turncheck.run.cases_again import Rejudge
 
 
-class Evaluations(RunUnderWay):
+class Evaluations(RunInProgress):
     """The evaluations of a run, each by the module of its name."""
 
     def evaluate(self) -> None:
@@ -75,8 +67,8 @@ class Evaluations(RunUnderWay):
     def _measure_nlu(self, tests: NluData | None) -> NluMeasurement:
         from turncheck.run.nlu import measure_by_folds, measure_held_out
 
-        if tests is not None and (engine := nlu_to_come(self.engines)) is not None:
-            return measure_held_out(self.engines, engine, self.project, tests, self.head_start.answers)
+        if tests is not None and (engine := lazy_nlu(self.engines)) is not None:
+            return measure_held_out(self.engines, engine, self.project, tests, self.precomputed.answers)
         whole = any(self.why_not(name) is None for name, there in self._others() if there)
         if note := self.engines.before_folds(self.settings.folds, whole=whole):
             self.screen.note(note)
@@ -84,7 +76,7 @@ class Evaluations(RunUnderWay):
             self.engines,
             self.project,
             self.settings,
-            answers=self.head_start.answers,
+            answers=self.precomputed.answers,
             cache=self.inputs.cache,
             work=self.work,
         )
@@ -123,7 +115,7 @@ class Evaluations(RunUnderWay):
                     self.project,
                     stories,
                     timed=self.screen.timer("core"),
-                    answers=self.head_start.answers,
+                    answers=self.precomputed.answers,
                     work=self.work,
                 ),
             )
@@ -132,7 +124,7 @@ class Evaluations(RunUnderWay):
         """The end-to-end test cases, custom actions by the action server that the settings or the project name."""
         from turncheck.dialogue.domain import DialogueDomain
         from turncheck.run.e2e import measure_cases
-        from turncheck.validation.e2e_case_names import check_cases
+        from turncheck.validation.case_names import check_cases
 
         why_not = self.not_now("e2e") or elsewhere("e2e", self.project, self.engines)
         if why_not is None and not self.tests.e2e:
@@ -169,7 +161,7 @@ class Evaluations(RunUnderWay):
                     read.cases,
                     self.engines,
                     screen=self.screen,
-                    answers=self.head_start.answers,
+                    answers=self.precomputed.answers,
                     work=self.work,
                 ),
             )
@@ -191,7 +183,7 @@ class Evaluations(RunUnderWay):
             self.skip(with_tests(why_not, None if suites.read.errors else suites.texts))
             return None
         with self.screen.step("batch", f"Running {count(len(suites.texts), 'batch case')}"):
-            return self.evaluated("batch", lambda: suites.evaluate(self.screen, self.head_start.answers))
+            return self.evaluated("batch", lambda: suites.evaluate(self.screen, self.precomputed.answers))
 
     def robustness(self) -> Robustness | None:
         """Language understanding under the noise of real users; only on request."""
@@ -274,11 +266,11 @@ class Evaluations(RunUnderWay):
             or unreadable("strength", self.cases.findings, of="e2e")
         )
 
-    def cases_again(self) -> JudgesAgain | None:
+    def cases_again(self) -> Rejudge | None:
         """Return what runs the end-to-end cases again, if the engine accepts given results of understanding."""
         if self.e2e_section is None or not self.engines.capabilities.accepts_parses:
             return None
-        return EngineJudgesAgain(self.cases.cases, self.engines, self.project, self.inputs, self.screen)
+        return EngineRejudge(self.cases.cases, self.engines, self.project, self.inputs, self.screen)
 
     def validation(self) -> Validation | None:
         """The data: what Rasa checks, and what it accepts silently."""

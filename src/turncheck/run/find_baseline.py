@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
@@ -19,36 +19,99 @@ from turncheck.ci.base import BaseSearch
 from turncheck.ci.base_files import NoFilesError, files_of_commit
 from turncheck.ci.git import GitError
 from turncheck.ci.host import Base, HostError
-from turncheck.comparison.baseline import Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.changes import SettingChange
 from turncheck.comparison.compare import plugins_in_words
-from turncheck.comparison.gate_rules import read_rules
-from turncheck.messages.engine_errors import INTERRUPTED
-from turncheck.messages.errors import UserError
+from turncheck.comparison.model import Baseline, Missing, Present, Unreachable, Unreadable
+from turncheck.comparison.verdict import read_rules
+from turncheck.messages.errors import INTERRUPTED, UserError
 from turncheck.messages.location import shown_path
-from turncheck.process.screen import Screen
+from turncheck.process.screen import Console
+from turncheck.report.codec import MAX_BYTES, decode
 from turncheck.report.model import DEFAULT_EVALUATIONS, EVALUATIONS, Skipped, Source
 from turncheck.run.base_projects import BaseTree, paired
 from turncheck.run.evaluated_project import report_of_project
-from turncheck.run.named_baseline import read_baseline
-from turncheck.run.report_of import report_of
+from turncheck.run.report_of import REPORT_NAME, read_report, report_of
 from turncheck.settings.engines import ENGINES
-from turncheck.settings.file import SettingsFile, read_settings_file
 from turncheck.settings.gates import GATES, gate_settings, named_projects
-from turncheck.settings.sources import FILE_NAME, combine
-from turncheck.web.network import Network
+from turncheck.settings.sources import FILE_NAME, SettingsFile, combine, read_settings_file
+from turncheck.web.addresses import Network, is_https, without_login
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
     from turncheck.ci.git import Checkout
-    from turncheck.ci.host import CommitFiles, EarlierReports, Host, LeftReport
-    from turncheck.comparison.baseline import Baseline
+    from turncheck.ci.host import CommitFiles, EarlierReports, Host, PreviousReport
     from turncheck.report.model import Evaluation, Report
     from turncheck.run.base_projects import BaseProject
     from turncheck.run.inputs import Inputs
     from turncheck.settings.options import Settings
+
+
+# Finding the baseline; each answer says how it was found, or why there is none.
+
+_SECONDS: Final = 30.0
+"""For fetching the whole report."""
+_REMEDY: Final = "Give a report.json that `turncheck run` wrote."
+
+
+def read_baseline(setting: str, network: Network) -> Baseline:
+    """Read the baseline that a path or an https address names; ``none`` means no baseline.
+
+    Raises:
+        UserError: a path is missing or is not a report, or an address is not https. A file that somebody
+            names is theirs to fix; an address may be down through no fault of theirs.
+    """
+    if setting == "none":
+        return Missing("switched off (`baseline: none`)")
+    if is_https(setting):
+        return _from_address(setting, network)
+    if "://" in setting:
+        raise UserError(
+            f"baseline: only https addresses are read, not {without_login(setting)!r}",
+            remedy="Write it as https://host/report.json, with special characters percent-encoded.",
+        )
+    return _from_file(Path(setting))
+
+
+def _from_file(path: Path) -> Baseline:
+    if path.is_dir():
+        path = path / REPORT_NAME
+    if not path.exists():
+        raise UserError(f"baseline: no such file: {path}", remedy=_REMEDY)
+    try:
+        report = read_report(path)
+    except UserError as error:
+        raise UserError(f"baseline: {error.what}", remedy=error.remedy or _REMEDY) from None
+    return Present(report, "file", report.source.commit, report.source.run_id)
+
+
+def _from_address(address: str, network: Network) -> Baseline:
+    import requests  # only if something is fetched
+    from urllib3.exceptions import HTTPError
+
+    from turncheck.web.exchange import AnswerTooLargeError, RedirectRefusedError, fetch
+
+    try:
+        status, content = fetch(address, network, seconds=_SECONDS, limit=MAX_BYTES)
+    except RedirectRefusedError as error:
+        return Unreadable(f"the address redirects to {error}")
+    except AnswerTooLargeError as error:
+        return Unreadable(f"it {error}")
+    except requests.Timeout:
+        return Unreadable(f"the address gave no complete answer within {_SECONDS:g} seconds")
+    except (requests.RequestException, HTTPError) as error:
+        return Unreadable(f"the address cannot be fetched ({type(error).__name__})")
+    if status in {404, 410}:
+        return Missing(f"the address answers {status}")
+    if status != 200:
+        return Unreadable(f"the address answers {status}")
+    try:
+        report = decode(content, name="the baseline")
+    except UserError as error:
+        return Unreadable(error.what)
+    return Present(report, "url", report.source.commit, report.source.run_id)
+
 
 _Found = TypeVar("_Found")
 
@@ -78,7 +141,7 @@ class BaselineSearch:
     checkout: Checkout | None
     top: Path | None
     host: Host
-    measure: Callable[[Inputs, Screen], Report] = report_of_project
+    measure: Callable[[Inputs, Console], Report] = report_of_project
     past: str | None = None
     _troubles: list[str] = field(default_factory=list)
     """Why the base cannot be measured here."""
@@ -280,7 +343,7 @@ class BaselineSearch:
             return Unreadable(reason)
         return Missing(reason)
 
-    def _has_same_plugins(self, left: LeftReport, report: Report) -> bool:
+    def _has_same_plugins(self, left: PreviousReport, report: Report) -> bool:
         """Whether a report was measured with the same plugins: with others it says nothing of this change."""
         if left.report.plugins == report.plugins:
             return True
@@ -316,7 +379,7 @@ class BaselineSearch:
         source = Source(repository=self.inputs.source.repository, commit=commit)
         try:
             inputs = self._inputs_for(there, own, source)
-            measured = self.measure(inputs, Screen(quiet=True, stream=StringIO()))
+            measured = self.measure(inputs, Console(quiet=True, stream=StringIO()))
         except UserError as error:  # the folder is temporary, named anew each time, and gone when this is read
             what = error.what.replace(f"{there.files.folder}/", "").replace(str(there.files.folder), ".")
             why = f"the base cannot be measured: {what}"
@@ -461,7 +524,7 @@ def words_of(given: Mapping[str, Any]) -> list[str]:
     return [line.strip() for line in str(given.get("project", ".")).splitlines() if line.strip()]
 
 
-def _left_by_a_run(reports: EarlierReports, base: Base) -> LeftReport | None:
+def _left_by_a_run(reports: EarlierReports, base: Base) -> PreviousReport | None:
     return reports.of_commit(base.branch, base.commit) if base.commit else reports.of_earlier_run(base.branch)
 
 

@@ -5,15 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from turncheck.evaluation.answers import ASKED_HERE
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from turncheck.engines.base import Engine, Part
+    from turncheck.evaluation.answers import Answers
+    from turncheck.messages.errors import UserError
     from turncheck.messages.location import Location
     from turncheck.process.cache import Cache
     from turncheck.process.environment import FileVariables
-    from turncheck.report.model import Source
+    from turncheck.project.model import Project
+    from turncheck.report.model import EngineInfo, Evaluation, Source
     from turncheck.run.changed_lines import ChangedLines
+    from turncheck.run.reading import Tests
     from turncheck.settings.options import Settings
 
 
@@ -45,3 +52,25 @@ class Inputs:
     projects: tuple[str, ...] = ()
     changed: Callable[[], ChangedLines] | None = None
     cache: Cache | None = None
+
+
+# What is known before a run begins: answers from elsewhere, and descriptions of the engines that gave them.
+
+
+@dataclass(frozen=True, slots=True)
+class PrecomputedAnswers:
+    """The head start of a run; an ordinary one has none.
+
+    ``parts``: the substitutions in the parts of the engine that were trained elsewhere. ``refused``: why an
+    evaluation could not be trained there. ``engines``: creates those of a project if what the settings name is not
+    available here. ``ensure``: called with what was read, raises a ``UserError`` if the answers are about other data.
+    """
+
+    answers: Answers = ASKED_HERE
+    parts: Mapping[Part, EngineInfo] = field(default_factory=dict)
+    refused: Mapping[Evaluation, UserError] = field(default_factory=dict)
+    engines: Callable[[Project], Engine] | None = None
+    ensure: Callable[[Inputs, Project, Tests], None] | None = None
+
+
+NONE_PRECOMPUTED = PrecomputedAnswers()

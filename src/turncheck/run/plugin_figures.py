@@ -13,7 +13,7 @@ from turncheck.registry import Registry, blamed_on_plugin
 from turncheck.report.plugin_figures import PluginFigure
 
 if TYPE_CHECKING:
-    from turncheck.engines.base import Engines
+    from turncheck.engines.base import Engine
     from turncheck.project.model import Project
     from turncheck.report.model import Report
     from turncheck.run.reading import Tests
@@ -26,7 +26,7 @@ class Subject:
 
     project: Project
     tests: Tests
-    engine: Engines
+    engine: Engine
     settings: Settings
 
 

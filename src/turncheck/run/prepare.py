@@ -6,38 +6,139 @@ import os
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.ci.git import find_checkout
+from turncheck.ci.git import GitError, find_checkout
 from turncheck.ci.hosts import find_host
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location, shown_path
-from turncheck.process.environment import FileVariables
-from turncheck.process.existing import is_there
-from turncheck.process.own_files import ensure_replaceable
+from turncheck.process.cache import Cache
+from turncheck.process.environment import FileVariables, secret_of
+from turncheck.process.output_files import ensure_replaceable
+from turncheck.process.regular_file import is_link, is_there
 from turncheck.project.export import ensure_export
 from turncheck.render.links import Links
 from turncheck.render.page.page import NAME as HTML_NAME
 from turncheck.report.model import Source
 from turncheck.run.base_projects import path_in_repository
-from turncheck.run.cache_place import cache_of
 from turncheck.run.changed_lines import changed_lines
-from turncheck.run.find_baseline import SEARCHED, BaselineSearch, is_tracked
+from turncheck.run.find_baseline import SEARCHED, BaselineSearch, is_tracked, read_baseline
 from turncheck.run.inputs import Inputs
-from turncheck.run.named_baseline import read_baseline
 from turncheck.run.output_folder import ensure_apart_from_project
-from turncheck.settings.file import SettingsFile, read_settings_file
 from turncheck.settings.gates import named_projects
-from turncheck.settings.sources import FILE_NAME, combine
-from turncheck.web.network import Network
+from turncheck.settings.sources import FILE_NAME, SettingsFile, combine, read_settings_file
+from turncheck.web.addresses import Network
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
+    from turncheck.ci.git import Checkout
     from turncheck.ci.host import Host
-    from turncheck.comparison.baseline import Baseline
+    from turncheck.comparison.model import Baseline
     from turncheck.report.model import Report
     from turncheck.settings.options import Settings
+
+
+# Where trained models are cached: never where the change that is measured could have put results of its own.
+
+KEY_VARIABLE: Final = "TURNCHECK_CACHE_KEY"
+_MOST_LINKS: Final = 40
+"""As many as the system follows."""
+
+
+def cache_of(settings: Settings, host: Host, project: Path, environment: Mapping[str, str]) -> Cache | None:
+    """Return the cache of a run; ``None`` if it has none.
+
+    Raises:
+        UserError: a change could have written to its folder, or the key of the cache cannot be used.
+    """
+    if not settings.cache or host.run.of_a_fork:
+        return None
+    folder = _named_folder(settings, environment)
+    if folder is None:
+        return None
+    _ensure_out_of_reach(folder, project, host.run.workspace)
+    return Cache(folder, secret=settings.cache_key or secret_of(environment, KEY_VARIABLE))
+
+
+def _named_folder(settings: Settings, environment: Mapping[str, str]) -> Path | None:
+    if settings.cache_folder is not None:
+        return Path(settings.cache_folder)
+    places = (environment.get("XDG_CACHE_HOME", ""), f"{environment.get('HOME') or '.'}/.cache")
+    base = next((place for place in places if place.startswith("/")), None)
+    return None if base is None else Path(base, "turncheck")
+
+
+def _ensure_out_of_reach(folder: Path, project: Path, workspace: Path | None) -> None:
+    """Make sure that nothing on the way to the folder, and nothing in it, belongs to the change.
+
+    Raises:
+        UserError: something does, or nobody can tell.
+    """
+    checkouts = list(_checkouts_around(project))
+    tops = [checkout.top for checkout in checkouts] + ([Path(os.path.realpath(workspace))] if workspace else [])
+    within = tops or [Path(os.path.realpath(project))]
+    for place in _on_the_way(folder):
+        if any(place.is_relative_to(top) for top in within):
+            _ensure_not_tracked(folder, place)
+
+
+def _ensure_not_tracked(folder: Path, place: Path) -> None:
+    """Make sure that no repository around a place has files there."""
+    remedy = "Name a folder outside of the repository with --cache-folder, or use --no-cache."
+    around = list(_checkouts_around(place.parent if is_link(place) else place))
+    if not around:
+        raise UserError(
+            f"the cache folder '{folder}' is within the project, which is not in a git checkout:"
+            " a change could bring results of its own",
+            remedy=remedy,
+        )
+    try:
+        if any(checkout.tracks(place) for checkout in around):
+            raise UserError(
+                f"the cache folder '{folder}' holds files of the repository: a change could bring results of its own",
+                remedy="Name another with --cache-folder, or remove them from the repository.",
+            )
+    except GitError as error:
+        raise UserError(
+            f"whether the cache folder '{folder}' holds files of the repository cannot be found out: {error}",
+            remedy=remedy,
+        ) from None
+
+
+def _checkouts_around(folder: Path) -> Iterator[Checkout]:
+    """Yield the checkouts that a folder is in, a submodule's before that of the repository that it belongs to."""
+    checkout = find_checkout(folder)
+    while checkout is not None:
+        yield checkout
+        parent = checkout.top.parent
+        checkout = None if parent == checkout.top else find_checkout(parent)
+
+
+def _on_the_way(folder: Path) -> Iterator[Path]:
+    """Yield each symbolic link on the way to a folder, and where it leads; each by its real path.
+
+    Raises:
+        UserError: the links lead in a circle.
+    """
+    waiting = list(reversed(Path(os.path.abspath(folder)).parts))  # noqa: PTH100 - resolve() follows links
+    current, links = Path(waiting.pop()), 0
+    while waiting:
+        part = waiting.pop()
+        if part == "..":
+            current = current.parent
+            continue
+        current /= part
+        if not is_link(current):
+            continue
+        yield current
+        links += 1
+        if links > _MOST_LINKS:
+            raise UserError(f"the cache folder '{folder}' cannot be reached: its links lead in a circle")
+        target = current.readlink()
+        current = Path(target.anchor) if target.is_absolute() else current.parent
+        waiting += reversed(target.parts[1:] if target.is_absolute() else target.parts)
+    yield current
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +316,7 @@ def _settings_file(folder: Path) -> SettingsFile:
     return read_settings_file(folder) if folder.is_dir() else SettingsFile()
 
 
-def where_it_stands(folder: Path, host: Host, *, otherwise: str = "") -> tuple[Source, str]:
+def locate_in_repository(folder: Path, host: Host, *, otherwise: str = "") -> tuple[Source, str]:
     """Return the state of the repository that a project is in, and its path in there, or ``otherwise``."""
     return _source(host, folder), root_in_repository(folder, host, otherwise=otherwise)
 

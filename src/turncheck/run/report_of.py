@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from turncheck import __version__
+from turncheck.messages.errors import UserError
+from turncheck.process.regular_file import TooLargeError, read_regular
 from turncheck.registry import plugins_in_use
+from turncheck.report.codec import MAX_BYTES, decode
 from turncheck.report.model import GateSettings, PluginInfo, ProjectInfo, Report, Source, Tool, VersionSign
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from turncheck.project.model import Project
     from turncheck.project.rasa_version import Sign
@@ -96,3 +100,28 @@ def report_of(
         ),
         timings=dict(timings or {}),
     )
+
+
+# Reads a report that somebody names: a file, or the folder that a run wrote.
+
+REPORT_NAME: Final = "report.json"
+_REMEDY: Final = "Give a report.json that `turncheck run` wrote."
+
+
+def read_report(path: Path) -> Report:
+    """Read a report from a file, or from the folder that a run wrote.
+
+    Raises:
+        UserError: it does not exist, or is not a report.
+    """
+    if path.is_dir():
+        path = path / REPORT_NAME
+    try:
+        content = read_regular(path, most=MAX_BYTES)
+    except TooLargeError as error:
+        raise UserError(
+            f"cannot read {path}: {error.strerror}", remedy="Divide the project into several assistants."
+        ) from None
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror or error}", remedy=_REMEDY) from None
+    return decode(content, name=str(path))

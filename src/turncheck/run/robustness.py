@@ -7,31 +7,31 @@ import json
 from typing import TYPE_CHECKING
 
 from turncheck.evaluation.answers import ASKED_HERE
-from turncheck.evaluation.fold_runs import FoldRun
-from turncheck.run.kept_answers import KeptAnswers
+from turncheck.evaluation.splits import FoldRun
+from turncheck.run.nlu import KeptAnswers
 from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from turncheck.engines.base import Engines
+    from turncheck.engines.base import Engine
     from turncheck.evaluation.answers import Answers
-    from turncheck.evaluation.robustness.training import TrainingSentences
+    from turncheck.evaluation.robustness.robustness import TrainingSentences
     from turncheck.process.cache import Cache
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import NluData
     from turncheck.report.model import Robustness
     from turncheck.settings.options import Settings
-    from turncheck.work.workplace import Workplace
+    from turncheck.work.workplace import Executor
 
 
 def measure_robustness(
-    engines: Engines,
+    engines: Engine,
     project: Project,
     tests: NluData | None,
     settings: Settings,
     *,
-    work: Workplace,
+    work: Executor,
     cache: Cache | None = None,
 ) -> Robustness:
     """Vary the test sentences where there are any, else the project's own; cached folds are not trained again.
@@ -54,7 +54,7 @@ def measure_robustness(
     )
 
 
-def _kept(engines: Engines, settings: Settings, cache: Cache | None, variants: Mapping[str, Sequence[str]]) -> Answers:
+def _kept(engines: Engine, settings: Settings, cache: Cache | None, variants: Mapping[str, Sequence[str]]) -> Answers:
     """Return what earlier runs answered for the same variants."""
     key = None if cache is None else engines.key_of_folds(settings.folds)
     # Messages that state their intent are read by the domain, which is only part of the key if a sentence does so.
@@ -66,15 +66,14 @@ def _kept(engines: Engines, settings: Settings, cache: Cache | None, variants: M
 
 
 def measure_training_sentences(
-    engines: Engines, project: Project, tests: NluData | None, settings: Settings
+    engines: Engine, project: Project, tests: NluData | None, settings: Settings
 ) -> tuple[TrainingSentences, ...]:
     """Return training sentences with which fewer variants of the test sentences are misunderstood; none without these.
 
     Raises:
         UserError: the project's own word lists cannot be read, or it cannot be trained.
     """
-    from turncheck.evaluation.robustness.robustness import evaluate_robustness
-    from turncheck.evaluation.robustness.training import training_sentences
+    from turncheck.evaluation.robustness.robustness import evaluate_robustness, training_sentences
 
     engine = engines.nlu
     if tests is None or engine is None:

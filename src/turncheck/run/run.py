@@ -7,25 +7,28 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from turncheck.comparison.baseline import Missing, Present
+from turncheck.comparison.model import Missing, Present
 from turncheck.conclude import Outcome, conclude
-from turncheck.messages.engine_errors import INTERRUPTED
+from turncheck.messages.errors import INTERRUPTED
 from turncheck.run.evaluated_project import evaluate_project
-from turncheck.run.head_start import NO_HEAD_START
+from turncheck.run.inputs import NONE_PRECOMPUTED
 
 if TYPE_CHECKING:
-    from turncheck.comparison.baseline import Baseline
-    from turncheck.process.screen import Screen
+    from turncheck.comparison.model import Baseline
+    from turncheck.process.screen import Console
     from turncheck.render.links import Links
     from turncheck.report.model import Report
-    from turncheck.run.head_start import HeadStart
-    from turncheck.run.inputs import Inputs
+    from turncheck.run.inputs import Inputs, PrecomputedAnswers
 
 FindBaseline = Callable[["Report"], "Baseline"]
 
 
 def run_and_conclude(
-    inputs: Inputs, links: Links, find_baseline: FindBaseline, screen: Screen, head_start: HeadStart = NO_HEAD_START
+    inputs: Inputs,
+    links: Links,
+    find_baseline: FindBaseline,
+    screen: Console,
+    precomputed: PrecomputedAnswers = NONE_PRECOMPUTED,
 ) -> Outcome:
     """Read the project, measure it, compare it with its baseline, judge it, and render the result.
 
@@ -34,12 +37,12 @@ def run_and_conclude(
         links: how to link to files, commits and runs.
         find_baseline: called once, with the report, for what to compare it with.
         screen: where progress is shown.
-        head_start: the answers that are already known.
+        precomputed: the answers that are already known.
 
     Raises:
         UserError: the run could not be done at all.
     """
-    evaluated = evaluate_project(inputs, screen, head_start)
+    evaluated = evaluate_project(inputs, screen, precomputed)
     report = evaluated.report
     baseline: Baseline = Missing("not searched completely, since the run was interrupted")
     if report.stopped != INTERRUPTED:

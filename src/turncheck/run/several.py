@@ -5,39 +5,198 @@ from __future__ import annotations
 import glob
 import os
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from turncheck.ci.base import BaseSearch
+from turncheck.ci.base_files import NoFilesError, files_of_commit
+from turncheck.ci.git import find_checkout
+from turncheck.ci.host import Base, HostError
 from turncheck.ci.hosts import find_host
+from turncheck.comparison.gates_on_tests import GONE_TESTS
 from turncheck.conclude import Member, Several, Unmeasured
-from turncheck.messages.errors import EXIT_INTERRUPTED, UserError
+from turncheck.messages.errors import EXIT_INTERRUPTED, UserError, user_error_from_os
 from turncheck.messages.location import shown_path
-from turncheck.messages.plurals import count
-from turncheck.process.own_files import ensure_replaceable
-from turncheck.process.screen import Screen
-from turncheck.process.secret import redact
+from turncheck.messages.phrasing import count
+from turncheck.process.environment import redact
+from turncheck.process.fault import fault_report
+from turncheck.process.output_files import ensure_replaceable
+from turncheck.process.screen import Console
 from turncheck.project.assistants_below import may_be_assistant
 from turncheck.render.assistants import key_of
 from turncheck.render.page.page import NAME as HTML_NAME
 from turncheck.report.model import ProjectInfo
-from turncheck.run.gone_assistants import UNKNOWN, assistants_of_base, why_gone
-from turncheck.run.one_of_several import ItsOwnProcess, OneOfSeveral, measured_beside_others
+from turncheck.run.base_projects import BaseTree, paired, path_in_repository
+from turncheck.run.find_baseline import SEARCHED, words_of
 from turncheck.run.output_folder import ensure_apart_from_project
-from turncheck.run.prepare import links_of, root_in_repository, where_it_stands
+from turncheck.run.prepare import baseline_finder, links_of, locate_in_repository, prepare, root_in_repository
 from turncheck.run.report_of import report_of
-from turncheck.settings.file import read_settings_file
-from turncheck.settings.sources import FILE_NAME, combine
-from turncheck.work.choice import workplace_of
-from turncheck.work.workplace import processors
+from turncheck.run.run import run_and_conclude
+from turncheck.settings.sources import FILE_NAME, combine, read_settings_file
+from turncheck.work.workplace import processors, workplace_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from turncheck.ci.host import Host
     from turncheck.conclude import Outcome
-    from turncheck.run.gone_assistants import AssistantsOfBase
     from turncheck.settings.options import Settings
+
+
+# Several assistants of the base: which of this run each is compared with, and which are gone with all their tests.
+
+_ABOUT_TESTS: Final = frozenset({GONE_TESTS, "test-failures", "new-failures"})
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantsOfBase:
+    """``past``: where each assistant of this run was, by its folder; ``gone``: those that it does not measure any
+    more, by their paths from the current folder."""
+
+    past: Mapping[str, str] = field(default_factory=dict)
+    gone: tuple[str, ...] = ()
+    out_of_reach: str = ""
+    """Why it is not known which there are, if only a part of the base's files can be had."""
+
+    def of(self, folder: Path) -> str | None:
+        """Return where an assistant was, by its path in the repository, if that is known."""
+        return self.past.get(str(folder))
+
+
+UNKNOWN: Final = AssistantsOfBase()
+
+
+def assistants_of_base(
+    measured: Iterable[Path], *, given: Mapping[str, Any], settings: Settings, host: Host
+) -> AssistantsOfBase:
+    """Return what becomes of the assistants that the base has.
+
+    Nothing is known if the base's files are out of reach (the gates of each assistant say so). None counts as gone if
+    no gate is about tests, nor one that the setting ``accept-gone`` names.
+
+    Args:
+        measured: the folders that this run measures.
+        given: the settings from flags or inputs, which choose them together with the base's own file.
+        settings: for all assistants.
+        host: where this runs.
+    """
+    around = next(iter(measured := list(measured)), Path())
+    checkout = find_checkout(around, outer=bool(host.name))
+    top = checkout.top if checkout is not None else host.run.workspace
+    if settings.baseline not in SEARCHED or top is None:
+        return UNKNOWN
+    search = BaseSearch(settings, checkout, host, lambda _what, _error: None)
+    found = search.find_named(given["base"]) if given.get("base") else search.find()
+    if not isinstance(found, Base) or found.commit is None:
+        return UNKNOWN
+    with ExitStack() as stack:
+        try:
+            files = stack.enter_context(files_of_commit(found.commit, checkout, host, top))
+        except (NoFilesError, HostError):
+            return UNKNOWN
+        tree = BaseTree(files.folder, top, checkout.links() if checkout is not None else {})
+        words = words_of(given)
+        if lacking := [one for word in words for path in tree.needed_for(word) if (one := files.lacks(path))]:
+            return AssistantsOfBase(out_of_reach=f"not all files of the base can be had: '{lacking[0]}' is missing")
+        then = tree.projects(words, given="project" in given, flags=given)
+        now = {path: folder for folder in measured if (path := path_in_repository(folder, top)) is not None}
+        pairs = paired(now, then, all_of_them=False)
+    past = {str(folder): pairs[path].path for path, folder in now.items() if path in pairs}
+    if not _ABOUT_TESTS & set(settings.fail_on):
+        return AssistantsOfBase(past)
+    accepted = {os.path.normpath(one) for one in settings.accept_gone}
+    kept = {one.path for one in pairs.values()}
+    gone = (os.path.relpath(top / one.path) for one in then if one.path not in kept)
+    return AssistantsOfBase(past, tuple(one for one in gone if one not in accepted))
+
+
+def why_gone(path: str) -> str:
+    """Say what is wrong, and what to do if it is intended."""
+    done = "no longer measures it" if Path(path).exists() else "deletes it"
+    return f"the base measures it, and this change {done}, with all its tests (`accept-gone` lists what may be deleted)"
+
+
+# One assistant among several, measured as if it were alone: in this process, or in one of its own.
+
+_REPORT: Final = "report.json"
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantTask:
+    """What is needed to measure one of them; it is sent to other processes.
+
+    ``folder`` is that of its results below ``out``; ``given`` are the settings from flags or inputs, for each of them;
+    ``chooser`` is the folder whose file names them, if they are not named by flags or inputs.
+    """
+
+    path: Path
+    folder: str
+    out: str
+    given: Mapping[str, Any]
+    environment: Mapping[str, str]
+    in_action: bool = False
+    chooser: Path | None = None
+    past: str | None = None
+    """Where it is on the base, by its path in the repository, if that is known."""
+
+    @property
+    def shown(self) -> str:
+        """Its name for people."""
+        return shown_path(self.path)
+
+    def measured(self, screen: Console, host: Host | None = None) -> Outcome | UserError:
+        """Return its result, or why it could not be measured, which does not affect the others.
+
+        Raises:
+            KeyboardInterrupt: somebody interrupted it before there was anything to report.
+        """
+        try:
+            return self._outcome(screen, host)
+        except UserError as error:
+            return error
+        except Exception as error:  # noqa: BLE001 - the others are measured whatever happens to this one
+            if (trouble := user_error_from_os(error)) is None:
+                sys.stderr.write(fault_report(error))
+                trouble = UserError(f"turncheck itself failed ({type(error).__name__})")
+            return trouble
+
+    def _outcome(self, screen: Console, host: Host | None) -> Outcome:
+        given = {**self.given, "project": str(self.path), "out": str(Path(self.out) / self.folder)}
+        baseline = given.get("baseline")
+        if baseline is not None and baseline not in {*SEARCHED, "none"}:
+            given["baseline"] = _report_among(str(baseline), self.folder)
+        prepared = prepare(
+            given, self.environment, in_action=self.in_action, host=host, among=self.folder, chooser=self.chooser
+        )
+        screen = replace(screen, timings={})
+        return run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared, self.past), screen)
+
+
+@dataclass(frozen=True, slots=True)
+class SubprocessTask:
+    """One assistant to measure in a process of its own, and how much to show of it."""
+
+    one: AssistantTask
+    quiet: bool
+    verbose: bool
+
+
+def measure_in_subprocess(task: SubprocessTask) -> Outcome | UserError:
+    """Measure one in a process of its own; each of its lines names the assistant."""
+    return task.one.measured(Console(quiet=task.quiet, verbose=task.verbose, about=task.one.shown))
+
+
+def _report_among(baseline: str, folder: str) -> str:
+    """The report of one assistant in the folder of results of several."""
+    if not Path(baseline).is_dir():
+        raise UserError(
+            f"baseline: '{baseline}' is not a folder of results, and several assistants are compared",
+            remedy="Name the folder that a run of the same assistants wrote, or omit it.",
+        )
+    return str(Path(baseline) / folder / _REPORT)
+
 
 _OF_ALL: Final = (
     *("comment", "check_run", "annotations", "artifact_name", "retention_days"),
@@ -178,7 +337,7 @@ class SeveralRuns:
     chosen: Chosen
     given: Mapping[str, Any]
     environment: Mapping[str, str]
-    screen: Screen
+    screen: Console
     finished: Callable[[str, Outcome], object]
     in_action: bool = False
     host: Host = field(init=False)
@@ -219,12 +378,12 @@ class SeveralRuns:
             formats=settings.output_format or self.host.formats,
         )
 
-    def _one(self, folder: str, path: Path) -> OneOfSeveral:
+    def _one(self, folder: str, path: Path) -> AssistantTask:
         out, variables = self.chosen.settings.out, dict(self.environment)
         top, past = self.chosen.top, self._past.of(path)
-        return OneOfSeveral(path, folder, out, self.given, variables, self.in_action, top, past)
+        return AssistantTask(path, folder, out, self.given, variables, self.in_action, top, past)
 
-    def _one_by_one(self, ones: Sequence[OneOfSeveral]) -> bool:
+    def _one_by_one(self, ones: Sequence[AssistantTask]) -> bool:
         """Measure them in this process, and return whether somebody interrupted it."""
         interrupted = False
         for number, one in enumerate(ones, 1):
@@ -251,11 +410,11 @@ class SeveralRuns:
         )
         return False
 
-    def _side_by_side(self, ones: Sequence[OneOfSeveral]) -> bool:
+    def _side_by_side(self, ones: Sequence[AssistantTask]) -> bool:
         """Measure them in processes of their own, all on one cluster; return whether somebody interrupted it."""
         from turncheck.process.side_by_side import Ended, side_by_side  # few runs use one
 
-        with workplace_of(self.chosen.settings, Screen(quiet=True)):
+        with workplace_of(self.chosen.settings, Console(quiet=True)):
             pass  # its faults are reported once, before anything is measured
         at_once = min(len(ones), _AT_ONCE_PER_PROCESSOR * processors())
         self.screen.note(f"{count(len(ones), 'assistant')}, {at_once} at a time")
@@ -264,7 +423,7 @@ class SeveralRuns:
         told = iter(ones)
         next_one = next(told, None)
 
-        def take(task: ItsOwnProcess, result: _Measured | Ended) -> None:
+        def take(task: SubprocessTask, result: _Measured | Ended) -> None:
             nonlocal next_one, done
             done += 1
             if isinstance(result, Ended):
@@ -276,14 +435,14 @@ class SeveralRuns:
                 next_one = next(told, None)
 
         screen = self.screen
-        tasks = [ItsOwnProcess(one, screen.quiet, screen.verbose) for one in ones]
-        interrupted = side_by_side(measured_beside_others, tasks, at_once=at_once, done=take)
+        tasks = [SubprocessTask(one, screen.quiet, screen.verbose) for one in ones]
+        interrupted = side_by_side(measure_in_subprocess, tasks, at_once=at_once, done=take)
         while next_one is not None:
             self._take(next_one, measured.get(next_one.folder, _INTERRUPTED_BEFORE))
             next_one = next(told, None)
         return interrupted
 
-    def _take(self, one: OneOfSeveral, measured: _Measured) -> None:
+    def _take(self, one: AssistantTask, measured: _Measured) -> None:
         """Record the outcome of one."""
         if isinstance(measured, str):
             self._give_up(one.folder, one.path, measured)
@@ -312,7 +471,7 @@ class SeveralRuns:
         self._give_up(folder, path, redact(f"{place}{why}"))
 
     def _give_up(self, folder: str, path: Path, why: str) -> None:
-        source, root = where_it_stands(path, self.host, otherwise=folder)
+        source, root = locate_in_repository(path, self.host, otherwise=folder)
         info = ProjectInfo(name=path.resolve().name, root=root)
         report = report_of(info, self.chosen.settings.seed, source=source, stopped=why)
         self._unmeasured.append(Unmeasured(folder, report))

@@ -9,26 +9,26 @@ from turncheck.evaluation.strength.strength import StrengthRun, evaluate_strengt
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from turncheck.engines.base import Engines
+    from turncheck.engines.base import Engine
     from turncheck.engines.conversation import ActionServer
     from turncheck.evaluation.strength.mutant import Lines
     from turncheck.project.model import Project
     from turncheck.report.model import Strength
     from turncheck.run.changed_lines import ChangedLines
     from turncheck.settings.options import Settings
-    from turncheck.validation.project_tests import ProjectTests
-    from turncheck.work.workplace import Workplace
+    from turncheck.validation.names_in_tests import ProjectTests
+    from turncheck.work.workplace import Executor
 
 
 def measure_strength(
-    engines: Engines,
+    engines: Engine,
     project: Project,
     tests: ProjectTests,
     settings: Settings,
     *,
     changed: Lines | None,
     server: ActionServer,
-    work: Workplace,
+    work: Executor,
     most: int = 0,
     suggest: bool = False,
     progress: Callable[[int, int], None] | None = None,

@@ -12,10 +12,10 @@ from turncheck.project.batch.reader import HowToRead, read_suites
 from turncheck.report.model import Skipped
 
 if TYPE_CHECKING:
-    from turncheck.engines.base import Engines
+    from turncheck.engines.base import Engine
     from turncheck.evaluation.answers import Answers
     from turncheck.messages.finding import Finding
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
     from turncheck.project.batch.known import KnownNames
     from turncheck.project.batch.model import Suites
     from turncheck.project.model import Project
@@ -30,7 +30,7 @@ class SuitesOfRun:
     project: Project
     paths: tuple[str, ...]
     settings: Settings
-    engines: Engines
+    engines: Engine
 
     @cached_property
     def read(self) -> Suites:
@@ -49,7 +49,7 @@ class SuitesOfRun:
 
     def findings(self) -> tuple[Finding, ...]:
         """Return the findings on the files, and on names that the project lacks."""
-        from turncheck.validation.suite_names import unknown_names  # few projects have suites
+        from turncheck.validation.case_names import unknown_names  # few projects have suites
 
         return (*self.read.findings, *unknown_names(self.read, self._known))
 
@@ -63,7 +63,7 @@ class SuitesOfRun:
             return Skipped(evaluation="batch", reason="the named files contain no suites", no_tests=True)
         return None
 
-    def evaluate(self, screen: Screen, answers: Answers = ASKED_HERE) -> Batch:
+    def evaluate(self, screen: Console, answers: Answers = ASKED_HERE) -> Batch:
         """Judge them; see :func:`turncheck.evaluation.batch.suites.evaluate_suites`."""
         from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites  # as above
 

@@ -5,24 +5,29 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from turncheck.engines.capabilities import DIALOGUE_PARTS
+from msgspec import structs
+
+from turncheck.engines.base import DIALOGUE_PARTS
 from turncheck.messages.errors import TrainingRefusedError, UserError
+from turncheck.messages.location import NOWHERE
 from turncheck.project.assistants_below import assistants_in_words
+from turncheck.report.model import ON_REQUEST, Skipped
 from turncheck.run.reading import read_given
 from turncheck.settings.engines import ENGINES
-from turncheck.validation.losses import PARTS, first_loss, losses
+from turncheck.validation.losses import PARTS, first_unreadable, losses, reason_of_loss
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
-    from turncheck.engines.base import Engines
+    from turncheck.engines.base import Engine
     from turncheck.messages.finding import Finding
-    from turncheck.process.screen import Screen
-    from turncheck.project.model import Project
+    from turncheck.process.screen import Console
+    from turncheck.project.model import Config, Project
     from turncheck.report.model import Evaluation
     from turncheck.settings.options import Settings
+
 
 _WIDTH: Final = 600
 """At most this much of a finding is shown."""
@@ -62,7 +67,7 @@ def read_dialogue_assistant(settings: Settings, *, endpoints: Path | None = None
     return project
 
 
-def ensure_possible(engines: Engines, evaluation: Evaluation) -> None:
+def ensure_possible(engines: Engine, evaluation: Evaluation) -> None:
     """Refuse an evaluation that the engine does not support.
 
     Raises:
@@ -127,7 +132,7 @@ def ensure_readable(project: Project, parts: AbstractSet[str]) -> None:
     Raises:
         UserError: says what cannot be read, and where.
     """
-    lost = first_loss(losses(project), parts)
+    lost = first_unreadable(losses(project), parts)
     if lost is not None and not project.files:
         raise UserError(
             f"there is no assistant in '{project.root}': no configuration, no domain, no training data",
@@ -144,7 +149,7 @@ def ensure_readable(project: Project, parts: AbstractSet[str]) -> None:
         )
 
 
-def ensure_policies_accepted(project: Project, screen: Screen) -> None:
+def ensure_policies_accepted(project: Project, screen: Console) -> None:
     """Report what Rasa warns about when it trains policies on these files.
 
     Raises:
@@ -156,7 +161,7 @@ def ensure_policies_accepted(project: Project, screen: Screen) -> None:
     warn_or_refuse(project, checked.refused, checked.warnings, screen)
 
 
-def ensure_nlu_accepted(project: Project, screen: Screen) -> None:
+def ensure_nlu_accepted(project: Project, screen: Console) -> None:
     """Do the same for language understanding alone.
 
     Raises:
@@ -168,7 +173,7 @@ def ensure_nlu_accepted(project: Project, screen: Screen) -> None:
     warn_or_refuse(project, checked.refused, checked.warnings, screen)
 
 
-def ensure_valid(project: Project, screen: Screen, *, max_history: int | None, fail_on_warnings: bool) -> None:
+def ensure_valid(project: Project, screen: Console, *, max_history: int | None, fail_on_warnings: bool) -> None:
     """Validate the whole project, as bare ``rasa train`` does before it trains.
 
     Raises:
@@ -183,7 +188,7 @@ def ensure_valid(project: Project, screen: Screen, *, max_history: int | None, f
     warn_or_refuse(project, refused, [f for f, fails in pairs if fails not in failing and f.severity != "info"], screen)
 
 
-def warn_or_refuse(project: Project, refused: Iterable[Finding], warnings: Iterable[Finding], screen: Screen) -> None:
+def warn_or_refuse(project: Project, refused: Iterable[Finding], warnings: Iterable[Finding], screen: Console) -> None:
     """Show the warnings about a project.
 
     Raises:
@@ -202,3 +207,96 @@ def _line(project: Project, finding: Finding, level: str = "") -> str:
     from turncheck.render.sinks.terminal import place, text  # most projects have none
 
     return f"{place(finding.location, str(project.root))}: {text(f'{level}{finding.message} [{finding.code}]', _WIDTH)}"
+
+
+# Why an evaluation does not run, as an entry of the report.
+
+_TESTS_OF: Final[Mapping[Evaluation, str]] = {
+    "nlu": "the test sentences",
+    "core": "the test stories",
+    "e2e": "the end-to-end cases",
+}
+_REFUSED: Final[Mapping[Evaluation, str]] = {
+    "nlu": "the NLU pipeline cannot be trained",
+    "core": "the policies cannot be trained",
+    "e2e": "the end-to-end cases cannot be run",
+    "batch": "the batch suites cannot be run",
+    "robustness": "the test sentences cannot be varied",
+    "strength": "the mutants cannot be tried",
+}
+_OF_PIPELINE: Final[frozenset[Evaluation]] = frozenset({"nlu", "batch", "robustness"})
+
+
+def is_asked(settings: Settings, evaluation: Evaluation) -> bool:
+    """Whether the settings ask for an evaluation."""
+    if evaluation in ON_REQUEST:
+        switched_on = {"strength": settings.strength != "off", "robustness": settings.robustness}
+        return evaluation in settings.evaluations or switched_on[evaluation]
+    return not settings.evaluations or evaluation in settings.evaluations
+
+
+def not_asked(settings: Settings, evaluation: Evaluation) -> Skipped:
+    """Other evaluations are requested."""
+    return Skipped(evaluation=evaluation, reason=f"not requested (evaluations: {', '.join(settings.evaluations)})")
+
+
+def elsewhere(evaluation: Evaluation, project: Project, engines: Engine) -> Skipped | None:
+    """If the project's files have no dialogues, there is nothing to test."""
+    if project.kind.no_dialogues is None:
+        return None
+    reason = engines.capabilities.why_not(evaluation) or project.kind.no_dialogues
+    return Skipped(evaluation=evaluation, reason=reason, no_tests=True)
+
+
+def impossible(
+    evaluation: Evaluation, engines: Engine, lost: Mapping[str, Finding], *, in_folds: bool
+) -> Skipped | None:
+    """The engine cannot do it, or a part of the project that it needs cannot be read completely."""
+    if loss := first_unreadable(lost, engines.needs(evaluation, in_folds=in_folds)):
+        reason, place = reason_of_loss(*loss), loss[1].location
+        return Skipped(evaluation=evaluation, reason=reason, fault=True, location=place)
+    reason_of_engine = engines.capabilities.why_not(evaluation)
+    return None if reason_of_engine is None else Skipped(evaluation=evaluation, reason=reason_of_engine)
+
+
+def not_understood(evaluation: Evaluation, project: Project, engines: Engine, *, has_sentences: bool) -> Skipped | None:
+    """Tests whose sentences nothing understands cannot be run: every one would fail for that reason."""
+    if not has_sentences or project.nlu.examples or engines.understands:
+        return None
+    reason = "the project has no NLU examples to understand the test sentences with"
+    return Skipped(evaluation=evaluation, reason=reason, fault=True)
+
+
+def unreadable(evaluation: Evaluation, findings: Iterable[Finding], *, of: Evaluation | None = None) -> Skipped | None:
+    """Tests that exist but cannot be read are not the same as no tests: nobody would miss them.
+
+    ``of``: the evaluation whose tests they are, if that is another one.
+    """
+    fault = next((finding for finding in findings if finding.severity == "error"), None)
+    if fault is None:
+        return None
+    reason = f"{_TESTS_OF[of or evaluation]} cannot be read completely: {fault.location}: {fault.message.rstrip('.')}"
+    return Skipped(evaluation=evaluation, reason=reason, fault=True, location=fault.location)
+
+
+def with_tests(skipped: Skipped, names: Iterable[str] | None) -> Skipped:
+    """Name the tests that a fault elsewhere keeps from running, to distinguish them from removed ones."""
+    return structs.replace(skipped, tests=tuple(names)) if skipped.fault and names is not None else skipped
+
+
+def refused_training(error: UserError, evaluation: Evaluation, config: Config) -> Skipped:
+    """What cannot be trained is a fault at its place or, if none is known, at that of the pipeline or the policies."""
+    location = known = None if error.location == NOWHERE else error.location
+    if location is None and evaluation != "e2e":
+        location = config.keys.get("pipeline" if evaluation in _OF_PIPELINE else "policies", config.location)
+        location = None if location == NOWHERE else location
+    place = f" ({known})" if known else ""
+    reason = f"{_REFUSED[evaluation]}: {error.what}{place}"
+    return Skipped(evaluation=evaluation, reason=reason, fault=True, location=location)
+
+
+def faulty(faults: Sequence[Finding]) -> Skipped:
+    """The first fault is reported here, too: validation, which lists all, may not have been requested."""
+    first, more = faults[0], f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    reason = f"the end-to-end cases are faulty: {first.location}: {first.message}{more}"
+    return Skipped(evaluation="e2e", reason=reason, fault=True, location=first.location)

@@ -7,49 +7,41 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import structs
 
-from turncheck.evaluation.answers import ElsewhereError, answered
-from turncheck.messages.engine_errors import INTERRUPTED
-from turncheck.messages.errors import UserError
-from turncheck.process.secret import redact
+from turncheck.evaluation.answers import DelegatedError, answered
+from turncheck.messages.errors import INTERRUPTED, UserError
+from turncheck.process.environment import redact
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Config
 from turncheck.report.model import ON_REQUEST, Skipped, Validation
-from turncheck.run.cut_short import as_far_as_it_goes, with_one_model
-from turncheck.run.head_start import NO_HEAD_START
-from turncheck.run.not_run import (
-    impossible,
-    is_asked,
-    not_asked,
-    refused_training,
-    unreadable,
-)
+from turncheck.run.cut_short import require_same_model, run_until_failure
+from turncheck.run.inputs import NONE_PRECOMPUTED
 from turncheck.run.suites import SuitesOfRun
+from turncheck.run.trainable import impossible, is_asked, not_asked, refused_training, unreadable
 from turncheck.validation.findings import found
 from turncheck.validation.losses import losses
-from turncheck.validation.project_tests import ProjectTests
+from turncheck.validation.names_in_tests import ProjectTests
 from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from turncheck.engines.base import Engines
+    from turncheck.engines.base import Engine
     from turncheck.evaluation.nlu import NluMeasurement
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
     from turncheck.project.e2e.model import E2ECases
     from turncheck.project.model import Project
     from turncheck.report.model import Batch, Core, EndToEnd, Evaluation, Robustness, Strength
-    from turncheck.run.head_start import HeadStart
-    from turncheck.run.inputs import Inputs
+    from turncheck.run.inputs import Inputs, PrecomputedAnswers
     from turncheck.run.reading import Tests
-    from turncheck.work.workplace import Workplace
+    from turncheck.work.workplace import Executor
 
 
 Section = TypeVar("Section")
 
 
-class RunUnderWay:
+class RunInProgress:
     """A run in progress: each evaluation hands over its section, or the reason why there is none."""
 
     def __init__(
@@ -57,11 +49,11 @@ class RunUnderWay:
         inputs: Inputs,
         project: Project,
         tests: Tests,
-        engines: Engines,
-        screen: Screen,
+        engines: Engine,
+        screen: Console,
         *,
-        work: Workplace = HERE,
-        head_start: HeadStart = NO_HEAD_START,
+        work: Executor = HERE,
+        precomputed: PrecomputedAnswers = NONE_PRECOMPUTED,
     ) -> None:
         self.inputs = inputs
         self.settings = inputs.settings
@@ -70,10 +62,10 @@ class RunUnderWay:
         self.engines = engines
         self.screen = screen
         self.work = work
-        self.head_start = head_start
+        self.precomputed = precomputed
         self.refused: dict[Evaluation, UserError] = {}
         """Why evaluations could not be trained."""
-        engines.recall(head_start.parts)
+        engines.recall(precomputed.parts)
         self.nlu_measurement: NluMeasurement | None = None
         self.core_section: Core | None = None
         self.e2e_section: EndToEnd | None = None
@@ -93,13 +85,13 @@ class RunUnderWay:
         def unless_elsewhere() -> Section | None:
             try:
                 return evaluate()
-            except ElsewhereError:
+            except DelegatedError:
                 return None
 
         try:
-            if evaluation in self.head_start.refused:
-                raise self.head_start.refused[evaluation]
-            result = as_far_as_it_goes(lambda: with_one_model(self.engines, unless_elsewhere))
+            if evaluation in self.precomputed.refused:
+                raise self.precomputed.refused[evaluation]
+            result = run_until_failure(lambda: require_same_model(self.engines, unless_elsewhere))
         except UserError as error:
             self.refused[evaluation] = error
             # An engine that is trained elsewhere says so itself.
@@ -119,7 +111,7 @@ class RunUnderWay:
     def in_one_piece(self, evaluation: Evaluation, measure: Callable[[], Section]) -> Section | None:
         """Measure a section whose answer is one unit."""
         return self.evaluated(
-            evaluation, lambda: answered(self.head_start.answers, [f"section:{evaluation}"], lambda _: [measure()])[0]
+            evaluation, lambda: answered(self.precomputed.answers, [f"section:{evaluation}"], lambda _: [measure()])[0]
         )
 
     def why_not(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
 
 MOST_REPETITIONS: Final = 10_000
 MOST_FOLDS: Final = 10_000
@@ -17,7 +17,7 @@ MOST_WORKERS: Final = 100_000
 MOST_STARTED: Final = 64
 
 
-def capped_workers(workers: int, screen: Screen) -> int:
+def capped_workers(workers: int, screen: Console) -> int:
     """Return how many of the requested workers are started; the screen says so if they are fewer."""
     if workers > MOST_STARTED:
         screen.note(f"workers: {workers} were asked for, {MOST_STARTED} are started: more would not be faster.")

@@ -7,17 +7,18 @@ commands, tokens, hosts, models or output folders (``file_key=False``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from turncheck.report.evaluations import EVALUATIONS
+from turncheck.report.model import EVALUATIONS
 from turncheck.settings.bounds import MOST_FOLDS, MOST_RASA_SERVERS, MOST_SEED, MOST_WORKERS
 from turncheck.settings.engines import ENGINES
-from turncheck.settings.option import setting
 from turncheck.settings.parsers import (
     FAIL_ON,
     OUTPUT_FORMATS,
+    Shard,
     one_of,
+    parse_shard,
     read_addresses,
     read_artifact_name,
     read_day,
@@ -39,11 +40,41 @@ from turncheck.settings.parsers import (
     whole_number,
     words_of,
 )
-from turncheck.settings.shard import Shard, parse_shard
 
 if TYPE_CHECKING:
-    from turncheck.process.secret import Secret
-    from turncheck.settings.option import Option
+    from turncheck.process.environment import Secret
+    from turncheck.settings.parsers import Parser
+
+
+# What a setting is called, and how its string becomes a value.
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What a setting is called and how its string becomes a value. ``engine``: the one it is for, if not for all."""
+
+    help: str
+    parse: Parser
+    action_input: bool = True
+    file_key: bool = True
+    many: bool = False
+    choices: tuple[str, ...] = ()
+    metavar: str | None = None
+    switch: bool = False
+    flag: bool = True
+    engine: str | None = None
+
+    @property
+    def is_private(self) -> bool:
+        """Whether its value is never shown, not even if it is refused."""
+        return self.parse in {read_hidden, read_pairs}
+
+
+def setting(default: Any, parse: Parser, text: str, **more: Any) -> Any:
+    """Return a field of :class:`turncheck.settings.options.Settings` that knows its option."""
+    shown = parse not in {read_hidden, read_pairs}
+    return field(default=default, repr=shown, metadata={"option": Option(help=text, parse=parse, **more)})
+
 
 _MOST_DAYS: Final = 3650
 """Longer than GitHub keeps anything; the repository's own limit is applied at the upload."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.story_steps import EVENT_NAMES
 from turncheck.dialogue.training import training_trackers
+from turncheck.messages.phrasing import count
 from turncheck.project.model import ActionStep, CheckpointStep
 from turncheck.validation.conflicts import loose_checkpoints
 from turncheck.validation.facts import gather
 from turncheck.validation.findings import found
-from turncheck.validation.loaded import loading_findings, read_findings
+from turncheck.validation.merging import loading_findings, read_findings
 from turncheck.validation.registry import CHECKS
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
     from turncheck.messages.finding import Finding
     from turncheck.project.model import Project
+    from turncheck.project.rasa_version import RasaVersion
     from turncheck.validation.facts import Facts
+
 
 _REFUSED: Final = frozenset(check.code for check in CHECKS.values() if check.then != "goes on")
 """At these Rasa stops loading, or goes on with an empty domain, for which it does not train policies."""
@@ -69,7 +72,7 @@ def _of_its_version(project: Project, findings: list[Finding]) -> list[Finding]:
     """For a project of an older Rasa, leave out what only Rasa 3 objects to."""
     if project.older is None:
         return findings
-    from turncheck.validation.older import split_for  # most projects are for Rasa 3
+    # dropped-import  # most projects are for Rasa 3
 
     return split_for(project, findings)[0]
 
@@ -107,3 +110,43 @@ def _unknown_actions_of_rules(facts: Facts) -> Iterator[Finding]:
 
 def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(dict.fromkeys(findings), key=lambda finding: (finding.location.sort_key, finding.code)))
+
+
+# A project of an older Rasa: what its own version checked and, as one finding, what Rasa 3 would refuse.
+
+_OF_RASA_3: Final = frozenset(
+    {
+        *("config-key-missing", "version-missing", "version-too-low", "key-unknown", "policy-unknown"),
+        *("format-deprecated", "intent-triggers-removed", "mapping-entity-undefined"),
+    }
+)
+"""Codes about what Rasa 3 changed, which do not apply to an older one."""
+_OF_RASA_2: Final = frozenset({"entity-role-undefined"})
+"""Codes that do not apply to Rasa 1, whose domain does not list roles and groups."""
+_SCHEMA: Final = "schema-violation"
+_WITH_SCHEMA: Final = frozenset({"domain", "config"})
+_SHOWN: Final = 3
+
+
+def split_for(project: Project, findings: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]:
+    """Return the findings that apply to an older version of Rasa too, and those that only apply to Rasa 3."""
+    codes = _OF_RASA_3 | _OF_RASA_2 if project.domain.rasa < 2 else _OF_RASA_3
+    schema_files = {file.path for file in project.files if file.role in _WITH_SCHEMA}
+    ours = {finding for finding in project.findings if finding.code == _SCHEMA}
+    kept: list[Finding] = []
+    refused: list[Finding] = []
+    for finding in findings:
+        of_schema = finding.code == _SCHEMA and finding.location.path in schema_files and finding not in ours
+        (refused if of_schema or finding.code in codes else kept).append(finding)
+    return kept, refused
+
+
+def refusals_of_rasa_3(version: RasaVersion, refused: Iterable[Finding], *, targets_3: bool) -> Finding:
+    """Return everything that Rasa 3 would refuse or read differently as one finding, with the place of each.
+
+    ``targets_3``: the project is meant for Rasa 3, so this is an error.
+    """
+    places = list(dict.fromkeys([*(sign.location for sign in version.signs), *(one.location for one in refused)]))
+    message = f"{version.message}: Rasa 3 would refuse it at {count(len(places), 'place')}."
+    group = found("legacy-project", message, places[0], others=places[1:])
+    return replace(group, severity="error" if targets_3 else "info")

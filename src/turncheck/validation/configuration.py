@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turncheck.messages.suggestions import suggestion
+from turncheck.messages.phrasing import suggestion
 from turncheck.project.components import COMPONENTS, POLICIES, RECIPES, is_custom, refused, short_name
-from turncheck.validation.findings import found
-from turncheck.validation.places import Places
+from turncheck.validation.findings import Places, found
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from turncheck.messages.finding import Finding
     from turncheck.validation.facts import Facts
+
 
 _MANDATORY = ("language", "assistant_id")
 _PLACEHOLDER = "placeholder_default"
@@ -64,7 +64,7 @@ def check_names(facts: Facts) -> Iterator[Finding]:
 def _components(facts: Facts) -> frozenset[str]:
     if facts.project.older is None:
         return COMPONENTS
-    from turncheck.project.older_config import GONE  # most projects are for Rasa 3
+    from turncheck.project.config import GONE  # most projects are for Rasa 3
 
     return COMPONENTS | GONE
 
@@ -116,3 +116,16 @@ def check_token_patterns(facts: Facts) -> Iterator[Finding]:
 
             place = places.of_entry(pattern, component.location, "pipeline", number, "token_pattern")
             yield from check_pattern(pattern, f"the component '{component.name}'", place)
+
+
+# The generation of Rasa that a project is for: an older one explains most of the other findings.
+
+
+def check_generation(facts: Facts) -> Iterator[Finding]:
+    """What shows that a project is for Rasa 0.x, 1.x or 2.x, and which parts are for another version."""
+    rasa = facts.project.rasa
+    if rasa is None:
+        return
+    if rasa.others:
+        places = [sign.location for sign in (*rasa.others, *rasa.signs[:1])]
+        yield found("rasa-versions-mixed", rasa.mixture, places[0], others=places[1:], subject=rasa.name)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from turncheck.dialogue import states as s
-from turncheck.dialogue.defaults import ACTION_LISTEN, ACTION_UNLIKELY_INTENT
+from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_UNLIKELY_INTENT
 from turncheck.dialogue.events import ActionExecuted
 from turncheck.dialogue.rule_learning import conflicts_of
 from turncheck.dialogue.rules import RuleSettings
@@ -16,8 +16,7 @@ from turncheck.messages.errors import TrainingRefusedError
 from turncheck.messages.location import Location
 from turncheck.project.components import short_name
 from turncheck.project.model import CheckpointStep
-from turncheck.validation.findings import found
-from turncheck.validation.places import Places
+from turncheck.validation.findings import Places, found
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.dialogue.defaults import DEFAULT_ACTIONS, SLOT_SESSION_METADATA
-from turncheck.messages.suggestions import suggestion
-from turncheck.project.python_code import defines_class
+from turncheck.dialogue.domain import DEFAULT_ACTIONS, SLOT_SESSION_METADATA
+from turncheck.messages.phrasing import suggestion
+from turncheck.project.testfiles import defines_class
 from turncheck.validation.findings import found
 from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
-from turncheck.yaml_tree.unquoted import rasas_reading
+from turncheck.yaml_tree.unquoted import rasa_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -89,7 +89,7 @@ def _names_of_other_types(root: YamlMapping) -> Iterator[Finding]:
             if not isinstance(mapping, YamlMapping):
                 continue
             for key, written in mapping.keys.items():
-                if not isinstance(key, str) or rasas_reading(written) in {"date", "number"}:
+                if not isinstance(key, str) or rasa_value(written) in {"date", "number"}:
                     yield found(
                         "name-not-text", f"The name '{key}' below '{section}' is not a string.", written.location
                     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, get_args
 
-from turncheck.dialogue.defaults import (
+from turncheck.dialogue.domain import (
     ACTION_DEACTIVATE_FORM,
     ACTION_QUERY_KNOWLEDGE_BASE,
     DEFAULT_ACTIONS,
@@ -14,7 +14,9 @@ from turncheck.dialogue.defaults import (
     KNOWLEDGE_BASE_SLOTS,
     SLOT_REQUESTED,
     SLOT_SESSION_METADATA,
+    DialogueDomain,
 )
+from turncheck.dialogue.training import TooManyDialoguesError, Trackers, training_trackers
 from turncheck.project.model import (
     ActionStep,
     ActiveLoopStep,
@@ -25,17 +27,64 @@ from turncheck.project.model import (
     UserStep,
 )
 from turncheck.project.rasa_version import NEWEST
-from turncheck.validation.incomplete import missing_parts
-from turncheck.validation.project_tests import ProjectTests
-from turncheck.validation.training_dialogues import Dialogues
+from turncheck.validation.checks import Part
+from turncheck.validation.names_in_tests import ProjectTests
+from turncheck.validation.registry import CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.project.model import Domain, Project, Step, Story
     from turncheck.project.project_file import ProjectFile
-    from turncheck.validation.checks import Part
+
+
+# The dialogues that a project's stories and rules make, as training sees them.
+
+
+class Dialogues(NamedTuple):
+    """The training dialogues of a project, without augmentation, and the domain that they were read with.
+
+    ``refused``: why there are none, if there are too many to list.
+    """
+
+    domain: DialogueDomain
+    trackers: Trackers
+    refused: TooManyDialoguesError | None = None
+
+    @classmethod
+    def of(cls, project: Project) -> Dialogues:
+        """Return the dialogues of all stories and rules."""
+        domain = DialogueDomain.of(project)
+        try:
+            return cls(domain, training_trackers(project, domain, augmentation=0))
+        except TooManyDialoguesError as error:
+            return cls(domain, Trackers((), (), joined=error.joined), error)
+
+
+# Which findings hold for a project if a part of it could not be read.
+#
+# A fault between two things that could be read is kept. What assumes that something is absent ("used nowhere",
+# "defined nowhere") may be wrong: it may be in the missing part.
+
+
+def missing_parts(project: Project) -> frozenset[Part]:
+    """Return the parts that are incomplete."""
+    parts: set[Part] = {part for part in get_args(Part) if part in project.unreadable}
+    options: tuple[Part, ...] = ("domain", "config")
+    for option in options:
+        if any(finding.code == f"{option}-not-found" for finding in project.findings):
+            parts.add(option)
+    if any(file.has_nlu and "responses" in file.kinds and not file.is_complete for file in project.files):
+        parts.add("responses")
+    return frozenset(parts)
+
+
+def standing(findings: Iterable[Finding], missing: frozenset[Part]) -> Iterator[Finding]:
+    """Leave out what might be wrong because of the missing parts."""
+    return (finding for finding in findings if missing.isdisjoint(CHECKS[finding.code].needs))
+
 
 UTTER = "utter_"
 

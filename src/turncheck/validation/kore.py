@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.plurals import count
+from turncheck.messages.phrasing import count
 from turncheck.project.batch.model import comparable
-from turncheck.project.findings import in_order
+from turncheck.project.export import in_order
 from turncheck.validation.findings import found
-from turncheck.validation.similarity import near_duplicates
-from turncheck.validation.words import shown
+from turncheck.validation.similarity import near_duplicates, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

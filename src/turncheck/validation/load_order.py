@@ -15,7 +15,7 @@ from turncheck.validation import schemas
 from turncheck.validation.checks import Step
 from turncheck.validation.loading import importer_faults
 from turncheck.validation.registry import CHECKS
-from turncheck.validation.schema_rules import faults_of
+from turncheck.validation.schemas import faults_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,17 +8,17 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.location import Location
-from turncheck.messages.suggestions import suggestion
+from turncheck.messages.phrasing import suggestion
 from turncheck.project.model import CheckpointStep
 from turncheck.project.project_file import DOMAIN_KEYS
-from turncheck.project.versions import SUPPORTED, parse_version
+from turncheck.project.rasa_version import SUPPORTED, parse_version
 from turncheck.validation import schemas
 from turncheck.validation.domain_loading import check_domain_file
 from turncheck.validation.facts import read_data_files
 from turncheck.validation.findings import found
-from turncheck.validation.schema_rules import faults_of
-from turncheck.validation.unquoted import check_unreadable_values
+from turncheck.validation.schemas import faults_of
 from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
+from turncheck.yaml_tree.unquoted import unreadable_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -28,8 +28,18 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import Synonym
     from turncheck.project.project_file import ProjectFile
     from turncheck.validation.facts import Facts
-    from turncheck.validation.schema_rules import Fault
+    from turncheck.validation.schemas import Fault
     from turncheck.yaml_tree.tree import YamlNode
+
+
+# Unquoted values that Rasa cannot read, as findings.
+
+
+def check_unreadable_values(root: YamlNode) -> Iterator[Finding]:
+    """Values anywhere in a file that make Rasa fail while it reads it."""
+    for node, reason, _ in unreadable_values(root):
+        yield found("value-unreadable", f"Rasa cannot read '{str(node.value)[:60]}': {reason}.", node.location)
+
 
 _BEFORE_RELEASE: Final = r"(?i:(?:a|b|c|rc|alpha|beta|pre|preview|dev)[-_.]?\d*['\"]*\s*$)"
 _IMPORTERS: Final = frozenset({"RasaFileImporter", "MultiProjectImporter"})

@@ -47,7 +47,7 @@ def losses(project: Project) -> dict[str, Finding]:
     return lost
 
 
-def first_loss(lost: Mapping[str, Finding], parts: AbstractSet[str]) -> tuple[str, Finding] | None:
+def first_unreadable(lost: Mapping[str, Finding], parts: AbstractSet[str]) -> tuple[str, Finding] | None:
     """Return the first of these parts (in the order of :data:`PARTS`) of which something is lost, and the finding."""
     return next(((part, lost[part]) for part in PARTS if part in parts and part in lost), None)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
-from turncheck.validation.facts import UTTER, read_data_files
+from turncheck.validation import loading, references
+from turncheck.validation.facts import UTTER, read_data_files, standing
 from turncheck.validation.findings import found
 from turncheck.validation.loading import is_domain_file
 from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     Names = Mapping[str, Mapping[str, Location]]
     """Where each section defines each name."""
+
 
 _SECTIONS = ("intents", "forms", "actions", "e2e_actions", "responses", "slots", "entities")
 
@@ -113,3 +116,38 @@ def _defined(file: ProjectFile) -> dict[str, dict[str, Location]]:
                 elif isinstance(item, YamlScalar):
                     names[str(item.value)] = item.location
     return defined
+
+
+# Findings from loading a project: the reader's, and those in what it has read.
+
+
+def read_findings(facts: Facts) -> list[Finding]:
+    """What the reader found, with Rasa's verdict on types in place of the reader's."""
+    project = facts.project
+    ours = [*loading.check_files(facts), *check_merged_actions(facts)]
+    judged = {finding.location.path for finding in ours if finding.code == "schema-violation"}
+    parsed = {file.path for file in project.files if file.document is not None and file.document.root is not None}
+    kept = []
+    for finding in project.findings:
+        if finding.code != "schema-violation" or finding.location.path not in parsed:
+            kept.append(finding)
+        elif finding.location.path not in judged:
+            kept.append(replace(finding, code="type-unexpected", severity="warning"))
+    return [*kept, *ours]
+
+
+def loading_findings(facts: Facts, *, emptied: bool) -> Iterator[Finding]:
+    """What Rasa reports while loading, beyond single files; ``emptied``: it goes on with an empty domain."""
+    functions = LOADING if emptied else (*LOADING, *LOADING_DOMAIN)
+    return standing((finding for find in functions for finding in find(facts)), facts.missing)
+
+
+LOADING: Final = (
+    loading.check_importers,
+    loading.check_empty_lists,
+    loading.check_intent_names,
+    loading.check_synonym_merging,
+    loading.check_story_loading,
+)
+LOADING_DOMAIN: Final = (check_merging, references.check_listed_responses, references.check_story_intents)
+"""Checks that need a loaded domain."""

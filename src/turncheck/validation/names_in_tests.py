@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from turncheck.dialogue.defaults import SLOT_REQUESTED
-from turncheck.messages.suggestions import suggestion
+from turncheck.dialogue.domain import SLOT_REQUESTED
+from turncheck.messages.phrasing import suggestion
 from turncheck.project.model import ActionStep, ActiveLoopStep, OrStep, SlotWasSetStep, UserStep
 from turncheck.validation.findings import found
 
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from turncheck.messages.location import Location
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Step, Story
+    from turncheck.project.nlu_data import Example
     from turncheck.validation.facts import Facts
+
 
 _Named = tuple[str, str, str, "Location"]
 """The code of the finding, what is named, the name, and its place."""
@@ -91,3 +94,22 @@ def _of_cases(cases: Sequence[E2ECase]) -> Iterator[_Named]:
                 awaited = assertion.kind != "bot_did_not_utter"
                 if awaited and isinstance(wanted, MessageAsserted) and wanted.utter_name is not None:
                     yield "test-action-undefined", "response", wanted.utter_name, assertion.location
+
+
+# A project's tests, as far as validation checks them.
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectTests:
+    """Test stories, NLU test sentences and end-to-end test cases, to be compared with the training data."""
+
+    stories: Sequence[Story] = ()
+    examples: Sequence[Example] = ()
+    cases: Sequence[E2ECase] = ()
+
+    @property
+    def files(self) -> list[str]:
+        """The paths of the files they are in, sorted."""
+        places = [test.location for tests in (self.stories, self.examples) for test in tests]
+        places += [case.location for case in self.cases]
+        return sorted({place.path for place in places})

@@ -8,20 +8,74 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK
 from turncheck.messages.finding import LEGACY_PROJECT, SEVERITIES, Finding, Severity
-from turncheck.validation.drop_in import RasasView, rasas_view
+from turncheck.validation import references
 from turncheck.validation.facts import gather
-from turncheck.validation.load_order import as_hidden
-from turncheck.validation.loaded import loading_findings, read_findings
+from turncheck.validation.load_order import LoadOrder, as_hidden, seen_by_rasa, with_emptied_domain
+from turncheck.validation.merging import forgotten_duplicates, loading_findings, read_findings
 from turncheck.validation.registry import CHECKS
 from turncheck.validation.stages import own_checks, rasa_checks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from turncheck.project.model import Project
     from turncheck.project.rasa_version import RasaVersion
     from turncheck.validation.checks import Fails
-    from turncheck.validation.project_tests import ProjectTests
+    from turncheck.validation.facts import Facts
+    from turncheck.validation.names_in_tests import ProjectTests
+
+
+# Reports what ``rasa data validate`` reports, no more and no less, so that it can be replaced.
+
+
+class RasaView(NamedTuple):
+    """The faults of a project that Rasa gets to see, and those that it does not.
+
+    ``consequences``: findings that only follow from the empty domain that Rasa goes on with. They say nothing about the
+    project and are not shown, but they make the run fail.
+    """
+
+    seen: Sequence[Finding]
+    hidden: Sequence[Finding] = ()
+    consequences: Sequence[Finding] = ()
+    is_emptied: bool = False
+
+
+def rasas_view(facts: Facts) -> RasaView:
+    """Load and check a project as Rasa does: stop where Rasa stops, and drop the domain where Rasa drops it."""
+    project = facts.project
+    unread = {file.path for file in project.files if file.role == "endpoints"}
+    read = read_findings(facts)
+    never_read = [finding for finding in read if finding.location.path in unread]
+    read = [finding for finding in read if finding.location.path not in unread]
+    if not any(CHECKS[finding.code].then == "empties the domain" for finding in read) and not _is_domain_skipped(
+        project
+    ):
+        found = [*read, *loading_findings(facts, emptied=False), *rasa_checks(facts)]
+        unseen = set(forgotten_duplicates(project))
+        seen, hidden = seen_by_rasa(LoadOrder(project), _visible(finding for finding in found if finding not in unseen))
+        return RasaView(seen, [*hidden, *never_read, *(finding for finding in found if finding in unseen)])
+    emptied = gather(with_emptied_domain(project), max_history=facts.max_history, stories_only=facts.stories_only)
+    found = [*read, *loading_findings(emptied, emptied=True), *rasa_checks(emptied)]
+    consequences = [finding for finding in found if CHECKS[finding.code].about_domain]
+    consequences += references.check_story_intents(emptied)
+    found = [finding for finding in found if not CHECKS[finding.code].about_domain]
+    seen, hidden = seen_by_rasa(LoadOrder(project), _visible(found))
+    # Rasa stops at a slot without a value that the emptied domain lacks; the project has it.
+    consequences += [finding for finding in seen if finding.code == "slot-named-undefined"]
+    seen = [finding for finding in seen if finding.code != "slot-named-undefined"]
+    return RasaView(seen, [*hidden, *never_read], consequences, is_emptied=True)
+
+
+def _visible(findings: Iterable[Finding]) -> list[Finding]:
+    """Rasa checks the assistant's identifier, but its own filter hides the message."""
+    return [finding for finding in findings if finding.code != "assistant-id-placeholder"]
+
+
+def _is_domain_skipped(project: Project) -> bool:
+    """Whether the domain is one file whose version is too high, so that Rasa reads nothing of it."""
+    path = project.domain.location.path
+    return any(f.code == "version-too-high" and f.location.path == path for f in project.findings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +154,7 @@ def validate(
     if drop_in and not strict:
         view = rasas_view(facts)
     else:
-        view = RasasView([*read_findings(facts), *loading_findings(facts, emptied=False), *rasa_checks(facts)])
+        view = RasaView([*read_findings(facts), *loading_findings(facts, emptied=False), *rasa_checks(facts)])
     own = own_checks(facts)
     judge = _Judge(frozenset(facts.retrieval_intents), stories_only=stories_only, strict=strict, drop_in=drop_in)
     pairs = [judge.judged(finding, view) for finding in dict.fromkeys((*view.seen, *own))]
@@ -118,7 +172,7 @@ def _validate_older(
     targets_3: bool,
 ) -> Validated:
     """Check a project by the rules of its own version; whatever Rasa 3 would refuse is one finding."""
-    from turncheck.validation.older import refusals_of_rasa_3, split_for  # most projects are for Rasa 3
+    from turncheck.validation.before_training import refusals_of_rasa_3, split_for  # most projects are for Rasa 3
 
     facts = gather(project, tests=tests, max_history=max_history, stories_only=False)
     found_here = dict.fromkeys(
@@ -126,7 +180,7 @@ def _validate_older(
     )
     kept, refused = split_for(project, (one for one in found_here if one.code != LEGACY_PROJECT))
     judge = _Judge(frozenset(facts.retrieval_intents), stories_only=False, strict=strict, drop_in=False)
-    pairs = [judge.judged(finding, RasasView(kept)) for finding in kept]
+    pairs = [judge.judged(finding, RasaView(kept)) for finding in kept]
     group = refusals_of_rasa_3(version, refused, targets_3=targets_3)
     return _sorted([*pairs, (group, "always" if targets_3 else "never")])
 
@@ -144,7 +198,7 @@ class _Judge(NamedTuple):
     strict: bool
     drop_in: bool
 
-    def judged(self, finding: Finding, view: RasasView) -> tuple[Finding, Fails]:
+    def judged(self, finding: Finding, view: RasaView) -> tuple[Finding, Fails]:
         """Return the finding at its severity, and its effect."""
         check = CHECKS[finding.code]
         if check.own:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeGuard
 
-from turncheck.dialogue.defaults import DEFAULT_INTENTS
-from turncheck.messages.suggestions import suggestion
+from turncheck.dialogue.domain import DEFAULT_INTENTS
+from turncheck.messages.phrasing import suggestion
 from turncheck.project.model import OrStep, UserStep
 from turncheck.validation.facts import UTTER
-from turncheck.validation.findings import found, gathered, of_blocks, places_of
-from turncheck.validation.places import Places
+from turncheck.validation.findings import Places, found, gathered, of_blocks, places_of
 from turncheck.yaml_tree.tree import YamlScalar, YamlSequence
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.project.components import short_name
 from turncheck.validation.backtracking import is_exponential, loops_in_a_row, ways_to_read
 from turncheck.validation.findings import found
-from turncheck.validation.words import shown
+from turncheck.validation.similarity import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

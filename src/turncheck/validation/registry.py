@@ -4,14 +4,12 @@ from typing import Final
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import MANUAL_AT
-from turncheck.messages.suggestions import nearest
+from turncheck.messages.phrasing import nearest
 from turncheck.registry import Registry
-from turncheck.validation.catalogue_cases import CASE_CHECKS
 from turncheck.validation.catalogue_kore import KORE_CHECKS
 from turncheck.validation.catalogue_names import NAME_CHECKS
-from turncheck.validation.catalogue_older import OLDER_CHECKS
-from turncheck.validation.catalogue_rasa import RASA_CHECKS
-from turncheck.validation.catalogue_suites import SUITE_CHECKS
+from turncheck.validation.catalogue_rasa import OLDER_CHECKS, RASA_CHECKS
+from turncheck.validation.catalogue_suites import CASE_CHECKS, SUITE_CHECKS
 from turncheck.validation.catalogue_training import TRAINING_CHECKS
 from turncheck.validation.checks import Check
 

@@ -13,12 +13,13 @@ from turncheck.messages.location import Location
 from turncheck.project.model import SessionConfig
 from turncheck.registry import blamed_on_plugin
 from turncheck.validation import configuration as config
-from turncheck.validation import conflicts, dialogues, examples, leakage, loading, references, similarity
-from turncheck.validation.annotation_slips import check_annotation_slips
+from turncheck.validation import conflicts, dialogues, examples, loading, references, similarity
+from turncheck.validation import dialogues as leakage
 from turncheck.validation.checks import Fault
+from turncheck.validation.configuration import check_generation
+from turncheck.validation.examples import check_annotation_slips
+from turncheck.validation.facts import standing
 from turncheck.validation.findings import found, found_by
-from turncheck.validation.generation import check_generation
-from turncheck.validation.incomplete import standing
 from turncheck.validation.names_in_tests import check_test_names
 from turncheck.validation.registry import CHECKS
 from turncheck.validation.undefined import check_buttons, check_undefined

@@ -4,24 +4,133 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.dialogue.defaults import DEFAULT_SLOTS
+from turncheck.dialogue.domain import DEFAULT_SLOTS
 from turncheck.dialogue.story_steps import EVENT_NAMES
-from turncheck.messages.suggestions import suggestion
+from turncheck.messages.phrasing import suggestion
 from turncheck.validation.facts import UTTER
-from turncheck.validation.findings import found, of_blocks
-from turncheck.validation.mappings import check_mappings
-from turncheck.validation.places import Places
+from turncheck.validation.findings import Places, found, of_blocks
+from turncheck.yaml_tree.tree import YamlMapping, YamlSequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
-    from turncheck.project.model import StoryEntity
+    from turncheck.project.model import MappingCondition, Slot, SlotMapping, StoryEntity
     from turncheck.project.nlu_data import EntityAnnotation
     from turncheck.validation.facts import Facts
+
+
+# Slot mappings that name undefined things, which Rasa accepts silently.
+
+_KEYS: Final = frozenset({"type", "intent", "not_intent", "entity", "role", "group", "value", "action", "conditions"})
+
+
+def check_mappings(facts: Facts) -> Iterator[Finding]:
+    """Entities with role and group, intents, actions, requested slots and keys of slot mappings."""
+    yield from _keys(facts)
+    places = Places(facts.project)
+    for slot in facts.domain.slots.values():
+        for number, mapping in enumerate(slot.mappings):
+            path = ("slots", slot.name, "mappings", number)
+            yield from _entity_of_mapping(facts, places, slot, mapping, path)
+            yield from _intents(facts, places, slot, mapping, path)
+            yield from _action(facts, places, slot, mapping, path)
+            for position, condition in enumerate(mapping.conditions):
+                requested = condition.requested_slot
+                known = _requestable(facts, condition)
+                if requested is not None and requested not in known:
+                    form = f" of '{condition.active_loop}'" if condition.active_loop else ""
+                    yield found(
+                        "mapping-requested-slot-undefined",
+                        f"A mapping of the slot '{slot.name}' waits for the slot '{requested}'{form}, which is never"
+                        " requested.",
+                        places.of_entry(requested, mapping.location, *path, "conditions", position, "requested_slot"),
+                        suggestion(requested, known),
+                    )
+
+
+def _requestable(facts: Facts, condition: MappingCondition) -> set[str]:
+    """The slots that a form asks for; any if no form is named, or if an action may decide what is asked."""
+    form = facts.domain.forms.get(condition.active_loop or "")
+    if form is None or f"validate_{form.name}" in facts.domain.actions:
+        return set(facts.domain.slots)
+    return set(form.required_slots)
+
+
+def _entity_of_mapping(
+    facts: Facts, places: Places, slot: Slot, mapping: SlotMapping, path: tuple[str | int, ...]
+) -> Iterator[Finding]:
+    name = mapping.entity
+    if mapping.type != "from_entity" or not name:
+        return
+    entity = facts.domain.entities.get(name)
+    if entity is None:
+        yield found(
+            "mapping-entity-undefined",
+            f"A mapping of the slot '{slot.name}' names the unknown entity '{name}'.",
+            places.of_entry(name, mapping.location, *path, "entity"),
+            suggestion(name, facts.domain.entities),
+        )
+        return
+    for key, label, listed in (("role", mapping.role, entity.roles), ("group", mapping.group, entity.groups)):
+        if label is not None and label not in listed:
+            yield found(
+                "mapping-role-undefined",
+                f"A mapping of the slot '{slot.name}' names the {key} '{label}', which the entity '{name}' does not"
+                " list.",
+                places.of_entry(label, mapping.location, *path, key),
+                suggestion(label, listed),
+            )
+
+
+def _intents(
+    facts: Facts, places: Places, slot: Slot, mapping: SlotMapping, path: tuple[str | int, ...]
+) -> Iterator[Finding]:
+    for key, intents in (("intent", mapping.intents), ("not_intent", mapping.not_intents)):
+        for intent in intents:
+            if intent not in facts.intents:
+                yield found(
+                    "mapping-intent-undefined",
+                    f"A mapping of the slot '{slot.name}' names the unknown intent '{intent}'.",
+                    places.of_entry(intent, mapping.location, *path, key),
+                    suggestion(intent, facts.intents),
+                )
+
+
+def _action(
+    facts: Facts, places: Places, slot: Slot, mapping: SlotMapping, path: tuple[str | int, ...]
+) -> Iterator[Finding]:
+    if mapping.action and mapping.action not in facts.actions:
+        yield found(
+            "mapping-action-undefined",
+            f"A mapping of the slot '{slot.name}' names the action '{mapping.action}', which nothing defines.",
+            places.of_entry(mapping.action, mapping.location, *path, "action"),
+            suggestion(mapping.action, facts.actions),
+        )
+
+
+def _keys(facts: Facts) -> Iterator[Finding]:
+    places = Places(facts.project)
+    for slot in facts.domain.slots.values():
+        mappings = places.written(slot.location.path, "slots", slot.name, "mappings")
+        for mapping in mappings.items if isinstance(mappings, YamlSequence) else ():
+            if isinstance(mapping, YamlMapping):
+                yield from _unknown_keys(slot.name, mapping)
+
+
+def _unknown_keys(slot: str, mapping: YamlMapping) -> Iterator[Finding]:
+    for key in mapping.items:
+        if key not in _KEYS:
+            yield found(
+                "mapping-key-unknown",
+                f"Nothing reads the key '{key}' in a mapping of the slot '{slot}'.",
+                mapping.key_location(key),
+                suggestion(str(key), _KEYS),
+            )
+
 
 # What Rasa reads from text that begins with a slash: intent, confidence, entities, and a rest that is dropped.
 _SLOT = re.compile(r"(?<!\{)\{[^\W\d]\w*\}")

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from turncheck.dialogue.defaults import ACTION_VALIDATE_SLOT_MAPPINGS, DEFAULT_ACTIONS, DEFAULT_SLOTS
-from turncheck.dialogue.slots import influences
+from turncheck.dialogue.domain import ACTION_VALIDATE_SLOT_MAPPINGS, DEFAULT_ACTIONS, DEFAULT_SLOTS
+from turncheck.dialogue.situation import influences
 from turncheck.dialogue.story_steps import entities_of_command
-from turncheck.project.components import DUCKLING_DIMENSIONS, SPACY_DIMENSIONS, is_custom, short_name
-from turncheck.project.python_code import CodeNames, names_in_code
+from turncheck.project.components import (
+    DUCKLING_DIMENSIONS,
+    LEARNING_EXTRACTORS,
+    SPACY_DIMENSIONS,
+    is_custom,
+    short_name,
+)
+from turncheck.project.testfiles import CodeNames, names_in_code
 from turncheck.validation.facts import UTTER
 from turncheck.validation.findings import found
 from turncheck.validation.undefined import filled_payload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.messages.finding import Finding
-    from turncheck.project.model import Action, Config, Slot
+    from turncheck.project.model import Action, Component, Config, Project, Slot
+    from turncheck.project.nlu_data import NluData
     from turncheck.validation.facts import Facts
+
 
 _PLACEHOLDER = re.compile(r"\{([^{}\s]+)\}")
 _RESPONSE_NAME = re.compile(r"utter_[A-Za-z0-9_]+(?:/[A-Za-z0-9_]+)?")
@@ -157,3 +165,45 @@ def _retrieval_responses(facts: Facts) -> Iterator[Finding]:
                 f"The response '{response.name}' can never be chosen: there are no examples for its key.",
                 response.location,
             )
+
+
+# What messages can possibly be understood as: the intents and entities that a pipeline can learn from a project.
+
+_FALLBACK: Final = "nlu_fallback"
+
+
+class Learnable(NamedTuple):
+    """Names of intents and entities."""
+
+    intents: frozenset[str]
+    entities: frozenset[str]
+
+    def holds(self, intent: str | None, entities: Iterable[str] = ()) -> bool:
+        """Whether a message can be understood this way."""
+        return (intent is None or intent in self.intents) and self.entities.issuperset(entities)
+
+
+def learnable(project: Project) -> Learnable | None:
+    """Return what the pipeline can learn; ``None`` if that is not known because of a custom component."""
+    pipeline = project.config.pipeline
+    if not pipeline or any(is_custom(component.name) for component in pipeline):
+        return None
+    intents = {example.base_intent for example in project.nlu.examples if example.base_intent is not None}
+    entities = pretrained_entities(project.config) | _trained_entities(project.nlu, pipeline)
+    return Learnable(frozenset({*intents, _FALLBACK}), frozenset(entities))
+
+
+def _trained_entities(nlu: NluData, pipeline: Sequence[Component]) -> set[str]:
+    """The entities that the pipeline learns from examples, and annotated ones found by regex or lookup table."""
+    annotated = {annotation.entity for example in nlu.examples for annotation in example.entities}
+    trained: set[str] = set()
+    for component in pipeline:
+        name, parameters = short_name(component.name), component.parameters
+        if name in LEARNING_EXTRACTORS and (name != "DIETClassifier" or parameters.get("entity_recognition", True)):
+            trained |= annotated
+        elif name == "RegexEntityExtractor":
+            if parameters.get("use_regexes", True):
+                trained |= annotated & {regex.name for regex in nlu.regexes}
+            if parameters.get("use_lookup_tables", True):
+                trained |= annotated & {table.name for table in nlu.lookups}
+    return trained

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
+from threading import Lock
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, TypeVar
 from urllib.parse import urljoin
 
+import msgspec
+
+from turncheck.messages.errors import UserError
 from turncheck.web.addresses import is_http, is_https, is_reference, is_safe, is_same_server
 
 if TYPE_CHECKING:
@@ -18,7 +22,8 @@ if TYPE_CHECKING:
 
     import requests
 
-    from turncheck.web.network import Network
+    from turncheck.web.addresses import Network
+
 
 MOST_REDIRECTS: Final = 5
 CONNECT_SECONDS: Final = 10.0
@@ -40,7 +45,7 @@ class AnswerTooLargeError(Exception):
         self.limit = limit
 
 
-class Hop(NamedTuple):
+class Redirect(NamedTuple):
     """A redirect: the call that was redirected and the target."""
 
     method: str
@@ -49,17 +54,17 @@ class Hop(NamedTuple):
     target: str
 
 
-def to_https(hop: Hop) -> str | None:
+def to_https(hop: Redirect) -> str | None:
     """Follow only redirects to https."""
     return None if is_https(hop.target) else "an address that is not https"
 
 
-def to_safe(hop: Hop) -> str | None:
+def only_safe_redirects(hop: Redirect) -> str | None:
     """Follow only redirects to https or to this machine."""
     return None if is_safe(hop.target) else "an address that is not https"
 
 
-def anywhere(hop: Hop) -> str | None:  # noqa: ARG001 - one of several
+def anywhere(hop: Redirect) -> str | None:  # noqa: ARG001 - one of several
     """Follow every redirect."""
     return None
 
@@ -86,7 +91,7 @@ def exchange(
     call: Call,
     seconds: float,
     *,
-    follow: Callable[[Hop], str | None] | None = None,
+    follow: Callable[[Redirect], str | None] | None = None,
     connect: float = CONNECT_SECONDS,
     most_redirects: int = MOST_REDIRECTS,
 ) -> Iterator[requests.Response]:
@@ -114,7 +119,7 @@ def exchange(
                 target = answer.headers.get("Location")
                 if follow is None or answer.status_code not in _MOVED or not target:
                     break
-                hop = Hop(method, answer.status_code, url, _joined(url, target))
+                hop = Redirect(method, answer.status_code, url, _joined(url, target))
                 if refusal := _refused(hop) or follow(hop):
                     raise RedirectRefusedError(refusal)
                 answer.close()
@@ -127,7 +132,7 @@ def exchange(
             answer.close()
 
 
-def _refused(hop: Hop) -> str | None:
+def _refused(hop: Redirect) -> str | None:
     if not is_http(hop.target):
         return "what is not an http address"
     if is_https(hop.source) and not is_https(hop.target):
@@ -135,7 +140,7 @@ def _refused(hop: Hop) -> str | None:
     return None
 
 
-def _next_method(hop: Hop) -> str:
+def _next_method(hop: Redirect) -> str:
     return "GET" if hop.status in _MOVED_TO_GET and hop.method != "HEAD" else hop.method
 
 
@@ -214,3 +219,59 @@ def fetch(url: str, network: Network, *, seconds: float, limit: int) -> tuple[in
 
     with session(network) as one, exchange(one, Call("GET", url), seconds, follow=to_https) as answer:
         return answer.status_code, read_body(answer, limit)
+
+
+# Values of declared types from decoded JSON, in any number of threads.
+
+Shape = TypeVar("Shape")
+_LEARNING: Final = Lock()
+_learnt: set[type[Any]] = set()
+
+
+def typed(value: Any, shape: type[Shape]) -> Shape:
+    """Return a decoded value as a value of this type.
+
+    msgspec inspects a class when it first meets it. If two threads meet it at once, the second one sees half-finished
+    information, and the process ends with a segmentation fault (seen with 0.22). So one thread inspects it before any
+    converts.
+
+    Raises: msgspec.ValidationError: it has another shape.
+    """
+    if shape not in _learnt:
+        with _LEARNING:
+            msgspec.json.Decoder(shape)
+            _learnt.add(shape)
+    return msgspec.convert(value, shape)
+
+
+# Fetches the story file that ``--url`` names: only over https, with limits of size and time.
+
+LARGEST: Final = 10 << 20
+SECONDS: Final = 30.0
+"""Total time for the download, in seconds."""
+
+
+def download(url: str, network: Network) -> bytes:
+    """Fetch a file, following redirects to other https addresses.
+
+    Raises:
+        UserError: it is not an https address, cannot be reached, takes too long or holds too much.
+    """
+    import requests  # only for --url
+    from urllib3.exceptions import HTTPError
+
+    if not is_https(url):
+        raise UserError("the address of --url is not an https address", remedy="Give one that begins with https://.")
+    try:
+        status, body = fetch(url, network, seconds=SECONDS, limit=LARGEST)
+    except RedirectRefusedError as error:
+        raise UserError(f"the address of --url redirects to {error}") from None
+    except AnswerTooLargeError as error:
+        raise UserError(f"the file at --url {error}") from None
+    except requests.Timeout:
+        raise UserError(f"the address of --url gave no complete answer within {SECONDS:g} seconds") from None
+    except (requests.RequestException, HTTPError, OSError) as error:
+        raise UserError(f"the address of --url cannot be reached: {type(error).__name__}") from None
+    if status != 200:
+        raise UserError(f"the address of --url answers with status {status}")
+    return body

@@ -20,8 +20,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import ConnectTimeoutError, HTTPError
 from urllib3.util import parse_url
 
-from turncheck.web.addresses import Origin, is_http, is_https, login_of, origin_of
-from turncheck.web.network import Network
+from turncheck.web.addresses import Network, Origin, is_http, is_https, login_of, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

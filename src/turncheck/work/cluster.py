@@ -15,15 +15,14 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
-from turncheck.messages.engine_errors import EngineError
-from turncheck.messages.errors import UserError
-from turncheck.messages.plurals import count
+from turncheck.messages.errors import EngineError, UserError
+from turncheck.messages.phrasing import count
 from turncheck.process.cache import Cache, difference_of_software, software
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
     from turncheck.work.workplace import Item, Result, Shared
 
 CONNECT_SECONDS: Final = 10.0
@@ -45,7 +44,7 @@ _SAME_VERSION: Final = "Install the same version of turncheck, of Python and of 
 class Cluster:
     """The workers of one scheduler that are connected."""
 
-    def __init__(self, client: Any, address: str, screen: Screen) -> None:
+    def __init__(self, client: Any, address: str, screen: Console) -> None:
         self._client = client
         self._address = address
         self._screen = screen
@@ -67,7 +66,7 @@ class Cluster:
         kind: str = "task",
         worth_processes: bool = True,  # noqa: ARG002 - they are there
     ) -> Iterator[tuple[int, Result]]:
-        """Have the workers run the tasks; see :meth:`turncheck.work.workplace.Workplace.each`.
+        """Have the workers run the tasks; see :meth:`turncheck.work.workplace.Executor.each`.
 
         Raises:
             EngineError: the scheduler or all workers are gone, a task ends each worker that it is given to, or a worker
@@ -155,7 +154,7 @@ class Cluster:
 
 
 @contextmanager
-def connected(address: str, screen: Screen) -> Iterator[Cluster]:
+def connected(address: str, screen: Console) -> Iterator[Cluster]:
     """Yield the cluster of the scheduler at an address, all its workers with this version of turncheck.
 
     Raises:
@@ -223,7 +222,7 @@ def _client(address: str) -> Any:
     return made[0]
 
 
-def _ensure_workers(client: Any, address: str, screen: Screen) -> None:
+def _ensure_workers(client: Any, address: str, screen: Console) -> None:
     """Wait for a first worker: one that was started with the scheduler needs time to connect."""
     if not client.nthreads():
         screen.note(f"The cluster at {address} has no workers yet: waiting {WORKERS_SECONDS:g} seconds for one.")

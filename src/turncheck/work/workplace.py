@@ -7,16 +7,21 @@ to other processes, and the result is sent back.
 from __future__ import annotations
 
 import pickle
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from turncheck.process.temporary import temporary_folder
+from turncheck.process.output_files import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from turncheck.process.screen import Console
+    from turncheck.settings.options import Settings
+
 
 Shared = TypeVar("Shared")
 Item = TypeVar("Item")
@@ -27,7 +32,7 @@ _BATCHES_PER_WORKER: Final = 4
 _MOST_IN_A_BATCH: Final = 500
 
 
-class Workplace(Protocol):
+class Executor(Protocol):
     """Where tasks are done."""
 
     @property
@@ -80,7 +85,7 @@ class Local:
         kind: str = "task",  # noqa: ARG002 - whoever asks counts
         worth_processes: bool = True,
     ) -> Iterator[tuple[int, Result]]:
-        """Run the tasks; see :meth:`Workplace.each`."""
+        """Run the tasks; see :meth:`Executor.each`."""
         workers = min(self.workers or (processors() if worth_processes else 1), total)
         if workers <= 1:
             for number, item in enumerate(items):
@@ -99,7 +104,7 @@ class Local:
 HERE: Final = Local()
 
 
-def batches(items: Sequence[Item], work: Workplace) -> list[Sequence[Item]]:
+def batches(items: Sequence[Item], work: Executor) -> list[Sequence[Item]]:
     """Group items that take little time each into batches that are worth sending."""
     size = min(_MOST_IN_A_BATCH, ceil(len(items) / (_BATCHES_PER_WORKER * max(1, work.size)))) or 1
     return [items[start : start + size] for start in range(0, len(items), size)]
@@ -119,3 +124,22 @@ def processors() -> int:
     import joblib  # knows about containers and affinity
 
     return int(joblib.cpu_count())
+
+
+# The workplace that the settings name.
+
+
+@contextmanager
+def workplace_of(settings: Settings, screen: Console) -> Iterator[Executor]:
+    """Yield where this run's work is done: the cluster that is named, else this machine.
+
+    Raises:
+        UserError: the cluster cannot be used.
+    """
+    if settings.cluster is None:
+        yield Local(settings.workers)
+        return
+    from turncheck.work.cluster import connected  # most runs have none
+
+    with connected(settings.cluster, screen) as cluster:
+        yield cluster

@@ -8,17 +8,85 @@ A shape is what both say: :func:`read` gives plain data and a fault for every pl
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from re import _constants as opcodes  # type: ignore[attr-defined] # CPython's own parser of patterns: no other knows its syntax
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.messages.suggestions import suggestion
-from turncheck.yaml_tree.patterns import pattern_problem
+from turncheck.messages.phrasing import suggestion
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from turncheck.messages.location import Location
+
+
+# Regular expressions that tests search for: parsed as Python's :mod:`re` does, searched for within a time limit.
+#
+# The search is done by the package ``regex``, which supports Python's patterns and a timeout, unlike :mod:`re`: on a
+# pull request patterns are written by anyone, and some would run practically for ever.
+
+SEARCH_SECONDS: Final = 1.0
+"""How long a pattern may be searched for in one text; ordinary ones take microseconds."""
+MAX_SIZE: Final = 100_000
+"""Maximum number of parts of a pattern with its repetitions expanded, as ``regex`` does."""
+_REPEATS: Final = frozenset({opcodes.MAX_REPEAT, opcodes.MIN_REPEAT, opcodes.POSSESSIVE_REPEAT})
+
+
+class EndlessSearchError(Exception):
+    """The search for a pattern exceeded the time limit."""
+
+
+def pattern_problem(pattern: str) -> str | None:
+    """Return why a pattern cannot be used, or ``None``."""
+    import regex  # only where there are patterns
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # notes on style, such as "possible nested set"
+            re.compile(pattern)
+            if _size(parser.parse(pattern)) > MAX_SIZE:
+                return "it repeats more than can be searched for"
+            regex.compile(pattern, flags=regex.VERSION0)
+    except (re.error, regex.error, OverflowError, RecursionError) as error:
+        return str(error) or type(error).__name__
+    return None
+
+
+def is_found(pattern: str, text: str) -> bool:
+    """Whether the text holds the pattern; as it is, or as a regular expression.
+
+    Raises:
+        EndlessSearchError: the search took longer than :data:`SEARCH_SECONDS`.
+    """
+    if pattern in text:
+        return True
+    import regex  # only where there are patterns
+
+    try:
+        return regex.search(pattern, text, flags=regex.VERSION0, timeout=SEARCH_SECONDS, concurrent=True) is not None
+    except TimeoutError:
+        raise EndlessSearchError from None
+
+
+def _size(tree: Any) -> int:
+    size = 0
+    for operator, argument in tree:
+        times = max(1, argument[0]) if operator in _REPEATS else 1
+        size += 1 + times * sum(map(_size, _parts(argument)))
+    return size
+
+
+def _parts(argument: Any) -> list[Any]:
+    """Return the patterns inside of an item's argument, which is a pattern, a number, or a tuple of such."""
+    if isinstance(argument, parser.SubPattern):
+        return [argument]
+    if isinstance(argument, (tuple, list)):
+        return [part for item in argument for part in _parts(item)]
+    return []
+
 
 Json = dict[str, Any]
 
@@ -37,7 +105,7 @@ class Text:
     """A string, as it is in the file: ``yes``, ``12`` and ``1.50`` are strings here.
 
     ``is_pattern``: it is searched for as Python's :mod:`re` does, and has to compile; ``one_of``: all that it may be.
-    ``is_typed``: numbers and truth values are refused, since another program reads it; ``or_nothing``: it may be left
+    ``is_typed``: numbers and truth values are refused, since another program reads it; ``nullable``: it may be left
     empty.
     """
 
@@ -45,7 +113,7 @@ class Text:
     is_pattern: bool = False
     one_of: tuple[str, ...] = ()
     is_typed: bool = False
-    or_nothing: bool = False
+    nullable: bool = False
     what: str = "a string"
 
 
@@ -67,7 +135,7 @@ class Share:
 class Number:
     """A number."""
 
-    or_nothing: bool = False
+    nullable: bool = False
     what: str = "a number"
 
 
@@ -80,26 +148,26 @@ class Anything:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """A list. ``or_one``: one item may be there without a list; ``or_nothing``: nothing may be there, or no item.
+    """A list. ``scalar_ok``: one item may be there without a list; ``nullable``: nothing may be there, or no item.
 
     ``may_be_empty``: it may have no item.
     """
 
     item: Shape
-    or_one: bool = False
-    or_nothing: bool = False
+    scalar_ok: bool = False
+    nullable: bool = False
     may_be_empty: bool = False
     what: str = "a list"
 
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
-    """A mapping from freely chosen names to items. ``single``: it has one name; ``or_nothing``: it may be left
+    """A mapping from freely chosen names to items. ``single``: it has one name; ``nullable``: it may be left
     empty."""
 
     item: Shape
     single: bool = False
-    or_nothing: bool = False
+    nullable: bool = False
     what: str = "a map"
 
 
@@ -219,14 +287,14 @@ class _Reader:
 
     def _list(self, node: YamlNode, shape: ListOf, label: str) -> list[Any]:
         if isinstance(node, YamlSequence):
-            if not node.items and not (shape.or_nothing or shape.may_be_empty):
+            if not node.items and not (shape.nullable or shape.may_be_empty):
                 self.faults.append(Fault(f"{label} must have an entry.", node.location))
             return [self.read(item, shape.item, f"An entry of {label}") for item in node.items]
         return [] if is_nothing(node) else [self.read(node, shape.item, label)]
 
     def _map(self, node: YamlNode, shape: MapOf, label: str) -> Json:
         items = node.items if isinstance(node, YamlMapping) else {}
-        if (shape.single and len(items) != 1) or not (items or shape.or_nothing):
+        if (shape.single and len(items) != 1) or not (items or shape.nullable):
             self.faults.append(Fault(f"{label} must be {shape.what}.", node.location))
         return {str(name): self.read(below, shape.item, f"'{name}'") for name, below in items.items()}
 
@@ -259,11 +327,11 @@ def _is_kind(node: YamlNode, shape: Shape) -> bool:  # noqa: PLR0911 - one branc
     match shape:
         case Text():
             if is_nothing(node):
-                return shape.or_nothing
+                return shape.nullable
             return isinstance(node, YamlScalar) and (isinstance(node.value, str) or not shape.is_typed)
         case Number():
             is_number = isinstance(node, YamlScalar) and isinstance(node.value, (int, float))
-            return (is_number and not isinstance(node.data, bool)) or (shape.or_nothing and is_nothing(node))
+            return (is_number and not isinstance(node.data, bool)) or (shape.nullable and is_nothing(node))
         case Kinds():
             return isinstance(node, YamlMapping)
         case Truth():
@@ -274,10 +342,10 @@ def _is_kind(node: YamlNode, shape: Shape) -> bool:  # noqa: PLR0911 - one branc
         case Anything():
             return True
         case ListOf():
-            is_one = shape.or_one and _is_kind(node, shape.item)
-            return isinstance(node, YamlSequence) or is_one or (shape.or_nothing and is_nothing(node))
+            is_one = shape.scalar_ok and _is_kind(node, shape.item)
+            return isinstance(node, YamlSequence) or is_one or (shape.nullable and is_nothing(node))
         case MapOf():
-            return isinstance(node, YamlMapping) or (shape.or_nothing and is_nothing(node))
+            return isinstance(node, YamlMapping) or (shape.nullable and is_nothing(node))
         case Record():
             return isinstance(node, YamlMapping) and (shape.marker is None or shape.marker in node.items)
         case Either():
@@ -343,10 +411,10 @@ def json_schema(shape: Shape) -> Json:  # noqa: PLR0911 - one branch per shape, 
             return {"enum": list(shape.one_of)}
         case Text():
             kinds = ["string"] if shape.is_typed else ["string", "number", "boolean"]
-            kinds += ["null"] if shape.or_nothing else []
+            kinds += ["null"] if shape.nullable else []
             return {"type": kinds if len(kinds) > 1 else kinds[0], **({} if shape.may_be_empty else {"minLength": 1})}
         case Number():
-            return {"type": ["number", "null"] if shape.or_nothing else "number"}
+            return {"type": ["number", "null"] if shape.nullable else "number"}
         case Kinds():
             return {"anyOf": [json_schema(one) for one in shape.kinds.values()]}
         case Truth():
@@ -358,9 +426,9 @@ def json_schema(shape: Shape) -> Json:  # noqa: PLR0911 - one branch per shape, 
         case ListOf():
             return _list_schema(shape)
         case MapOf():
-            least = {} if shape.or_nothing else {"minProperties": 1}
+            least = {} if shape.nullable else {"minProperties": 1}
             most = {"minProperties": 1, "maxProperties": 1} if shape.single else {}
-            kind = {"type": ["object", "null"] if shape.or_nothing else "object"}
+            kind = {"type": ["object", "null"] if shape.nullable else "object"}
             return {**kind, **least, **most, "additionalProperties": json_schema(shape.item)}
         case Record():
             return _record_schema(shape)
@@ -369,10 +437,10 @@ def json_schema(shape: Shape) -> Json:  # noqa: PLR0911 - one branch per shape, 
 
 
 def _list_schema(shape: ListOf) -> Json:
-    least = {} if shape.or_nothing or shape.may_be_empty else {"minItems": 1}
-    kind = {"type": ["array", "null"] if shape.or_nothing else "array", **least}
+    least = {} if shape.nullable or shape.may_be_empty else {"minItems": 1}
+    kind = {"type": ["array", "null"] if shape.nullable else "array", **least}
     several = {**kind, "items": json_schema(shape.item)}
-    return {"anyOf": [json_schema(shape.item), several]} if shape.or_one else several
+    return {"anyOf": [json_schema(shape.item), several]} if shape.scalar_ok else several
 
 
 def _record_schema(shape: Record) -> Json:

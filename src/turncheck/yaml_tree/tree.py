@@ -18,18 +18,145 @@ PyYAML's own loaders read YAML 1.1, let a second key win silently and recurse wi
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
 from turncheck.messages.finding import Finding
-from turncheck.yaml_tree.faults import YamlFaultError, describe_syntax_error, fault_at, offset_of
-from turncheck.yaml_tree.scalars import resolve_plain
 
 if TYPE_CHECKING:
     from turncheck.messages.location import Location
     from turncheck.yaml_tree.source import Source, YamlSource
+
+
+# What an unquoted YAML scalar means: the core schema of YAML 1.2, as Rasa reads it.
+#
+# PyYAML knows YAML 1.1 only, where ``yes``, ``off`` or ``12:30`` are not strings. Rasa reads with ruamel.yaml set to
+# version 1.2; so the words and number formats here are those that ruamel.yaml accepts, with two exceptions in which it
+# keeps habits of YAML 1.1: dates and numbers with underscores (``1_000``) are strings here, as the YAML 1.2
+# specification (chapter 10.3) has them.
+
+Scalar = str | int | float | bool | None
+
+_WORDS: Final[dict[str, Scalar]] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_INT: Final = re.compile(r"[-+]?(?:0b[01]+|0o?[0-7]+|[0-9]+|0x[0-9a-fA-F]+)")
+# Without a digit before the point an exponent must carry its sign: `.5e3` is a string, `.5e+3` is 500.0.
+_FLOAT: Final = re.compile(
+    r"[-+]?(?:[0-9]+\.[0-9]*(?:[eE][-+]?[0-9]+)?|[0-9]+[eE][-+]?[0-9]+|\.[0-9]+(?:[eE][-+][0-9]+)?)"
+)
+_SPECIAL_FLOAT: Final = re.compile(r"(?P<infinite>[-+]?\.(?:inf|Inf|INF))|\.(?:nan|NaN|NAN)")
+_BASES: Final = {"0b": 2, "0o": 8, "0x": 16}
+_NUMBER_START: Final = frozenset("-+.0123456789")
+
+MAX_DIGITS: Final = 4000
+"""A longer run of digits stays a string: Python refuses to convert more than 4300, and nobody means a number by it."""
+
+
+def resolve_plain(text: str) -> Scalar:
+    """Return the value of a plain (unquoted, untagged) scalar."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in _NUMBER_START:
+        return text
+    return _number(text)
+
+
+def _number(text: str) -> Scalar:
+    if len(text) > MAX_DIGITS:
+        return text
+    if _INT.fullmatch(text):
+        return _integer(text)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    special = _SPECIAL_FLOAT.fullmatch(text)
+    if special is None:
+        return text
+    if special["infinite"] is None:
+        return float("nan")
+    return float("-inf") if text[0] == "-" else float("inf")
+
+
+def _integer(text: str) -> int:
+    digits = text.lstrip("+-")
+    base = _BASES.get(digits[:2], 10)
+    value = int(digits[2:], base) if base != 10 else int(digits)
+    return -value if text[0] == "-" else value
+
+
+# What is wrong in a YAML file, said so that it can be fixed: each fault with its place and what usually helps.
+
+_CONTROL_CHARACTER: Final = "[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+"""Not compiled here: that takes milliseconds, and few files hold one."""
+
+_HINTS: Final = (
+    (
+        "cannot start any token",
+        "A string that begins with a special character (@ ` % & * ! | > ' \" # { [) needs quotes.",
+    ),
+    (
+        "mapping values are not allowed",
+        "A string that contains ': ' needs quotes; otherwise check the indentation of this line.",
+    ),
+    ("expected <block end>", "Check the indentation: entries of one list or mapping begin in the same column."),
+    (
+        "could not find expected ':'",
+        "A key needs ': ' after it; check the quotes and the indentation of the lines above.",
+    ),
+    ("unexpected end of stream", "A quote, bracket or brace is not closed."),
+    ("expected ',' or", "A bracket or brace is not closed, or a comma is missing."),
+    ("undefined alias", "A string that begins with '*' needs quotes."),
+    ("escape", "In double quotes a backslash is written twice; single quotes need no escapes."),
+)
+
+
+class YamlFaultError(Exception):
+    """Ends the parsing of a file; never leaves :func:`turncheck.yaml_tree.tree.parse_yaml`."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+def offset_of(mark: object) -> int:
+    """Return the offset of a mark: the C parser's marks and PyYAML's own have no common type."""
+    return int(getattr(mark, "index", 0))
+
+
+def fault_at(code: str, message: str, source: YamlSource, offset: int, hint: str) -> Finding:
+    """Return the finding of a fault at an offset of the source."""
+    return Finding(code, "error", message, source.location(offset), hint)
+
+
+def describe_syntax_error(source: YamlSource, error: yaml.YAMLError) -> Finding:
+    """Say what the parser could not read, where, and what usually fixes it."""
+    if isinstance(error, yaml.MarkedYAMLError) and (error.problem_mark or error.context_mark):
+        mark = error.problem_mark or error.context_mark
+        offset, problem = min(offset_of(mark), len(source.text)), error.problem or "this is not expected here"
+    else:
+        match = re.search(_CONTROL_CHARACTER, source.text)
+        offset = match.start() if match else 0
+        problem = f"the character U+{ord(match[0]):04X} is not allowed" if match else str(error)
+        return fault_at("yaml-syntax", f"This is not YAML: {problem}.", source, offset, "Remove the character.")
+    where = f" ({error.context}, line {error.context_mark.line + 1})" if error.context and error.context_mark else ""
+    if "\t" in source.text[offset : offset + 1] or "tab" in problem:
+        return fault_at(
+            "yaml-syntax",
+            f"This is not YAML: there is a tab where YAML wants spaces{where}.",
+            source,
+            offset,
+            "Indent with spaces instead of tabs.",
+        )
+    hint = next(
+        (hint for words, hint in _HINTS if words in problem), "Check quotes and indentation here and just above."
+    )
+    return fault_at("yaml-syntax", f"This is not YAML: {problem}{where}.", source, offset, hint)
+
 
 MAX_DEPTH: Final = 200
 """How deep collections may nest, aliases followed. Real projects stay below twenty."""

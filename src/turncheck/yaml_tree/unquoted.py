@@ -40,7 +40,7 @@ class UnreadableValue(NamedTuple):
     reading: Reading
 
 
-def rasas_reading(node: YamlNode) -> Reading | None:
+def rasa_value(node: YamlNode) -> Reading | None:
     """How Rasa reads a value that is a string here; ``None`` if it is a string for Rasa too."""
     if not isinstance(node, YamlScalar) or node.style or node.is_tagged or not isinstance(node.value, str):
         return None
@@ -62,7 +62,7 @@ def unreadable_values(root: YamlNode) -> Iterator[UnreadableValue]:
     if not _may_hold_some(root.source.text):
         return
     for node, is_key in _scalars(root):
-        reading = rasas_reading(node)
+        reading = rasa_value(node)
         if reading is not None and (reason := _why_unreadable(str(node.value), reading, is_key=is_key)):
             yield UnreadableValue(node, reason, reading)
 

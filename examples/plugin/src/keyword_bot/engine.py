@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from turncheck.plugins import Capabilities, EngineInfo, Engines, Parse, PredictedIntent, Project, RegisteredEngine
+from turncheck.plugins import Capabilities, Engine, EngineInfo, Parse, PredictedIntent, Project, RegisteredEngine
 
 INFO = EngineInfo(name="keyword", version="1.0")
 ENGINE = RegisteredEngine("keyword_bot.engine", kinds=("rasa",))
@@ -42,7 +42,7 @@ class KeywordTrainer:
         return KeywordNlu({word: next(iter(found)) for word, found in intents.items() if len(found) == 1})
 
 
-class KeywordEngine(Engines):
+class KeywordEngine(Engine):
     """Only understands sentences."""
 
     capabilities = Capabilities(no_dialogue="it holds no dialogues", no_conversation="it says nothing")
@@ -62,6 +62,6 @@ class KeywordEngine(Engines):
 
 
 @contextmanager
-def opened(_: Any, project: Project, *__: Any) -> Iterator[Engines]:
+def opened(_: Any, project: Project, *__: Any) -> Iterator[Engine]:
     """Open the engine for a project; the other arguments are settings, environment, hosts, models and variables."""
     yield KeywordEngine(project)

@@ -5,24 +5,22 @@ Source: "Use predefined variables" in the documentation of Azure Pipelines.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
-from turncheck.ci.azure.api import AzureClient, AzureRepository
-from turncheck.ci.azure.builds import BranchBuilds
-from turncheck.ci.azure.pages import AzurePages
+from turncheck.ci.azure.api import AzureClient, AzureRepository, BranchBuilds
 from turncheck.ci.comment import StickyComment
 from turncheck.ci.earlier_reports import Reports
 from turncheck.ci.host import Base, CloneAddress, HostError, Run, Target
-from turncheck.ci.rest import ASKING, PUBLISHING, Patience
+from turncheck.ci.rest import ASKING, PUBLISHING, RetryBudget
 from turncheck.ci.variables import JobHost
-from turncheck.process.secret import Secret, secret_of
-from turncheck.render.sinks.logging_command import logging_command
+from turncheck.process.environment import Secret, secret_of
+from turncheck.render.sinks.commands import log_line, logging_command
 from turncheck.render.sinks.markdown import ticked
-from turncheck.render.sinks.workflow_command import log_line
-from turncheck.web.network import Network
+from turncheck.web.addresses import Network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,6 +30,37 @@ if TYPE_CHECKING:
     from turncheck.ci.host import CommitFiles
     from turncheck.render.annotations import Annotation, Level
     from turncheck.render.rendered import Rendered
+
+
+# The addresses of a repository's pages on Azure DevOps.
+
+
+@dataclass(frozen=True, slots=True)
+class AzurePages:
+    """Addresses below a repository's page (``https://dev.azure.com/acme/bots/_git/pizza``).
+
+    ``results_url``: the page of a build, without its number.
+    """
+
+    repository_url: str
+    results_url: str
+
+    def file(self, commit: str, path: str, line: int | None) -> str:
+        """Address of a file in a commit, and of a line in it."""
+        query = {"path": f"/{path}", "version": f"GC{commit}"}
+        if line is not None:
+            # A line is marked from its first column to the first of the next.
+            query |= {"line": str(line), "lineEnd": str(line + 1), "lineStartColumn": "1", "lineEndColumn": "1"}
+        return f"{self.repository_url}?{urlencode(query, errors='replace')}"
+
+    def commit(self, commit: str) -> str:
+        """Address of a commit."""
+        return f"{self.repository_url}/commit/{commit}"
+
+    def run(self, run_id: str) -> str:
+        """Address of a build."""
+        return f"{self.results_url}?{urlencode({'buildId': run_id})}"
+
 
 _LONGEST_VARIABLE: Final = 30_000
 """Later steps get each in their environment, where Windows takes 32,767 characters and Linux 128 KiB: with a longer one
@@ -44,7 +73,7 @@ class Azure(JobHost):
 
     name = "Azure DevOps"
     mark = "TF_BUILD"
-    deeper_checkout = "a `checkout` step with `fetchDepth: 0`"
+    full_history_hint = "a `checkout` step with `fetchDepth: 0`"
     keeps_files_by = "`PublishPipelineArtifact@1`"
     token_variables = ("SYSTEM_ACCESSTOKEN",)
     server_variables = ("SYSTEM_COLLECTIONURI", "SYSTEM_TEAMFOUNDATIONCOLLECTIONURI")
@@ -131,7 +160,7 @@ class Azure(JobHost):
         collection = self.variables.address(*self.server_variables)
         if self.token is None or not collection:
             return None
-        return AzureClient(collection, self.token, Patience(seconds), Network.of(self.variables.given))
+        return AzureClient(collection, self.token, RetryBudget(seconds), Network.of(self.variables.given))
 
     @property
     def _project(self) -> str:

@@ -5,18 +5,18 @@ Source: "Variables and secrets" in the documentation of Bitbucket Pipelines.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 from turncheck.ci.bitbucket.api import MOST, BitbucketClient, BitbucketRepository
-from turncheck.ci.bitbucket.pages import BitbucketPages
 from turncheck.ci.comment import StickyComment
 from turncheck.ci.host import Base, Checked, CloneAddress, HostError, Run, Target, login_with
-from turncheck.ci.rest import ASKING, PUBLISHING, Patience
+from turncheck.ci.rest import ASKING, PUBLISHING, RetryBudget
 from turncheck.ci.variables import JobHost
-from turncheck.messages.plurals import count
-from turncheck.web.addresses import is_same_server
-from turncheck.web.network import Network
+from turncheck.messages.phrasing import count
+from turncheck.web.addresses import Network, is_same_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,7 +24,31 @@ if TYPE_CHECKING:
     from typing import Self
 
     from turncheck.ci.host import Check, CommitFiles
-    from turncheck.process.secret import Secret
+    from turncheck.process.environment import Secret
+
+
+# The addresses of a repository's pages on Bitbucket.
+
+
+@dataclass(frozen=True, slots=True)
+class BitbucketPages:
+    """Addresses below a repository's page (``https://bitbucket.org/acme/bots``)."""
+
+    repository_url: str
+
+    def file(self, commit: str, path: str, line: int | None) -> str:
+        """Address of a file in a commit, and of a line in it."""
+        fragment = f"#lines-{line}" if line is not None else ""
+        return f"{self.repository_url}/src/{commit}/{quote(path, errors='replace')}{fragment}"
+
+    def commit(self, commit: str) -> str:
+        """Address of a commit."""
+        return f"{self.repository_url}/commits/{commit}"
+
+    def run(self, run_id: str) -> str:
+        """Address of a run of a pipeline."""
+        return f"{self.repository_url}/pipelines/results/{run_id}"
+
 
 _API: Final = "https://api.bitbucket.org/2.0"
 _PROXIED_API: Final = "http://api.bitbucket.org/2.0"
@@ -48,7 +72,7 @@ class Bitbucket(JobHost):
     name = "Bitbucket"
     mark = "BITBUCKET_BUILD_NUMBER"
     server_variables = ("BITBUCKET_API_URL",)
-    deeper_checkout = "`clone: depth: full`"
+    full_history_hint = "`clone: depth: full`"
     keeps_files_by = "`artifacts`"
     token_variables = ("BITBUCKET_TOKEN",)
     annotates_by_check = True
@@ -104,7 +128,7 @@ class Bitbucket(JobHost):
             return None
         api = given.address("BITBUCKET_API_URL") or _API
         return BitbucketRepository(
-            BitbucketClient(api, self.token, Patience(seconds), Network.of(given.given)), repository
+            BitbucketClient(api, self.token, RetryBudget(seconds), Network.of(given.given)), repository
         )
 
     def _told(self) -> BitbucketRepository:
@@ -161,7 +185,7 @@ class Bitbucket(JobHost):
         if check.commit is None or not name:
             return Checked(False, "no Code Insights report: its commit is not known")
         if repository is None:
-            client = BitbucketClient(_PROXIED_API, None, Patience(_PATIENCE_WITH_PROXY), _PipelineProxy())
+            client = BitbucketClient(_PROXIED_API, None, RetryBudget(_PATIENCE_WITH_PROXY), _PipelineProxy())
             repository = BitbucketRepository(client, name)
         kept, found = repository.report(check), len(check.annotations)
         return Checked(True, f"the report holds {MOST} of {count(found, 'annotation')}" if kept < found else "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from turncheck.ci.github.answers import Check
+from turncheck.ci.github.client import Check
 from turncheck.ci.rest import AnswerLostError
 
 if TYPE_CHECKING:

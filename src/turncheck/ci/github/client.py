@@ -5,15 +5,37 @@ Rules for retries and limits: GitHub's "Rate limits for the REST API" and "Best 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from turncheck.ci.github.errors import SEES_PRIVATE, MissingPermissionError
-from turncheck.ci.rest import PER_PAGE, SECONDARY_WAIT, NotFoundError, Request, RestClient, RestError
+import msgspec
+
+from turncheck.ci.rest import PER_PAGE, SECONDARY_WAIT, NotFoundError, RefusedError, Request, RestClient, RestError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import requests
+
+
+# What GitHub refuses in its own way.
+
+
+class MissingPermissionError(RefusedError):
+    """The token may not do it. ``needs`` is the line under ``permissions:`` that would allow it."""
+
+    def __init__(self, what: str, *, needs: str | None, status: int = 403) -> None:
+        remedy = f"Add `{needs}` to the job's `permissions:` (pull requests of forks and Dependabot never get it)."
+        super().__init__(what, status=status, remedy=remedy if needs else None)
+        self.needs = needs
+
+    @property
+    def why(self) -> str:
+        """The line that is missing, and where."""
+        return f"the token lacks `{self.needs}`, add it to the job's `permissions:`" if self.needs else self.what
+
+
+SEES_PRIVATE: Final = "On a private repository this can also mean that the token lacks a permission."
+
 
 _Kind = TypeVar("_Kind")
 
@@ -64,3 +86,138 @@ class GitHubClient(RestClient):
         if status == 403 and "resource not accessible" in message.lower():
             return MissingPermissionError(trouble, needs=request.needs)
         return RestError(trouble, status=status)
+
+
+# The parts of GitHub's responses that are used, typed: a response of another shape is a readable error, not a crash.
+#
+# Names and types are those of GitHub's API description; what is not named here is skipped.
+
+
+class _Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all answers."""
+
+
+class User(_Answer, frozen=True, kw_only=True):
+    """A user, or an app."""
+
+    login: str
+
+
+class Repository(_Answer, frozen=True, kw_only=True):
+    """A repository. ``full_name`` is ``owner/name``."""
+
+    full_name: str
+
+    @property
+    def owner(self) -> str:
+        """Its owner."""
+        return self.full_name.partition("/")[0]
+
+
+class Comment(_Answer, frozen=True, kw_only=True):
+    """A comment on a pull request; ``user`` is ``None`` where the account is gone."""
+
+    id: int
+    html_url: str = ""
+    body: str | None = None
+    user: User | None = None
+
+
+class Side(_Answer, frozen=True, kw_only=True):
+    """Head or base of a pull request; ``repo`` is ``None`` where the fork is gone."""
+
+    sha: str
+    ref: str
+    repo: Repository | None = None
+
+
+class Pull(_Answer, frozen=True, kw_only=True):
+    """A pull request."""
+
+    number: int
+    state: str
+    head: Side
+    base: Side
+
+
+class TreeEntry(_Answer, frozen=True, kw_only=True):
+    """A file, a link (``blob``), a folder (``tree``) or another repository (``commit``) in a tree."""
+
+    path: str
+    type: str
+    sha: str
+
+
+class Tree(_Answer, frozen=True, kw_only=True):
+    """What a commit has; ``truncated`` if that is too much for one answer."""
+
+    tree: list[TreeEntry]
+    truncated: bool = False
+
+
+class PullNumber(_Answer, frozen=True, kw_only=True):
+    """A pull request as a run names it."""
+
+    number: int
+
+
+class WorkflowRun(_Answer, frozen=True, kw_only=True):
+    """A run of a workflow."""
+
+    id: int
+    head_sha: str
+    event: str
+    path: str = ""
+    run_attempt: int = 1
+    head_branch: str | None = None
+    head_repository: Repository | None = None
+    pull_requests: list[PullNumber] | None = None
+
+
+class ArtifactRun(_Answer, frozen=True, kw_only=True):
+    """The run that made an artifact."""
+
+    repository_id: int | None = None
+    head_repository_id: int | None = None
+
+
+class Artifact(_Answer, frozen=True, kw_only=True):
+    """An artifact as it is listed."""
+
+    id: int
+    name: str
+    expired: bool = False
+    workflow_run: ArtifactRun | None = None
+
+    @property
+    def foreign(self) -> bool:
+        """Whether a fork's code made it, or the origin is unknown."""
+        run = self.workflow_run
+        return run is None or run.repository_id is None or run.repository_id != run.head_repository_id
+
+
+class Commit(_Answer, frozen=True, kw_only=True):
+    """A commit."""
+
+    sha: str
+
+
+class BranchTip(_Answer, frozen=True, kw_only=True):
+    """A branch and its newest commit."""
+
+    commit: Commit
+
+
+class Difference(_Answer, frozen=True, kw_only=True):
+    """The comparison of two commits."""
+
+    status: str
+    merge_base_commit: Commit
+
+
+class Check(_Answer, frozen=True, kw_only=True):
+    """A check run."""
+
+    id: int
+    html_url: str | None = None
+    external_id: str | None = None

@@ -11,16 +11,42 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
-from turncheck.ci.github.pages import GitHubPages
 from turncheck.ci.variables import server_address
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import whole_number
 from turncheck.process.regular_file import read_regular
-from turncheck.web.network import Network
+from turncheck.web.addresses import Network
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+# The addresses of a repository's pages on GitHub.
+
+
+@dataclass(frozen=True, slots=True)
+class GitHubPages:
+    """Addresses below a repository's page (``https://github.com/owner/name``)."""
+
+    repository_url: str
+
+    def file(self, commit: str, path: str, line: int | None) -> str:
+        """Address of a file in a commit, and of a line in it."""
+        # Markdown is shown rendered, without line numbers, unless it is asked for as plain text.
+        plain = "?plain=1" if path.lower().endswith((".md", ".markdown")) else ""
+        fragment = f"#L{line}" if line is not None else ""
+        return f"{self.repository_url}/blob/{commit}/{quote(path, errors='replace')}{plain}{fragment}"
+
+    def commit(self, commit: str) -> str:
+        """Address of a commit."""
+        return f"{self.repository_url}/commit/{commit}"
+
+    def run(self, run_id: str) -> str:
+        """Address of a workflow run."""
+        return f"{self.repository_url}/actions/runs/{run_id}"
+
 
 _MOST_OF_EVENT: Final = 64 << 20
 _REPOSITORY: Final = re.compile(r"(?!\.+/)[\w.-]{1,100}/(?!\.+$)[\w.-]{1,200}", re.ASCII)

@@ -10,34 +10,31 @@ from turncheck.ci.comment import StickyComment
 from turncheck.ci.earlier_reports import Reports
 from turncheck.ci.github.checks import MOST, CheckAnnotation, CheckRun, post_check_run
 from turncheck.ci.github.client import GitHubClient
-from turncheck.ci.github.comment import IssueComments
 from turncheck.ci.github.context import read_context
-from turncheck.ci.github.other_run import read_run
-from turncheck.ci.github.pull_request import find_target, target_of_number
+from turncheck.ci.github.pull_request import IssueComments, find_target, target_of_number
 from turncheck.ci.github.results_service import NoService, find_service
 from turncheck.ci.github.runner import Runner
-from turncheck.ci.github.stored_reports import WorkflowRuns, base_of, is_between, merge_base, paths_of
-from turncheck.ci.host import NO_RUN, Base, Checked, CloneAddress, Kept, Run, Stamp, Target, exact_commit, login_with
-from turncheck.ci.rest import ASKING, PUBLISHING, Patience, RestError
+from turncheck.ci.github.stored_reports import WorkflowRuns, base_of, is_between, merge_base, paths_of, read_run
+from turncheck.ci.host import NO_RUN, Base, Checked, CloneAddress, Kept, Run, RunStamp, Target, exact_commit, login_with
+from turncheck.ci.rest import ASKING, PUBLISHING, RestError, RetryBudget
 from turncheck.ci.tarball import files_by_api
-from turncheck.comparison.baseline import Unreachable
+from turncheck.comparison.model import Unreachable
 from turncheck.messages.errors import UserError
-from turncheck.messages.plurals import count
-from turncheck.process.secret import secret_of
+from turncheck.messages.phrasing import count
+from turncheck.process.environment import secret_of
 from turncheck.render.fork import MEASURED_BY
-from turncheck.render.sinks.workflow_command import command
+from turncheck.render.sinks.commands import command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import Self
 
-    from turncheck.ci.github.context import GitHubContext
-    from turncheck.ci.github.pages import GitHubPages
+    from turncheck.ci.github.context import GitHubContext, GitHubPages
     from turncheck.ci.github.results_service import ResultsService
     from turncheck.ci.host import Check, CommitFiles, HostError, OtherRun
-    from turncheck.comparison.baseline import Missing
-    from turncheck.process.secret import Secret
+    from turncheck.comparison.model import Missing
+    from turncheck.process.environment import Secret
 
 _CHECK_OF_A_FORK: Final = f"turncheck ({MEASURED_BY})"
 """One that is required does not begin so: GitHub counts a neutral check as passed, so nothing in it is the fork's."""
@@ -56,7 +53,7 @@ class GitHub(Runner):
     context: GitHubContext
     token: Secret | None = None
     name = "GitHub"
-    deeper_checkout = "a checkout with `fetch-depth: 0`, or a token that may read"
+    full_history_hint = "a checkout with `fetch-depth: 0`, or a token that may read"
 
     @classmethod
     def detect(cls, environment: Mapping[str, str], token: Secret | None) -> Self | None:
@@ -92,7 +89,7 @@ class GitHub(Runner):
             run_id=context.run_id,
             url=context.run_url,
             workspace=context.workspace,
-            stamp=NO_RUN if number is None else Stamp(number, context.run_attempt),
+            stamp=NO_RUN if number is None else RunStamp(number, context.run_attempt),
             of_a_fork=pull is not None and pull.fork,
             of_a_change=pull is not None or context.event_name == "merge_group",
             merges=pull.head_sha if pull is not None else None,
@@ -105,7 +102,7 @@ class GitHub(Runner):
 
     @cached_property
     def _asking(self) -> GitHubClient | None:
-        return self._client(Patience(ASKING))
+        return self._client(RetryBudget(ASKING))
 
     @cached_property
     def _earlier_runs(self) -> dict[str, WorkflowRuns]:
@@ -113,15 +110,15 @@ class GitHub(Runner):
         return {}
 
     @cached_property
-    def _publishing(self) -> Patience:
+    def _publishing(self) -> RetryBudget:
         """For the API and the results service together."""
-        return Patience(PUBLISHING)
+        return RetryBudget(PUBLISHING)
 
     @cached_property
     def _writing_client(self) -> GitHubClient | None:
         return self._client(self._publishing)
 
-    def _client(self, patience: Patience) -> GitHubClient | None:
+    def _client(self, patience: RetryBudget) -> GitHubClient | None:
         if self.token is None:
             return None
         return GitHubClient(self.context.api_url, self.token, patience, self.context.network)
@@ -211,7 +208,7 @@ class GitHub(Runner):
     def comment(self, target: Target, marker: str, *, passed: bool) -> StickyComment:  # noqa: ARG002
         return StickyComment(IssueComments(self._writer(), self.context.repository, target.number), marker)
 
-    def comes_later(self, target: Target) -> str:
+    def deferred_comment_note(self, target: Target) -> str:
         return (
             f"this run's token may only read, since the change comes from {target.reads_only}: the comment follows "
             "from the workflow that publishes on `workflow_run`, where the repository has one"

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from turncheck.ci.github.answers import Pull
+from turncheck.ci.comment import Written
+from turncheck.ci.github.client import Comment, Pull, User
 from turncheck.ci.host import Target
-from turncheck.ci.rest import NotFoundError
+from turncheck.ci.rest import PER_PAGE, NotFoundError, RestError
 
 if TYPE_CHECKING:
-    from turncheck.ci.github.answers import WorkflowRun
-    from turncheck.ci.github.client import GitHubClient
+    from collections.abc import Iterator
+
+    from turncheck.ci.github.client import GitHubClient, WorkflowRun
     from turncheck.ci.github.context import GitHubContext
+
 
 NEEDS: Final = "pull-requests: read"
 _DEPENDABOT: Final = "dependabot[bot]"
@@ -95,3 +98,59 @@ def _open_pulls(client: GitHubClient, repository: str, owner: str, branch: str) 
 
 def _target(pull: Pull) -> Target:
     return Target(pull.number, pull.head.sha, pull.base.ref)
+
+
+# The comments of a pull request on GitHub, which are those of an issue, and the account of the token.
+
+NEEDS_TO_COMMENT: Final = "pull-requests: write"
+_ACTIONS_BOT: Final = "github-actions[bot]"
+_INSTALLATION_TOKEN: Final = "ghs_"  # noqa: S105  # how GitHub's own tokens for apps begin
+
+
+class IssueComments:
+    """The comments of one pull request.
+
+    Args:
+        client: asks the API.
+        repository: ``owner/name``.
+        number: the pull request's.
+    """
+
+    def __init__(self, client: GitHubClient, repository: str, number: int) -> None:
+        self._client = client
+        self._of_pull_request = f"/repos/{repository}/issues/{number}/comments"
+        self._of_repository = f"/repos/{repository}/issues/comments"
+
+    def all(self) -> Iterator[Written]:
+        return map(
+            _written, self._client.comments(self._of_pull_request, Comment, needs=NEEDS_TO_COMMENT, per_page=PER_PAGE)
+        )
+
+    def post(self, body: str) -> Written:
+        return _written(self._client.post(self._of_pull_request, {"body": body}, Comment, needs=NEEDS_TO_COMMENT))
+
+    def change(self, one: Written, body: str, newer: Written | None = None) -> None:  # noqa: ARG002
+        self._client.patch(f"{self._of_repository}/{one.id}", {"body": body}, needs=NEEDS_TO_COMMENT)
+
+    def delete(self, one: Written) -> None:
+        self._client.delete(f"{self._of_repository}/{one.id}", needs=NEEDS_TO_COMMENT)
+
+    def author(self) -> str:
+        """Who the token speaks for.
+
+        Tokens of GitHub Apps may not ask; nearly all of them are the workflow's own, which is GitHub's bot. The name of
+        another app is known once it has posted.
+        """
+        token = self._client.token
+        if token is not None and token.reveal().startswith(_INSTALLATION_TOKEN):
+            return _ACTIONS_BOT
+        try:
+            return self._client.get("/user", User).login
+        except RestError as error:
+            if error.status in {403, 404}:
+                return _ACTIONS_BOT
+            raise
+
+
+def _written(comment: Comment) -> Written:
+    return Written(comment.id, comment.user.login if comment.user else "", comment.body or "", comment.html_url)

@@ -22,20 +22,18 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, quote
 
 from turncheck import __version__
-from turncheck.ci.rest import Patience, RestError
+from turncheck.ci.rest import RestError, RetryBudget
 from turncheck.messages.errors import UserError
-from turncheck.process.environment import whole_number
-from turncheck.process.secret import secret_of
-from turncheck.web.addresses import address_of, is_safe, origin_of
+from turncheck.process.environment import secret_of, whole_number
+from turncheck.web.addresses import Network, address_of, is_safe, origin_of
 from turncheck.web.exchange import AnswerTooLargeError, Call, exchange, read_body
-from turncheck.web.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import requests
 
-    from turncheck.process.secret import Secret
+    from turncheck.process.environment import Secret
 
 BLOCK: Final = 8 * 1024 * 1024
 _SERVICE: Final = "twirp/github.actions.results.api.v1.ArtifactService"
@@ -103,7 +101,7 @@ class ResultsService:
     mask: Callable[[str], object]
     """Called with each secret before it can appear in the log."""
     longest_retention: int | None = None
-    patience: Patience = field(default_factory=lambda: Patience(120.0))
+    patience: RetryBudget = field(default_factory=lambda: RetryBudget(120.0))
     network: Network = field(default=Network(), repr=False)
     _session: requests.Session | None = None
 

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from turncheck.ci.archived_reports import download_reports, is_ours
-from turncheck.ci.earlier_reports import EXPIRED, MOST_ANCESTORS, MOST_RUNS, OF_A_FORK, Archive, EarlierRun, ReadOnce
-from turncheck.ci.github.answers import Artifact, BranchTip, Commit, Difference, Tree, WorkflowRun
-from turncheck.ci.host import Base, exact_commit
+from turncheck.ci.earlier_reports import (
+    EXPIRED,
+    MOST_ANCESTORS,
+    MOST_RUNS,
+    OF_A_FORK,
+    Archive,
+    BadArchiveError,
+    EarlierRun,
+    ReadOnce,
+    Reports,
+    download_reports,
+    is_ours,
+)
+from turncheck.ci.github.client import Artifact, BranchTip, Commit, Difference, Tree, WorkflowRun
+from turncheck.ci.github.pull_request import target_of_run
+from turncheck.ci.host import Base, OtherRun, RunStamp, StoredReport, exact_commit
 from turncheck.ci.rest import NotFoundError, RestError
-from turncheck.comparison.baseline import Missing, Unreachable
+from turncheck.comparison.model import Missing, Unreachable
+from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from turncheck.ci.github.client import GitHubClient
-    from turncheck.ci.github.context import GitHubContext
-    from turncheck.ci.host import StoredReport
+    from turncheck.ci.github.context import GitHubContext, GitHubPages
+
 
 NEEDS: Final = "actions: read"
 _QUEUES: Final = "gh-readonly-queue/"
@@ -213,6 +227,72 @@ def read_artifact(client: GitHubClient, repository: str, artifact: int | str) ->
     """Download an artifact and return the reports in it.
 
     Raises:
-        UserError: as :func:`turncheck.ci.archived_reports.download_reports`.
+        UserError: as :func:`turncheck.ci.earlier_reports.download_reports`.
     """
     return download_reports(client, f"/repos/{repository}/actions/artifacts/{artifact}/zip", needs=NEEDS)
+
+
+# The results of another workflow run, for a run that may write in its place.
+#
+# Nothing in its artifacts says where to post: pull request and commit are the API's.
+
+_NUMBER: Final = re.compile("[0-9]{1,20}")
+
+
+def read_run(
+    client: GitHubClient,
+    repository: str,
+    pages: GitHubPages,
+    run_id: str,
+    *,
+    artifact_name: str,
+    say: Callable[[str], object],
+) -> OtherRun:
+    """Read one run.
+
+    Raises:
+        UserError: there is no such run, or GitHub cannot be asked.
+    """
+    if not _NUMBER.fullmatch(run_id):
+        raise UserError(f"run-id: expected a number, not {run_id[:40]!r}")
+    run = client.get(f"/repos/{repository}/actions/runs/{run_id}", WorkflowRun, needs="actions: read")
+    owner = run.head_repository.full_name if run.head_repository else "a repository that is gone"
+
+    # A fork's run may give its workflow any name.
+    workflow = run.path.partition("@")[0] if owner == repository else None
+    trusted = WorkflowRuns(client, repository, workflow, artifact_name, own_run=run.id)
+
+    url = pages.run(str(run.id))
+    target = target_of_run(client, repository, run)
+    stored = tuple(
+        (report, f"{url}/artifacts/{artifact_id}")
+        for report, artifact_id in _stored(client, repository, run, artifact_name, say)
+    )
+    return OtherRun(
+        commit=run.head_sha,
+        url=url,
+        stamp=RunStamp(int(run_id), run.run_attempt),
+        target=target,
+        stored=stored,
+        earlier=lambda root: Reports(trusted, root),
+        fork="" if owner == repository else owner,
+    )
+
+
+def _stored(
+    client: GitHubClient, repository: str, run: WorkflowRun, artifact_name: str, say: Callable[[str], object]
+) -> Iterator[tuple[StoredReport, int]]:
+    """Yield the run's reports, of its own commit alone, and the artifacts they are in."""
+    for artifact in artifacts_of_run(client, repository, run.id):
+        if artifact.expired or not is_ours(artifact.name, artifact_name):
+            continue
+        try:
+            stored = read_artifact(client, repository, artifact.id)
+        except (BadArchiveError, NotFoundError) as error:
+            say(f"an artifact of the run cannot be used: {error.what}")
+            continue
+        for one in stored:
+            if one.report.source.commit == run.head_sha:
+                yield one, artifact.id
+            else:
+                say("a report of the run is of another commit than the run, and is left out")

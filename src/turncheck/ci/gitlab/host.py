@@ -6,6 +6,7 @@ Source: "Predefined CI/CD variables reference" in GitLab's documentation.
 from __future__ import annotations
 
 import posixpath
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
@@ -13,22 +14,47 @@ from urllib.parse import quote
 from turncheck.ci.comment import StickyComment
 from turncheck.ci.earlier_reports import Reports
 from turncheck.ci.gitlab.api import GitLabClient, GitLabProject
-from turncheck.ci.gitlab.pages import GitLabPages
 from turncheck.ci.host import Base, CloneAddress, HostError, Run, Target, exact_commit, login_with
-from turncheck.ci.rest import ASKING, PUBLISHING, Patience
+from turncheck.ci.rest import ASKING, PUBLISHING, RetryBudget
 from turncheck.ci.variables import JobHost
-from turncheck.comparison.baseline import Unreachable
-from turncheck.web.network import Network
+from turncheck.comparison.model import Unreachable
+from turncheck.web.addresses import Network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
     from typing import Self
 
-    from turncheck.ci.gitlab.pipelines import BranchPipelines
+    from turncheck.ci.gitlab.api import BranchPipelines
     from turncheck.ci.host import CommitFiles
-    from turncheck.comparison.baseline import Missing
-    from turncheck.process.secret import Secret
+    from turncheck.comparison.model import Missing
+    from turncheck.process.environment import Secret
+
+
+# The addresses of a project's pages on GitLab.
+
+
+@dataclass(frozen=True, slots=True)
+class GitLabPages:
+    """Addresses below a project's page (``https://gitlab.com/group/project``)."""
+
+    project_url: str
+
+    def file(self, commit: str, path: str, line: int | None) -> str:
+        """Address of a file in a commit, and of a line in it."""
+        # Markdown is shown rendered, without line numbers, unless it is asked for as plain text.
+        plain = "?plain=1" if path.lower().endswith((".md", ".markdown")) else ""
+        fragment = f"#L{line}" if line is not None else ""
+        return f"{self.project_url}/-/blob/{commit}/{quote(path, errors='replace')}{plain}{fragment}"
+
+    def commit(self, commit: str) -> str:
+        """Address of a commit."""
+        return f"{self.project_url}/-/commit/{commit}"
+
+    def run(self, run_id: str) -> str:
+        """Address of a job."""
+        return f"{self.project_url}/-/jobs/{run_id}"
+
 
 _API: Final = "https://gitlab.com/api/v4"
 _HOW: Final = "set the CI/CD variable `GITLAB_TOKEN` to a project access token with the scope `api`"
@@ -41,7 +67,7 @@ class GitLab(JobHost):
 
     name = "GitLab"
     mark = "GITLAB_CI"
-    deeper_checkout = "the variable `GIT_DEPTH: 0`"
+    full_history_hint = "the variable `GIT_DEPTH: 0`"
     keeps_files_by = "`artifacts: paths`"
     formats = ("codequality", "metrics", "annotations")
     token_variables = ("GITLAB_TOKEN",)
@@ -115,7 +141,7 @@ class GitLab(JobHost):
         api = given.address("CI_API_V4_URL") or _API
         if self.token is None or not project:
             return None
-        client = GitLabClient(api, self.token, Patience(seconds), Network.of(given.given))
+        client = GitLabClient(api, self.token, RetryBudget(seconds), Network.of(given.given))
         return GitLabProject(client, project)
 
     def _told(self) -> GitLabProject:

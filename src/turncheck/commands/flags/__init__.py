@@ -50,7 +50,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any], command: str | None
 
         suite.add_parsers(subparsers)
     if "suggest" in wanted:
-        from turncheck.commands.flags import suggest
+        from turncheck.commands.flags import strength as suggest
 
         suggest.add_parsers(subparsers)
     if "init" in wanted:

@@ -74,7 +74,8 @@ def _add_validation_flags(parser: argparse.ArgumentParser) -> None:
 
 def add_test(subparsers: argparse._SubParsersAction[Any]) -> None:
     """Add ``test`` with its kinds below it."""
-    from turncheck.commands.flags import batch, e2e, nlu, robustness, strength  # `train` needs none of them
+    from turncheck.commands.flags import batch, e2e, nlu, strength  # `train` needs none of them
+    from turncheck.commands.flags import strength as robustness
 
     parser = subparsers.add_parser(
         "test",

@@ -8,10 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from turncheck.commands.flags.assistant import add_assistant, assistant_of
-from turncheck.commands.flags.engine import add_engine_flags
+from turncheck.commands.flags.engine import add_assistant, add_engine_flags, assistant_of
+from turncheck.commands.flags.parser import holds_test_cases
 from turncheck.commands.flags.shared import add_channel, add_json, add_verbosity, repetitions, screen_of, workers
-from turncheck.commands.flags.word_order import holds_test_cases
 from turncheck.settings.bounds import capped_workers
 
 _DEFAULT_RESULTS: Final = Path()

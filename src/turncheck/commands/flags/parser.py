@@ -3,17 +3,225 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
-from turncheck.commands.flags.word_order import AmbiguousWordError, own_words_first
 from turncheck.messages.errors import EXIT_NOT_DONE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from turncheck.commands.flags.word_order import Recognise
+    Recognise = Callable[[str], bool]
+
+
+# A command's own words (its project, its kind) that are after a flag which takes several values.
+#
+# Rasa's flags take several values in one go (``--config a b``), so argparse gives such a flag every word up to the
+# next flag: of ``run --fail-on errors bots/x`` the project, too. Here the last of these words are distinguished by
+# what they can be. If a word can be both, nothing is guessed.
+
+PROJECT: Final = "PROJECT"
+"""The help's name of a project without a flag."""
+_HOST: Final = r"[A-Za-z0-9*][A-Za-z0-9.:*-]*"
+_RULE_SIGNS: Final = ("<", ">", "=", ":")
+_PROJECT_FILES: Final = (
+    "config.yml",
+    "domain.yml",
+    "domain",
+    "data",
+    "turncheck.yml",
+    "botDefinition.json",
+    "appDefinition.json",
+)
+_MOST_READ: Final = 1_000_000
+
+
+class AmbiguousWordError(Exception):
+    """A word that may belong to a flag, and may be the command's own; the text says how to say it."""
+
+
+@dataclass(slots=True)
+class _Run:
+    """A flag that takes several words, or perhaps one, and the words behind it."""
+
+    flag: argparse.Action
+    name: str
+    begin: int
+    words: list[str]
+
+    @property
+    def spare(self) -> int:
+        """How many words it does not need."""
+        return len(self.words) if self.flag.nargs == "?" else len(self.words) - 1
+
+
+class _Walked(NamedTuple):
+    """Arguments by their kind: the indices of words that belong to no flag, runs of words after a flag, named flags."""
+
+    loose: list[int]
+    runs: list[_Run]
+    named: set[str]
+
+
+def own_words_first(
+    parser: argparse.ArgumentParser, arguments: Sequence[str], recognise: Mapping[str, Recognise]
+) -> list[str]:
+    """Return the arguments with the command's own words before its flags, where a flag would have taken them.
+
+    The kind of a command (``nlu`` of ``test nlu``) goes before all flags, which then belong to it.
+
+    Args:
+        parser: the command's parser.
+        arguments: what is behind the command.
+        recognise: by the name of a positional argument, whether a word can be one.
+
+    Raises:
+        AmbiguousWordError: a word can be both.
+    """
+    given = list(arguments)
+    positionals = [action for action in parser._actions if not action.option_strings]  # noqa: SLF001 - argparse lists them nowhere else
+    walked = _walk(parser, given)
+    if not positionals:
+        return given
+    kinds = positionals[0]
+    if isinstance(kinds, argparse._SubParsersAction):  # noqa: SLF001 - as above
+        known = (place for place in walked.loose if given[place] in (kinds.choices or ()))
+        place = next(known, None)
+        if place is None:
+            place = _place_of_kind(kinds, walked.runs)
+        return given if place is None else [given[place], *given[:place], *given[place + 1 :]]
+    moved = _own_words(positionals, walked, recognise)
+    if not moved:
+        return given
+    first = [given[place] for place in sorted({*walked.loose, *moved})]
+    return [*first, *(word for place, word in enumerate(given) if place not in {*walked.loose, *moved})]
+
+
+def looks_like_project(word: str) -> bool:
+    """Return whether a word names a folder with an assistant's files."""
+    folder = Path(word)
+    return folder.is_dir() and any((folder / name).exists() for name in _PROJECT_FILES)
+
+
+def holds_test_cases(word: str) -> bool:
+    """Return whether a word names a file of end-to-end test cases, or one case of it."""
+    file, colons, _ = word.partition("::")
+    path = Path(file)
+    if colons or not path.is_file():
+        return bool(colons)
+    from turncheck.process.regular_file import open_regular
+
+    try:
+        with open_regular(path, most=sys.maxsize) as opened:
+            return re.search(rb"^test_cases\s*:", opened.read(_MOST_READ), re.MULTILINE) is not None
+    except OSError:  # whoever reads it says why it cannot
+        return False
+
+
+def _walk(parser: argparse.ArgumentParser, arguments: list[str]) -> _Walked:
+    known = parser._option_string_actions  # noqa: SLF001 - as above
+    walked = _Walked([], [], set())
+    place = 0
+    while place < len(arguments) and arguments[place] != "--":
+        word = arguments[place]
+        place += 1
+        if not word.startswith("-") or word == "-":
+            walked.loose.append(place - 1)
+            continue
+        flag = known.get(word.partition("=")[0])
+        if flag is None:
+            continue
+        walked.named.add(flag.dest)
+        if "=" in word or flag.nargs == 0:
+            continue
+        begin = place
+        most = {None: 1, "?": 1}.get(flag.nargs if isinstance(flag.nargs, str) else None, len(arguments))
+        while place < len(arguments) and place - begin < most and not arguments[place].startswith("-"):
+            place += 1
+        if flag.nargs in {"+", "*", "?"}:
+            walked.runs.append(_Run(flag, word, begin, arguments[begin:place]))
+    return walked
+
+
+def _place_of_kind(kinds: argparse.Action, runs: list[_Run]) -> int | None:
+    for run in runs:
+        word = run.words[-1] if run.spare else ""
+        if word in (kinds.choices or ()):
+            if Path(word).exists():
+                raise AmbiguousWordError(
+                    f"'{word}' could belong to {run.name} or say what is done: put it before the flags, or write"
+                    f" '.{os.sep}{word}' for the path"
+                )
+            return run.begin + len(run.words) - 1
+    return None
+
+
+def _own_words(positionals: list[argparse.Action], walked: _Walked, recognise: Mapping[str, Recognise]) -> set[int]:
+    """The places of the words after flags that are the command's own."""
+    wanted = positionals[len(walked.loose) :]
+    if positionals[-1].nargs == "*":
+        wanted = [positionals[-1]] * sum(run.spare for run in walked.runs)
+    if "project" in walked.named and wanted and wanted[0].metavar == PROJECT:
+        wanted = []
+    # If a project is named already, words after a flag are not one, unless the flag cannot take them.
+    settled = bool(walked.loose) and positionals[-1].metavar == PROJECT
+    moved: set[int] = set()
+    for run in walked.runs:
+        for place in range(len(run.words) - 1, len(run.words) - 1 - run.spare, -1):
+            if not wanted or (settled and _can_be_value(run.flag, run.words[place])):
+                break
+            if not _is_own(run, wanted[-1], run.words[place], recognise):
+                break
+            wanted.pop()
+            moved.add(run.begin + place)
+    return moved
+
+
+def _is_own(run: _Run, positional: argparse.Action, word: str, recognise: Mapping[str, Recognise]) -> bool:
+    is_path = os.sep in word or Path(word).exists()
+    own = word in positional.choices if positional.choices else recognise.get(positional.dest, os.path.exists)(word)
+    if not _can_be_value(run.flag, word):
+        return own or (is_path and not positional.choices)
+    if own:
+        raise AmbiguousWordError(_both(run.name, positional, word))
+    return False
+
+
+def _both(flag: str, positional: argparse.Action, word: str) -> str:
+    if positional.metavar == PROJECT:
+        return (
+            f"'{word}' could belong to {flag} or be the project: write `--project {word}` if it is the project,"
+            f" `--project .` if it belongs to {flag}"
+        )
+    what = f"say what is done ('{word}')" if positional.choices else f"be {positional.metavar}"
+    return f"'{word}' could belong to {flag} or {what}: put what is not a value of {flag} before it"
+
+
+def _can_be_value(flag: argparse.Action, word: str) -> bool:
+    """Return whether a flag could take this word."""
+    if flag.dest == "vectors":  # a folder that is read
+        return Path(word).is_dir()
+    if flag.nargs == "?":  # the name of a file to write, which does not exist yet
+        return flag.dest != "json" or word.lower().endswith(".json")
+    if flag.type is Path or flag.metavar == "PATH":
+        return Path(word.partition("::")[0]).exists()
+    if flag.metavar == "RULE":
+        return any(sign in word for sign in _RULE_SIGNS)
+    if flag.metavar == "HOST":
+        return re.fullmatch(_HOST, word) is not None
+    from turncheck.settings.options import options  # only for a word in doubt
+
+    read: Any = flag.type or options()[flag.dest.replace("_", "-")].parse
+    try:
+        read(word)
+    except (ValueError, argparse.ArgumentTypeError):
+        return False
+    return True
+
 
 _MISSING: Final = "the following arguments are required: "
 _SENTENCES: Final = (
@@ -34,7 +242,7 @@ class Parser(argparse.ArgumentParser):
     """An argument parser without abbreviations that suggests what was meant, and shows coloured help on a terminal.
 
     A command's own words may be after a flag that takes several values (see
-    :mod:`turncheck.commands.flags.word_order`).
+    :mod:`turncheck.commands.flags.parser`).
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -80,7 +288,7 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return
-        from turncheck.messages.suggestions import not_one_of  # only for a word that is wrong
+        from turncheck.messages.phrasing import not_one_of  # only for a word that is wrong
 
         refused = not_one_of(str(value), map(str, action.choices))
         name = "/".join(action.option_strings)
@@ -95,7 +303,7 @@ class Parser(argparse.ArgumentParser):
         flags = [argument for argument in arguments if argument.startswith("-")]
         if not flags:
             return f"unexpected argument: {' '.join(arguments)}"
-        from turncheck.messages.suggestions import nearest  # only for a flag that is wrong
+        from turncheck.messages.phrasing import nearest  # only for a flag that is wrong
 
         flag = flags[0].partition("=")[0]
         near = nearest(flag.lstrip("-"), (name.lstrip("-") for name in self._option_string_actions if name[:2] == "--"))

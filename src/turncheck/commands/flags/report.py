@@ -217,7 +217,7 @@ def _add_merge(kinds: argparse._SubParsersAction[Any]) -> None:
 
 
 def _merge(namespace: argparse.Namespace) -> int:
-    from turncheck.commands.shards import merge_from_flags  # not for --help
+    from turncheck.commands.run import merge_from_flags  # not for --help
 
     names = ("project", "out", *GATES, "strict", *PATHS, *OF_MERGING)
     flags = {name: getattr(namespace, name.replace("-", "_")) for name in names}
@@ -228,15 +228,15 @@ def _merge(namespace: argparse.Namespace) -> int:
 def _import(namespace: argparse.Namespace) -> int:
     from turncheck.ci.hosts import find_host
     from turncheck.commands.import_results import run_import  # not for --help
-    from turncheck.run.prepare import where_it_stands
+    from turncheck.run.prepare import locate_in_repository
 
-    source, root = where_it_stands(namespace.project, find_host(os.environ))
+    source, root = locate_in_repository(namespace.project, find_host(os.environ))
     if bool(namespace.kore_csv) == (namespace.folder is not None):
         raise UserError("name either a folder or --kore-csv", remedy="See `turncheck report import --help`.")
     if namespace.raw_csv and not namespace.kore_csv:
         raise UserError("--raw-csv is only valid with --kore-csv", remedy="Omit it.")
     if namespace.kore_csv:
-        from turncheck.commands.import_batch import run_import_batch
+        from turncheck.commands.import_results import run_import_batch
 
         out, screen = namespace.out, screen_of(namespace)
         return run_import_batch(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from turncheck.commands.flags.parser import PROJECT, looks_like_project
 from turncheck.commands.flags.shared import add_verbosity
-from turncheck.commands.flags.word_order import PROJECT, looks_like_project
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
-    from turncheck.settings.option import Option
+    from turncheck.settings.options import Option
 
 SHORT_FORMS = {"config": "-c", "domain": "-d", "nlu": "-u", "stories": "-s", "model": "-m"}
 """As in Rasa."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from turncheck.settings.bounds import MOST_FOLDS, MOST_REPETITIONS, MOST_SEED, MOST_WORKERS
 
 if TYPE_CHECKING:
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
 
 _MOST_SHOWN = 80
 """Maximum number of characters of a wrong value in a message."""
@@ -231,8 +231,8 @@ def add_verbosity(group: Group) -> None:
     )
 
 
-def screen_of(namespace: argparse.Namespace) -> Screen:
+def screen_of(namespace: argparse.Namespace) -> Console:
     """Return the screen that the flags of :func:`add_verbosity` ask for."""
-    from turncheck.process.screen import Screen  # not for --help
+    from turncheck.process.screen import Console  # not for --help
 
-    return Screen(quiet=namespace.quiet, verbose=bool(namespace.verbose))
+    return Console(quiet=namespace.quiet, verbose=bool(namespace.verbose))

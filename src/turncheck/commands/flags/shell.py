@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from turncheck.commands.flags.assistant import add_assistant, assistant_of
+from turncheck.commands.flags.engine import add_assistant, assistant_of
 from turncheck.commands.flags.shared import add_channel, add_verbosity, screen_of
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import argparse
 import math
 from typing import TYPE_CHECKING, Any
 
-from turncheck.commands.flags.engine import settings_of
+from turncheck.commands.flags.engine import add_engine_flags, settings_of
 from turncheck.commands.flags.run import add_custom_code_flag, add_vectors_flag
 from turncheck.commands.flags.shared import (
     add_json,
@@ -17,12 +17,15 @@ from turncheck.commands.flags.shared import (
     add_verbosity,
     add_workers,
     at_least_one,
+    folds,
     not_negative,
     screen_of,
+    share,
 )
 
 if TYPE_CHECKING:
     from turncheck.settings.options import Settings
+
 
 BUDGET = 600
 """After how many seconds no further mutant is tried, unless the command says otherwise."""
@@ -101,3 +104,72 @@ def _score(written: str) -> float:
     if not 0 <= value <= 1:
         raise argparse.ArgumentTypeError(f"expected a number from 0 to 1, not '{written[:80]}'")
     return value
+
+
+# ``turncheck suggest``: its flags.
+
+
+def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``suggest``."""
+    parser = subparsers.add_parser(
+        "suggest",
+        help="suggest the tests to write next: each passes now, and notices faults that no test notices",
+        description="Find faults that no test would notice, and suggest tests that would. Each suggested test"
+        " has been run.",
+    )
+    add_tested_flags(parser)
+    look = parser.add_argument_group("suggestions")
+    look.add_argument(
+        "--mutants", type=at_least_one, default=0, metavar="N", help="number of mutants to try (default: all)"
+    )
+    words = f"try mutants for S seconds (default: {BUDGET}; 0: all of them)"
+    look.add_argument("--budget", type=not_negative, default=BUDGET, metavar="S", help=words)
+    look.add_argument("--write", action="store_true", help="write the suggestions to new files below tests/")
+    add_verbosity(parser)
+    parser.set_defaults(handler=_suggest)
+
+
+def _suggest(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.suggest import SuggestOptions, run_suggest  # not for --help
+
+    options = SuggestOptions(tested_settings(namespace), namespace.mutants, namespace.write)
+    return run_suggest(options, screen_of(namespace))
+
+
+# ``turncheck test robustness``: its flags.
+
+
+def add_test_robustness(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``robustness`` below ``test``."""
+    parser = subparsers.add_parser(
+        "robustness",
+        help="vary test sentences the way real users write",
+        description="Vary test sentences with typos, casing, abbreviations and so on, and count which variants"
+        " are misunderstood.",
+    )
+    read = parser.add_argument_group("input")
+    add_project(read)
+    add_training_files(read)
+    words = "test sentences (default: below tests, else cross-validation)"
+    read.add_argument("-u", "--nlu", metavar="PATH", help=words)
+    add_seed(read, "the variants")
+    read.add_argument(
+        "--folds", type=folds, default=5, metavar="N", help="number of folds of the cross-validation (default: 5)"
+    )
+    add_workers(read)
+    add_vectors_flag(read)
+    add_custom_code_flag(read)
+    add_engine_flags(parser)
+    output = parser.add_argument_group("output")
+    words = "end with exit code 1 above this failure rate"
+    output.add_argument("--fail-over", type=share, metavar="RATE", help=words)
+    add_json(output)
+    add_verbosity(output)
+    parser.set_defaults(handler=_test_robustness)
+
+
+def _test_robustness(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.robustness import RobustnessOptions, run_test_robustness  # not for --help
+
+    settings = settings_of(namespace, workers=namespace.workers)
+    return run_test_robustness(RobustnessOptions(settings, namespace.fail_over, namespace.json), screen_of(namespace))

@@ -6,16 +6,26 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from turncheck.engines.action_server.endpoint import ActionEndpoint
-from turncheck.engines.action_server.server import HttpActionServer
+from turncheck.engines.action_server.server import (
+    ActionEndpoint,
+    HttpActionServer,
+    NoActionServer,
+    checked_address,
+    read_endpoint,
+)
 from turncheck.messages.errors import UserError
 from turncheck.process.child_process import running_child, split_command
+from turncheck.web.addresses import Network, is_allowed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from pathlib import Path
 
+    from turncheck.engines.conversation import ActionServer
     from turncheck.process.child_process import Child
+    from turncheck.process.environment import FileVariables
+    from turncheck.project.model import Endpoint
+
 
 DEFAULT_URL = "http://localhost:5055/webhook"
 """Where rasa-sdk listens by default."""
@@ -66,3 +76,32 @@ def _wait(server: HttpActionServer, child: Child, seconds: float) -> None:
             raise child.failure(f"does not answer at {server.place} after {seconds:g} seconds")
         time.sleep(0.1)
     raise ended
+
+
+# Which action server a conversation uses.
+
+
+def choose_server(
+    endpoint: Endpoint | None,
+    environment: Mapping[str, str],
+    *,
+    url: str | None = None,
+    allowed_hosts: Collection[str] | None = None,
+    variables: FileVariables | None = None,
+) -> ActionServer:
+    """Return the action server to call: the one at ``url``, else that of ``endpoints.yml``, else none.
+
+    ``allowed_hosts`` restricts what ``endpoints.yml`` may name to loopback and these; ``None``: it may name any. Its
+    ``${NAME}`` are ``variables``; without them, those of the environment.
+
+    Raises:
+        UserError: an address cannot be called, or a variable is not set.
+    """
+    if url is not None:
+        return HttpActionServer(ActionEndpoint(checked_address(url, None), cafile=Network.of(environment).ca_file))
+    read = None if endpoint is None else read_endpoint(endpoint, environment, variables)
+    if read is None:
+        return NoActionServer()
+    if not is_allowed(read.url, allowed_hosts):
+        return NoActionServer(f"endpoints.yml names the host '{read.host}', which is not among the allowed hosts")
+    return HttpActionServer(read, hosts=allowed_hosts)

@@ -3,37 +3,113 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import NAMESPACE_OID, uuid5
 
-from turncheck.dialogue.defaults import (
+from turncheck.dialogue.domain import (
     ACTION_EXTRACT_SLOTS,
     ACTION_LISTEN,
     ACTION_SESSION_START,
+    INTENT_NLU_FALLBACK,
     INTENT_RESTART,
     SLOT_SESSION_METADATA,
 )
 from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, BotUttered, Event, SlotSet, UserUttered
 from turncheck.dialogue.tracker import Tracker
 from turncheck.engines.action_server.server import CallFailedError
-from turncheck.engines.conversation import Turn
-from turncheck.engines.decision import Decision
-from turncheck.engines.embedded.actions.base import ActionContext, ActionError, ActionRejectedError
+from turncheck.engines.conversation import Decision, Turn, read_direct_message
+from turncheck.engines.embedded.actions.base import ActionContext, ActionError, ActionRejectedError, render
 from turncheck.engines.embedded.actions.custom import CustomActions
-from turncheck.engines.embedded.actions.messages import render
 from turncheck.engines.embedded.actions.registry import finder
 from turncheck.engines.embedded.actions.responses import Responses
-from turncheck.engines.embedded.messages import parse_message
+from turncheck.engines.parse import InFront, Parse, PredictedIntent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.engines.conversation import ActionServer
-    from turncheck.engines.parse import NluEngine
-    from turncheck.report.model import Substitution
+    from turncheck.engines.parse import NluEngine, PredictedEntity, SelectedResponse
+    from turncheck.report.model import EngineInfo, Substitution
+
+
+# What a user typed → a parse result in Rasa's JSON shape: from ``/intent{…}``, or from the NLU engine.
+
+Json = dict[str, Any]
+
+
+def parse_message(text: str, domain: DialogueDomain, nlu: NluEngine | None) -> Json:
+    """Understand a message.
+
+    ``/intent@0.9{"entity": "value"}`` names its intent, confidence and entities, if the domain knows the intent;
+    everything else is for the NLU engine. Without one, nothing is understood: intent ``None``, confidence 0.
+    """
+    direct = read_direct_message(text, domain.domain, domain.retrieval_intents)
+    if direct is not None:
+        return parse_json(direct, domain)
+    if nlu is None:
+        return {"text": text, "intent": {"name": None, "confidence": 0.0}, "entities": []}
+    parse = nlu.parse([text])[0]
+    if all(intent.name == INTENT_NLU_FALLBACK for intent in parse.ranking):
+        # No classifier before the fallback gave a ranking; then Rasa's output has none.
+        parse = replace(parse, ranking=())
+    return parse_json(parse, domain)
+
+
+def parse_json(parse: Parse, domain: DialogueDomain) -> Json:
+    """Return a parse in the shape of Rasa's ``parse_data``."""
+    document: Json = {
+        "text": parse.text,
+        "intent": {"name": parse.intent.name, "confidence": parse.intent.confidence},
+        "entities": [_entity_json(entity) for entity in parse.entities],
+    }
+    if parse.tokens is not None:
+        document["text_tokens"] = [list(token) for token in parse.tokens]
+    if parse.ranking:
+        document["intent_ranking"] = [{"name": i.name, "confidence": i.confidence} for i in parse.ranking]
+    if parse.responses:
+        document["response_selector"] = {
+            "all_retrieval_intents": sorted(domain.retrieval_intents),
+            **{name: _selector_json(selected, domain) for name, selected in parse.responses.items()},
+        }
+        _name_full_intent(document, domain)
+    return document
+
+
+def _entity_json(entity: PredictedEntity) -> Json:
+    fields = asdict(entity)
+    extra = fields.pop("extra")
+    for optional in ("role", "group", "confidence"):
+        if fields[optional] is None:
+            del fields[optional]
+    if "confidence" in fields:
+        fields["confidence_entity"] = fields.pop("confidence")
+    return {**fields, **extra}
+
+
+def _selector_json(selected: SelectedResponse, domain: DialogueDomain) -> Json:
+    key = selected.intent_response_key
+    response = domain.domain.responses.get(f"utter_{key}")
+    return {
+        "response": {
+            "responses": [dict(variation.content) for variation in response.variations] if response else [],
+            "confidence": selected.confidence,
+            "intent_response_key": key,
+            "utter_action": f"utter_{key}",
+        },
+        "ranking": [{"intent_response_key": r.name, "confidence": r.confidence} for r in selected.ranking],
+    }
+
+
+def _name_full_intent(document: Json, domain: DialogueDomain) -> None:
+    intent = document["intent"]
+    if intent["name"] in domain.retrieval_intents:
+        selected: Mapping[str, Any] = document["response_selector"].get(intent["name"], {})
+        intent["full_retrieval_intent_name"] = selected.get("response", {}).get("intent_response_key")
+
 
 ACTION_LIMIT: Final = 10
 """Actions in a turn before the circuit breaker ends it, as in Rasa."""
@@ -319,3 +395,126 @@ def _reloaded(tracker: Tracker) -> Tracker:
         return Tracker.of(tracker.domain, tracker.events[starts[-1] :], tracker.name)
     tracker.reload()
     return tracker
+
+
+# The embedded engine: language understanding, policies and actions, trained here from the project's own files.
+
+NO_NLU = "the model was trained without NLU data"
+NO_CORE = "the model was trained without stories and rules"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedConversations:
+    """What understands and answers. It is thread-safe, and can be sent to worker processes."""
+
+    info: EngineInfo
+    assistant: Assistant | None
+    nlu: NluEngine | None
+
+    @property
+    def has_flows(self) -> bool:
+        """It does not run any."""
+        return False
+
+    @property
+    def domain(self) -> DialogueDomain:
+        """The domain that conversations are held in."""
+        if self.assistant is None:
+            raise ValueError(NO_CORE)
+        return self.assistant.domain
+
+    def for_threads(self) -> EmbeddedConversations:
+        """Return the same engine for conversations in several threads: sentences are understood one at a time."""
+        if self.assistant is None or self.nlu is None:
+            return self
+        nlu = _OneAtATime(self.nlu)
+        return replace(self, nlu=nlu, assistant=replace(self.assistant, nlu=nlu))
+
+    def hearing(self, understood: Mapping[str, Parse]) -> EmbeddedConversations:
+        """Return the same engine, but with these texts understood as specified, whatever its NLU would say."""
+        if self.assistant is None:
+            return self
+        nlu = _AsGiven(self.nlu, understood)
+        return replace(self, nlu=nlu, assistant=replace(self.assistant, nlu=nlu))
+
+    def parse(self, texts: Sequence[str]) -> list[Parse]:
+        """Understand each text."""
+        if self.nlu is None:
+            raise ValueError(NO_NLU)
+        return self.nlu.parse(texts)
+
+    def conversation(
+        self,
+        *,
+        channel: str = "cmdline",
+        input_channel: str | None = None,
+        fixtures: Mapping[str, Any] | None = None,
+        sender_id: str = "default",
+        history: Iterable[Event] = (),
+        stubs: Mapping[str, Mapping[str, Any]] | None = None,
+        turn_timeout: float | None = None,
+        attempt: int = 0,
+    ) -> EmbeddedConversation:
+        """Begin a conversation; see :class:`EmbeddedConversation`."""
+        if self.assistant is None:
+            raise ValueError(NO_CORE)
+        return EmbeddedConversation(
+            self.assistant,
+            channel=channel,
+            input_channel=input_channel,
+            fixtures=fixtures,
+            sender_id=sender_id,
+            history=history,
+            stubs=stubs,
+            turn_timeout=turn_timeout,
+            attempt=attempt,
+        )
+
+
+@dataclass(frozen=True)
+class _OneAtATime(InFront):
+    """An NLU engine behind a lock: not all taggers are thread-safe."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __reduce__(self) -> tuple[type[_OneAtATime], tuple[NluEngine]]:
+        """A lock belongs to its process."""
+        return _OneAtATime, (self.engine,)
+
+    def parse(self, texts: Sequence[str]) -> list[Parse]:
+        """Understand each text."""
+        with self.lock:
+            return self.engine.parse(texts)
+
+
+class _AsGiven:
+    """An NLU engine that is told how to understand some texts."""
+
+    def __init__(self, nlu: NluEngine | None, understood: Mapping[str, Parse]) -> None:
+        self._nlu = nlu
+        self._understood = understood
+
+    @property
+    def info(self) -> EngineInfo:
+        """Name, version, substitutions of the wrapped engine."""
+        return self._behind.info
+
+    @property
+    def extractors(self) -> tuple[str, ...]:
+        """The entity extractors of the wrapped engine."""
+        return self._behind.extractors
+
+    @property
+    def _behind(self) -> NluEngine:
+        if self._nlu is None:
+            raise ValueError(NO_NLU)
+        return self._nlu
+
+    def parse(self, texts: Sequence[str]) -> list[Parse]:
+        """Understand each text, as specified if it is."""
+        return [self._understood.get(text) or self._other(text) for text in texts]
+
+    def _other(self, text: str) -> Parse:
+        if self._nlu is None:
+            return Parse(text, PredictedIntent(None, 0.0))
+        return self._nlu.parse([text])[0]

@@ -12,25 +12,22 @@ import msgspec
 
 from turncheck import __version__
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.engines.base import Engines
-from turncheck.engines.capabilities import DIALOGUE_PARTS, NLU_PARTS, NOTHING_TO_LEARN, Capabilities
+from turncheck.engines.base import DIALOGUE_PARTS, NLU_PARTS, NOTHING_TO_LEARN, Capabilities, Engine
 from turncheck.engines.embedded.models import fitting_model, load_model, named_model
 from turncheck.messages.errors import UserError
-from turncheck.process.temporary import temporary_folder
+from turncheck.process.output_files import temporary_folder
 from turncheck.project.calibration import trust_in
-from turncheck.project.kinds import KORE
+from turncheck.project.model import KORE
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.engines.base import Models
-    from turncheck.engines.capabilities import Part
+    from turncheck.engines.base import Models, Part
     from turncheck.engines.conversation import ActionServer
-    from turncheck.engines.embedded.engine import EmbeddedEngine
-    from turncheck.engines.embedded.kore.engine import KoreNluEngine
-    from turncheck.engines.embedded.kore.trainer import KoreNluTrainer
+    from turncheck.engines.embedded.conversation import EmbeddedConversations
+    from turncheck.engines.embedded.kore.trainer import KoreNluEngine, KoreNluTrainer
     from turncheck.engines.embedded.models import LoadedModel
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
@@ -38,7 +35,7 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.workshop import EmbeddedWorkshop
     from turncheck.process.cache import Cache
     from turncheck.process.environment import FileVariables
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.report.model import ConfiguredComponent, Evaluation
     from turncheck.report.trust import ConfidenceMap, Trust
@@ -55,13 +52,13 @@ def opened(  # noqa: PLR0917 - as of all engines
     hosts: tuple[str, ...] | None,
     models: Models | None,
     variables: FileVariables | None = None,  # noqa: ARG001 - action servers are called by others
-) -> Iterator[EmbeddedEngines]:
+) -> Iterator[EmbeddedEngine]:
     """Yield the engine; see :func:`turncheck.engines.choice.chosen_engines`."""
     if settings.vectors:
         from turncheck.engines.embedded.nlu.sentence_vectors import named_vectors  # imports NumPy
 
         named_vectors(settings.vectors)  # what is missing is reported before anything is measured
-    yield EmbeddedEngines(
+    yield EmbeddedEngine(
         project,
         settings.seed,
         hosts,
@@ -74,7 +71,7 @@ def opened(  # noqa: PLR0917 - as of all engines
 
 
 @dataclass(eq=False)
-class EmbeddedEngines(Engines):
+class EmbeddedEngine(Engine):
     """The embedded engine of one project. scikit-learn is only imported if something is actually trained.
 
     ``hosts`` is what ``config.yml`` may name besides loopback (a Duckling server); ``None``: any. ``models``: where a
@@ -136,7 +133,7 @@ class EmbeddedEngines(Engines):
         needed = NLU_PARTS if evaluation in {"nlu", "batch"} else DIALOGUE_PARTS | {"pipeline"}
         return needed if evaluation == "nlu" and in_folds else needed | {"sentences"}
 
-    def make_ready(self, parts: Sequence[Part], screen: Screen, ensure: Callable[[], None]) -> None:
+    def make_ready(self, parts: Sequence[Part], screen: Console, ensure: Callable[[], None]) -> None:
         """Take the named model, else the newest that fits the project's files; else train, and say so.
 
         Raises:
@@ -164,7 +161,7 @@ class EmbeddedEngines(Engines):
         for part in parts:
             _ = self.nlu if part == "nlu" else self.ensemble
 
-    def _found(self, parts: Sequence[Part], screen: Screen) -> LoadedModel | None:
+    def _found(self, parts: Sequence[Part], screen: Console) -> LoadedModel | None:
         if self.models is None:
             return None
         named = self.models.named
@@ -211,7 +208,7 @@ class EmbeddedEngines(Engines):
 
     @cached_property
     def _pipeline_trainer(self) -> EmbeddedNluTrainer:
-        from turncheck.engines.embedded.nlu.duckling_access import DucklingAccess, noon_of
+        from turncheck.engines.embedded.nlu.duckling import DucklingAccess, noon_of
         from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors
         from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 
@@ -256,7 +253,7 @@ class EmbeddedEngines(Engines):
     def nlu(self) -> EmbeddedNluEngine | KoreNluEngine | None:
         """Language understanding, trained on the whole project; ``None`` if it has no sentences."""
         if self._model is not None:
-            from turncheck.engines.embedded.nlu.duckling_access import noon_of
+            from turncheck.engines.embedded.nlu.duckling import noon_of
 
             if not self._model.has_nlu:
                 return None
@@ -267,8 +264,8 @@ class EmbeddedEngines(Engines):
         learnt = with_story_sentences(self.project)
         if self._cache is None or self.project.kore is not None:
             return self.nlu_trainer.fit(learnt)
-        from turncheck.engines.embedded.cached_models import cached_nlu
-        from turncheck.engines.embedded.inputs import nlu_inputs
+        from turncheck.engines.embedded.models import cached_nlu
+        from turncheck.engines.embedded.training_key import nlu_inputs
 
         kept = cached_nlu(self._cache, self._key("nlu", learnt), lambda: self._pipeline_trainer.fit(nlu_inputs(learnt)))
         # A cached model has neither: nothing is learnt from them.
@@ -292,7 +289,7 @@ class EmbeddedEngines(Engines):
         if self.project.kore is not None:
             return super().tokenizer()
         from turncheck.engines.embedded.nlu.plan import make_plan  # if stories annotate entities
-        from turncheck.engines.embedded.nlu.tokenizer_choice import make_tokenizer
+        from turncheck.engines.embedded.nlu.spacy_model import make_tokenizer
 
         tokenizer = make_tokenizer(make_plan(self.project.config, rasa=self.project.major).tokenizer, self.project.root)
         return lambda texts: [tokenizer.tokenize(text).spans for text in texts]
@@ -309,10 +306,9 @@ class EmbeddedEngines(Engines):
         return train_ensemble(self.project, domain=self.domain)
 
     def _kept_ensemble(self, cache: Cache) -> Ensemble | None:
-        from turncheck.engines.embedded.cached_models import cached_ensemble
-        from turncheck.engines.embedded.inputs import policy_inputs
+        from turncheck.engines.embedded.models import cached_ensemble
         from turncheck.engines.embedded.policies.trainer import train_ensemble
-        from turncheck.engines.embedded.training_key import training_key
+        from turncheck.engines.embedded.training_key import policy_inputs, training_key
 
         learnt, domain = policy_inputs(self.project)
         key = training_key("policies", learnt, domain=domain)
@@ -330,16 +326,15 @@ class EmbeddedEngines(Engines):
         """Whether there are sentences to train on."""
         return bool(self.project.nlu.examples) if self._model is None else self._model.has_nlu
 
-    def assistant(self, server: ActionServer) -> EmbeddedEngine:
+    def assistant(self, server: ActionServer) -> EmbeddedConversations:
         """Return the whole assistant, its custom actions run by ``server``."""
-        from turncheck.engines.embedded.conversation import Assistant
-        from turncheck.engines.embedded.engine import EmbeddedEngine
+        from turncheck.engines.embedded.conversation import Assistant, EmbeddedConversations
 
         server.look()
         assistant = Assistant(self.ensemble.domain, self.ensemble, self.nlu, server, self.seed)
-        return EmbeddedEngine(self.info(), assistant, self.nlu).for_threads()
+        return EmbeddedConversations(self.info(), assistant, self.nlu).for_threads()
 
-    hearing_assistant = assistant
+    with_preset_parses = assistant
 
     def info(self, *, measured: EngineInfo | None = None, conversations: bool = True) -> EngineInfo:
         """Return name, version, and the substitutions in the parts that were used."""
@@ -381,8 +376,7 @@ class EmbeddedEngines(Engines):
         """Return the cache key for training language understanding; with vectors it includes their model."""
         if self.vectors or self.allow_custom_code:
             return None
-        from turncheck.engines.embedded.inputs import nlu_inputs
-        from turncheck.engines.embedded.training_key import training_key
+        from turncheck.engines.embedded.training_key import nlu_inputs, training_key
 
         team = msgspec.to_builtins(self.team_confidences)
         return training_key(kind, nlu_inputs(learnt), seed=self.seed, today=self.today, team=team, **more)

@@ -16,15 +16,18 @@ import msgspec
 
 from turncheck import __version__
 from turncheck.messages.errors import UserError
-from turncheck.process.regular_file import open_regular
-from turncheck.process.temporary import whole_file
-from turncheck.process.unpack import BoundedGzip, UnpacksToTooMuchError
+from turncheck.process.cache import MOST_BYTES
+from turncheck.process.output_files import whole_file
+from turncheck.process.regular_file import BoundedGzip, UnpacksToTooMuchError, open_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from turncheck.process.cache import Cache
+
 
 Shape = TypeVar("Shape")
 
@@ -328,3 +331,43 @@ def _versions() -> dict[str, str]:
     from importlib.metadata import version
 
     return {name: version(name) for name in ("numpy", "scikit-learn", "skops", "python-crfsuite")}
+
+
+# Archives of members in a cache: only data, nothing executable.
+
+ReadModel = TypeVar("ReadModel")
+
+
+def read_kept(cache: Cache, key: str | None, kind: str, read: Callable[[MemberReader], ReadModel]) -> ReadModel | None:
+    """Return what ``read`` makes of the members under a key, ``None`` if there are no readable ones."""
+    if key is None or (content := cache.get(key, kind)) is None:
+        return None
+    try:
+        return read(MemberReader(_members(content)))
+    except Exception:  # noqa: BLE001 - what somebody put there may go wrong in any way, and is only ignored
+        cache.mark_damaged(key, kind)
+        return None
+
+
+def keep(cache: Cache, key: str | None, kind: str, write: Callable[[MemberWriter], None]) -> Mapping[str, bytes] | None:
+    """Store what ``write`` writes, and return it; ``None`` if it cannot be stored, and is trained each time."""
+    if key is None:
+        return None
+    writer = MemberWriter()
+    try:
+        write(writer)
+    except (UserError, TypeError, ValueError):
+        return None
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=1) as archive:
+        for name, content in sorted(writer.members.items()):
+            head = tarfile.TarInfo(name)
+            head.size = len(content)
+            archive.addfile(head, io.BytesIO(content))
+    cache.put(key, kind, packed.getvalue())
+    return writer.members
+
+
+def _members(content: bytes) -> dict[str, bytes]:
+    with BoundedGzip(io.BytesIO(content), MOST_BYTES) as unpacked:
+        return dict(members_of(unpacked))

@@ -8,16 +8,20 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from turncheck.engines.embedded.model_archive import MemberReader, keep, read_kept
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from turncheck.engines.capabilities import Part
+    from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.engines.base import Part
     from turncheck.engines.embedded.model_archive import Model
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.policies.ensemble import Ensemble
+    from turncheck.process.cache import Cache
     from turncheck.project.model import Project
+
 
 DEFAULT_MODELS: Final = "models"
 SUFFIX: Final = ".tar.gz"
@@ -84,7 +88,7 @@ class LoadedModel:
         Raises:
             UserError: it has none.
         """
-        from turncheck.engines.embedded.policies.archive import read_ensemble
+        from turncheck.engines.embedded.policies.trainer import read_ensemble
 
         self.require("core")
         with self._reading():
@@ -179,7 +183,7 @@ def fitting_model(
     """
     if allow_custom_code and "nlu" in parts and has_custom_components(project):
         return None
-    from turncheck.engines.embedded.fingerprint import project_fingerprint
+    from turncheck.engines.embedded.training_key import project_fingerprint
 
     path = newest_model(folder)
     if path is None:
@@ -193,3 +197,39 @@ def fitting_model(
     if fits and "nlu" in parts:
         fits = loaded.has_vectors == (str(Path(vectors).resolve()) if isinstance(vectors, str) else vectors)
     return replace(loaded, is_of_project=is_of_project) if fits else None
+
+
+# Trained models in a cache, as ``turncheck train`` writes them: only data, nothing executable.
+
+_NLU, _POLICIES = "trained pipeline", "set of trained policies"
+
+
+def cached_nlu(cache: Cache, key: str | None, train: Callable[[], EmbeddedNluEngine]) -> EmbeddedNluEngine:
+    """Return trained language understanding: the one stored under the key, else it is trained and stored."""
+    from turncheck.engines.embedded.nlu.persistence import read_nlu, write_nlu
+
+    found = read_kept(cache, key, _NLU, read_nlu)
+    if found is not None:
+        return found
+    engine = train()
+    keep(cache, key, _NLU, lambda writer: write_nlu(writer, engine))
+    return engine
+
+
+def cached_ensemble(cache: Cache, key: str, domain: DialogueDomain, train: Callable[[], Ensemble]) -> Ensemble | None:
+    """Return trained policies: those stored under the key, else they are trained and stored.
+
+    ``domain`` is the one that they act in, which may have more than what they learnt from. Returns ``None`` if they
+    cannot be stored.
+    """
+    from turncheck.engines.embedded.policies.trainer import read_ensemble, write_ensemble
+
+    def read(reader: MemberReader) -> Ensemble:
+        return read_ensemble(reader, domain)
+
+    found = read_kept(cache, key, _POLICIES, read)
+    if found is not None:
+        return found
+    ensemble = train()
+    members = keep(cache, key, _POLICIES, lambda writer: write_ensemble(writer, ensemble))
+    return None if members is None else read(MemberReader(members))

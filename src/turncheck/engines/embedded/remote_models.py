@@ -10,8 +10,7 @@ from urllib.parse import quote
 
 from turncheck.engines.embedded.models import named_model
 from turncheck.messages.errors import UserError
-from turncheck.web.addresses import is_http, without_login
-from turncheck.web.network import Network
+from turncheck.web.addresses import Network, is_http, without_login
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

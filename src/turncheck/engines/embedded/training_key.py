@@ -15,12 +15,15 @@ from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.embedded.nlu.catalogue import known_component
 from turncheck.messages.location import Location
 from turncheck.process.cache import surroundings
+from turncheck.project.model import Config, Project
 
 if TYPE_CHECKING:
-    from turncheck.project.model import Project
+    from turncheck.project.rasa_version import RasaVersion
+
 
 _SELF_CONTAINED: Final = frozenset(
     {
@@ -43,7 +46,7 @@ def training_key(kind: str, inputs: Project, **more: Any) -> str | None:
 
     Args:
         kind: what is trained.
-        inputs: its inputs, without the project's files (see :mod:`turncheck.engines.embedded.inputs`).
+        inputs: its inputs, without the project's files (see :mod:`turncheck.engines.embedded.training_key`).
         more: further values that it depends on (seed, folds).
     """
     if kind != "policies" and not _is_self_contained(inputs):
@@ -121,3 +124,57 @@ def _numbers(digest: hashlib._Hash, value: Any) -> None:
 def _text(digest: hashlib._Hash, kind: str, text: str) -> None:
     content = text.encode("utf-8", "surrogatepass")
     digest.update(f"{kind} {len(content)};".encode() + content)
+
+
+# The files that a model was trained on: it fits a project if nothing that training reads has changed.
+
+
+def project_fingerprint(project: Project) -> str:
+    """Return a digest of the texts of domain, data and configuration, by path."""
+    digest = hashlib.sha256()
+    for file in sorted(project.files, key=lambda file: file.path):
+        if file.role == "endpoints":
+            continue  # the address of an action server has no influence on training
+        text = "" if file.source is None else file.source.text
+        digest.update(f"{file.path}\0{hashlib.sha256(text.encode()).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+# The inputs of each training, and nothing else of the project, so that nothing else can influence what is learnt.
+
+
+def nlu_inputs(project: Project) -> Project:
+    """Return what language understanding learns from: sentences, synonyms, patterns and the pipeline."""
+    config = project.config
+    return Project(
+        root=project.root.absolute(),
+        name="",
+        nlu=project.nlu,
+        config=Config(language=config.language, pipeline=config.pipeline, location=config.location),
+        rasa=_without_signs(project.rasa),
+        kore=project.kore,
+    )
+
+
+def policy_inputs(project: Project) -> tuple[Project, DialogueDomain]:
+    """Return what policies learn from: stories, rules, their own configuration, and the domain without its texts.
+
+    Of the sentences they only know the retrieval intents, which are in the second value.
+    """
+    whole, config = project.domain, project.config
+    responses = {name: replace(response, variations=()) for name, response in whole.responses.items()}
+    learnt = Project(
+        root=project.root.absolute(),
+        name="",
+        domain=replace(whole, responses=responses),
+        stories=project.stories,
+        rules=project.rules,
+        config=Config(policies=config.policies, location=config.location),
+        rasa=_without_signs(project.rasa),
+    )
+    domain = replace(DialogueDomain.of(project), domain=learnt.domain)
+    return learnt, domain
+
+
+def _without_signs(version: RasaVersion | None) -> RasaVersion | None:
+    return None if version is None else replace(version, signs=(), others=())

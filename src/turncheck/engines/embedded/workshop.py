@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.action_server.server import NoActionServer
-from turncheck.engines.embedded.conversation import Assistant, EmbeddedConversation
-from turncheck.engines.embedded.engine import EmbeddedEngine
+from turncheck.engines.embedded.conversation import Assistant, EmbeddedConversation, EmbeddedConversations
 from turncheck.engines.embedded.policies.trainer import train_ensemble
 from turncheck.engines.parse import InFront
 from turncheck.project.story_sentences import with_story_sentences
@@ -18,12 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from turncheck.dialogue.events import Event
+    from turncheck.engines.base import Trains
     from turncheck.engines.conversation import ActionServer
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
     from turncheck.engines.embedded.policies.ensemble import Ensemble
     from turncheck.engines.parse import NluEngine, Parse
-    from turncheck.engines.workshop import Trains
     from turncheck.project.model import Project
 
 _NO_STUBS: Final[dict[str, Any]] = {}
@@ -44,7 +43,7 @@ class Understanding(InFront):
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedWorkshop:
-    """Trains with this trainer and seed; see :class:`turncheck.engines.workshop.Workshop`."""
+    """Trains with this trainer and seed; see :class:`turncheck.engines.base.Workshop`."""
 
     trainer: EmbeddedNluTrainer
     seed: int
@@ -61,19 +60,19 @@ class EmbeddedWorkshop:
 
 @dataclass(frozen=True, slots=True)
 class TrainedProject:
-    """A project with what was trained on it; see :class:`turncheck.engines.workshop.Trained`."""
+    """A project with what was trained on it; see :class:`turncheck.engines.base.Trained`."""
 
     project: Project
     nlu: Understanding | None
     ensemble: Ensemble | None
     workshop: EmbeddedWorkshop
 
-    def engine(self, server: ActionServer) -> EmbeddedEngine | None:
+    def engine(self, server: ActionServer) -> EmbeddedConversations | None:
         """Return the assistant to talk to, if there are policies."""
         if self.ensemble is None:
             return None
         assistant = Assistant(self.ensemble.domain, self.ensemble, self.nlu, server, self.workshop.seed)
-        return EmbeddedEngine(EngineInfo(name="embedded", version=""), assistant, self.nlu)
+        return EmbeddedConversations(EngineInfo(name="embedded", version=""), assistant, self.nlu)
 
     def conversation(self, understood: NluEngine, history: Sequence[Event]) -> EmbeddedConversation | None:
         """Return a conversation that continues after the history, without custom actions."""

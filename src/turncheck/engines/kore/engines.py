@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from turncheck.engines.base import Engines
-from turncheck.engines.capabilities import Capabilities
+from turncheck.engines.at_once import ask_all
+from turncheck.engines.base import Capabilities, Engine, SuiteAnswers, UtteranceAnswer
 from turncheck.engines.kore.client import (
     Access,
     KoreCancelledError,
@@ -17,37 +17,178 @@ from turncheck.engines.kore.client import (
     KoreRefusedError,
     KoreRunError,
 )
-from turncheck.engines.kore.nlu import KoreNlu
 from turncheck.engines.kore.pace import Clock
 from turncheck.engines.kore.platform import Platform
-from turncheck.engines.kore.progress import Progress
-from turncheck.engines.kore.run_report import ReportError, answers_to, read_report
-from turncheck.engines.suite_answers import SuiteAnswers, UtteranceAnswer
-from turncheck.messages.engine_errors import CutShortError, EngineError
-from turncheck.messages.errors import UserError
+from turncheck.engines.parse import Parse, PredictedIntent
+from turncheck.messages.errors import CutShortError, EngineError, UserError
+from turncheck.messages.phrasing import count
+from turncheck.process.environment import secret_of
 from turncheck.process.regular_file import read_regular
-from turncheck.process.screen import Screen
-from turncheck.process.secret import secret_of
-from turncheck.project.batch.csv_table import DELIMITERS
+from turncheck.process.screen import Console, duration
+from turncheck.project.batch.csv_reader import DELIMITERS
 from turncheck.project.batch.known import known_names
+from turncheck.project.batch.model import comparable
 from turncheck.project.batch.reader import decode
+from turncheck.project.batch.run_report import ReportedCase, RunReport, RunReportError, read_run_report
 from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.report.batch import BatchSetting
 from turncheck.report.model import EngineInfo
-from turncheck.web.addresses import is_safe, without_login
-from turncheck.web.network import Network
+from turncheck.web.addresses import Network, is_safe, without_login
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.engines.base import Models
-    from turncheck.engines.capabilities import Part
-    from turncheck.engines.kore.answers import Figures
+    from turncheck.engines.base import Models, Part
+    from turncheck.engines.kore.answers import Figures, Understood
     from turncheck.process.environment import FileVariables
     from turncheck.project.batch.model import Suite, SuiteCase
-    from turncheck.project.batch.run_report import RunReport
     from turncheck.project.model import Project
     from turncheck.settings.options import Settings
+
+
+# Progress of many calls: how long they may take, then how many are done.
+
+EVERY: Final = 15.0
+"""Seconds between two progress messages."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """Reports before ``total`` calls how long they may take, and during them how many are done."""
+
+    total: int
+    client: KoreClient
+    screen: Console
+    _done: int = field(default=0, init=False)
+    _shown_at: float = field(default=0.0, init=False)
+
+    def __post_init__(self) -> None:
+        """Say how long it may take."""
+        seconds = duration(self.client.pace().seconds_for(self.total))
+        self.screen.note(
+            f"{count(self.total, 'utterance')} by Find Intent: up to about {seconds}"
+            " (the platform takes 60 calls a minute, and 1,800 an hour)."
+        )
+        self._shown_at = self.client.clock.now()
+
+    def step(self) -> None:
+        """Count one more."""
+        self._done += 1
+        now = self.client.clock.now()
+        if self._done < self.total and now - self._shown_at >= EVERY:
+            self._shown_at = now
+            left = duration(self.client.pace().seconds_for(self.total - self._done))
+            self.screen.progress(f"{self._done:,} of {self.total:,} utterances, up to about {left} left")
+
+
+# Language understanding by Find Intent, for sentences that are judged one by one.
+
+_SURE: Final = 1.0
+"""The confidence of a winning intent that the machine-learning engine did not find: the platform decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class KoreNlu:
+    """Sentences understood one after the other. ``known``: the project's intent names, folded for comparison.
+
+    Find Intent returns the values of entities, but not their places in a sentence: batch suites judge entities.
+    """
+
+    platform: Platform
+    info: EngineInfo
+    known: Mapping[str, str]
+    screen: Console
+    extractors: tuple[str, ...] = ()
+
+    def parse(self, texts: Sequence[str]) -> list[Parse]:
+        """Understand each text.
+
+        Raises:
+            CutShortError: the platform failed, or somebody interrupted it; ``finished`` holds the answers so far.
+        """
+        progress = Progress(len(texts), self.platform.client, self.screen)
+
+        def one(text: str) -> Parse:
+            parse = self._parse_of(text, self.platform.find_intent(text))
+            progress.step()
+            return parse
+
+        return ask_all(one, texts, 1)
+
+    def _parse_of(self, text: str, found: Understood) -> Parse:
+        """Several winning intents are an ambiguity: the platform asks back, so no intent is matched."""
+        if len(found.intents) != 1:
+            return Parse(text, PredictedIntent(None, 0.0))
+        (name,) = found.intents
+        intent = PredictedIntent(self.known.get(comparable(name), name), found.confidences.get(name, _SURE))
+        return Parse(text, intent, (intent,))
+
+
+# The CSV of a run on the platform → answers to a suite's cases, with the platform's own verdict on each.
+
+NO_ROW: Final = "the platform's report has no row for it"
+
+
+class ReportError(ValueError):
+    """A file that is not the platform's report; the message says why."""
+
+
+def read_report(content: bytes) -> RunReport:
+    """Return what precedes the table, and the table's cases in its order.
+
+    Raises:
+        ReportError: there is no such table.
+    """
+    try:
+        return read_run_report(content.decode("utf-8-sig", "replace"), raw=True)
+    except RunReportError as error:
+        raise ReportError(f"the platform's report {error}") from None
+
+
+def answers_to(cases: Sequence[SuiteCase], reported: Iterable[ReportedCase]) -> tuple[UtteranceAnswer, ...]:
+    """Return the answers to a suite's cases: by utterance and expectation, else only by utterance, in order."""
+    by_text: dict[str, list[ReportedCase]] = {}
+    for row in reported:
+        by_text.setdefault(_text(row.text), []).append(row)
+    chosen: dict[int, ReportedCase] = {}
+    for is_exact in (True, False):
+        for number, case in enumerate(cases):
+            if number in chosen:
+                continue
+            left = by_text.get(_text(case.text), [])
+            fitting = (row for row in left if not is_exact or _expects(case, row))
+            if (taken := next(fitting, None)) is not None:
+                chosen[number] = taken
+                left[:] = [row for row in left if row is not taken]
+    return tuple(_answer(case, chosen.get(number)) for number, case in enumerate(cases))
+
+
+def _text(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _expects(case: SuiteCase, row: ReportedCase) -> bool:
+    expected = {comparable(name) for name in row.expected.names}
+    return expected == {comparable(name) for name in case.intents}
+
+
+def _answer(case: SuiteCase, row: ReportedCase | None) -> UtteranceAnswer:
+    if row is None:
+        return UtteranceAnswer(error=NO_ROW)
+    if row.result is None or row.result == "not-evaluated":
+        return UtteranceAnswer(error=row.remark or "the platform could not evaluate it")
+    names, is_trait = row.matched.names, case.is_trait or row.matched.is_trait
+    return UtteranceAnswer(
+        matched=() if is_trait else names,
+        traits=names if is_trait else (),
+        entities={entity.name: entity.matched for entity in row.entities if entity.matched is not None},
+        order=row.actual_order or None,
+        scores=row.scores,
+        result=row.result,
+        fits={entity.name: entity.passed for entity in row.entities},
+        remark=row.remark or None,
+    )
+
 
 NAME: Final = "kore"
 SECRET_VARIABLE: Final = "TURNCHECK_KORE_CLIENT_SECRET"  # noqa: S105 - the variable's name
@@ -58,13 +199,13 @@ _NO_DIALOGUE: Final = "the engine 'kore' understands sentences: dialogue is test
 
 
 @dataclass(eq=False)
-class KoreEngines(Engines):
+class KoreEngines(Engine):
     """A Kore.ai assistant as the engine of one project. ``way``: how suites are run, ``find-intent`` or ``batch``."""
 
     project: Project
     platform: Platform
     way: str = "find-intent"
-    screen: Screen = field(default_factory=Screen)
+    screen: Console = field(default_factory=Console)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -79,11 +220,11 @@ class KoreEngines(Engines):
             uploads_suites=self.way == "batch",
         )
 
-    def make_ready(self, parts: Sequence[Part], screen: Screen, ensure: Callable[[], None]) -> None:  # noqa: ARG002
+    def make_ready(self, parts: Sequence[Part], screen: Console, ensure: Callable[[], None]) -> None:  # noqa: ARG002
         """There is nothing to prepare: it is already running."""
         self.show_progress(screen)
 
-    def show_progress(self, screen: Screen) -> None:
+    def show_progress(self, screen: Console) -> None:
         """Show slow steps on this screen."""
         self.screen = screen
         self.platform.client.say = screen.progress
@@ -99,7 +240,7 @@ class KoreEngines(Engines):
         known = {key: intent.name for key, intent in known_names(self.project).intents.items()}
         return KoreNlu(self.platform, self.info(), known, self.screen)
 
-    def answer_suite(self, suite: Suite, screen: Screen) -> SuiteAnswers:
+    def answer_suite(self, suite: Suite, screen: Console) -> SuiteAnswers:
         """Answer a suite, utterance by utterance or as a whole on the platform.
 
         Raises:

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 
 from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
-from turncheck.web.typed import typed
+from turncheck.web.exchange import typed
 
 Json = Mapping[str, Any]
 Shape = TypeVar("Shape")

@@ -19,10 +19,9 @@ import requests
 from urllib3.exceptions import HTTPError
 
 from turncheck.engines.rasa_server import answers
-from turncheck.messages.engine_errors import EngineError, PassingError
-from turncheck.web.addresses import origin_of, without_login
+from turncheck.messages.errors import EngineError, PassingError
+from turncheck.web.addresses import Network, origin_of, without_login
 from turncheck.web.exchange import AnswerTooLargeError, Call, exchange, read_body
-from turncheck.web.network import Network
 from turncheck.web.timed import session, within
 
 if TYPE_CHECKING:

@@ -10,29 +10,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.engines.action_server.endpoint import ActionEndpoint, checked_address, checked_certificates
 from turncheck.engines.action_server.process import DEFAULT_URL
-from turncheck.engines.action_server.server import HttpActionServer
-from turncheck.engines.base import Engines
-from turncheck.engines.capabilities import NOTHING_TO_LEARN, Capabilities
+from turncheck.engines.action_server.server import (
+    ActionEndpoint,
+    HttpActionServer,
+    checked_address,
+    checked_certificates,
+)
+from turncheck.engines.base import NOTHING_TO_LEARN, Capabilities, Engine
 from turncheck.engines.embedded.models import named_model
 from turncheck.engines.embedded.nlu.catalogue import known_component
 from turncheck.engines.embedded.remote_models import fetch_model
 from turncheck.engines.rasa_server.client import CONCURRENCY, Access, CutError, RasaClient
-from turncheck.engines.rasa_server.conversation import RasaConversations
-from turncheck.engines.rasa_server.engine import NAME, RasaNlu, RasaPolicies, describe
-from turncheck.engines.rasa_server.pool import RasaPool
-from turncheck.engines.rasa_server.process import RasaFiles, RasaProcess, rasa_process
+from turncheck.engines.rasa_server.conversation import NAME, RasaConversations, RasaNlu, RasaPolicies, describe
+from turncheck.engines.rasa_server.process import RasaFiles, RasaPool, RasaProcess, rasa_process
 from turncheck.engines.rasa_server.stub_server import StubServer, serving_stubs
-from turncheck.messages.engine_errors import CutShortError, EngineError
-from turncheck.messages.errors import UserError
+from turncheck.messages.errors import CutShortError, EngineError, UserError
 from turncheck.process.environment import FileVariables, expand, for_child
-from turncheck.process.screen import Screen, duration
-from turncheck.process.temporary import temporary_folder
+from turncheck.process.output_files import temporary_folder
+from turncheck.process.screen import Console, duration
 from turncheck.project.paths import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
 from turncheck.report.model import EngineInfo
-from turncheck.web.addresses import is_allowed, is_http, origin_of, without_login
-from turncheck.web.network import Network
+from turncheck.web.addresses import Network, is_allowed, is_http, origin_of, without_login
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +53,7 @@ _KEPT_ENDPOINTS: Final = ("action_endpoint", "nlg")
 
 
 @dataclass(eq=False)
-class RasaEngines(Engines):
+class RasaEngines(Engine):
     """A Rasa server as the engine of one project. It is connected, trained and started when it is first needed."""
 
     project: Project
@@ -128,7 +127,7 @@ class RasaEngines(Engines):
         has_domain = not any(finding.code == "domain-not-found" for finding in self.project.findings)
         return frozenset({"domain"} if evaluation not in {"nlu", "batch"} and has_domain else ())
 
-    def show_progress(self, screen: Screen) -> None:
+    def show_progress(self, screen: Console) -> None:
         """Report on this screen which servers are gone, and a training."""
         if isinstance(self.server, RasaPool | RasaProcess):
             self.server.alarm = screen.alarm

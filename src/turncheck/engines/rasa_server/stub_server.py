@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.dialogue.event_reading import ShapeError
 from turncheck.engines.action_server.server import CallFailedError, Reply, read_reply
 from turncheck.engines.conversation import CustomAction
-from turncheck.engines.embedded.actions.answer import read_answer
 from turncheck.engines.embedded.actions.base import ActionRejectedError
-from turncheck.engines.embedded.actions.custom import stubbed, unsaid
+from turncheck.engines.embedded.actions.custom import read_answer, stubbed, unsaid
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -6,16 +6,21 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
-from turncheck.evaluation.batch.classes import classify, is_intent
-from turncheck.evaluation.batch.numbers import intents_of, kinds_of
-from turncheck.evaluation.batch.suites import outcome_of
-from turncheck.evaluation.batch.values import how_it_fits
+from turncheck.evaluation.batch.judging import classify, how_it_fits, is_intent
+from turncheck.evaluation.batch.suites import intents_of, kinds_of, outcome_of
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.project.batch.known import KnownNames
 from turncheck.project.batch.run_report import RunReportError, read_run_report
-from turncheck.report.batch import BATCH_KINDS, BatchCase, BatchEntity, BatchKindName, BatchOrder, BatchSuite
-from turncheck.report.batch_numbers import numbers_of
+from turncheck.report.batch import (
+    BATCH_KINDS,
+    BatchCase,
+    BatchEntity,
+    BatchKindName,
+    BatchOrder,
+    BatchSuite,
+    numbers_of,
+)
 
 if TYPE_CHECKING:
     from turncheck.project.batch.run_report import ReportedCase, ReportedEntity

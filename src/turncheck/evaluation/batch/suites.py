@@ -2,31 +2,103 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from turncheck.engines.suite_answers import SuiteAnswers, UtteranceAnswer
-from turncheck.evaluation.answers import ASKED_HERE, ElsewhereError, units_of
+from turncheck.engines.base import SuiteAnswers, UtteranceAnswer
+from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, units_of
 from turncheck.evaluation.batch.judging import judged_case
-from turncheck.evaluation.batch.numbers import expected_names, intents_of, kinds_of
-from turncheck.evaluation.covered_intents import ENTITY, covered_intents
-from turncheck.messages.engine_errors import CutShortError, EngineError
+from turncheck.evaluation.nlu_remarks import ENTITY, covered_intents
+from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.project.batch.known import KnownNames
 from turncheck.project.batch.model import comparable
-from turncheck.report.batch import BATCH_KINDS, Batch, BatchSetting, BatchSuite
-from turncheck.report.batch_numbers import numbers_of
+from turncheck.report.batch import (
+    BATCH_KINDS,
+    Batch,
+    BatchIntent,
+    BatchKind,
+    BatchSetting,
+    BatchSuite,
+    harmonic,
+    numbers_of,
+    share,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from turncheck.engines.base import Engines
-    from turncheck.engines.capabilities import Capabilities
+    from turncheck.engines.base import Capabilities, Engine
     from turncheck.engines.parse import NluEngine, Parse
     from turncheck.evaluation.answers import Answers
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
     from turncheck.project.batch.model import Suite, SuiteCase
     from turncheck.report.batch import BatchCase, BatchOutcome
-    from turncheck.report.covered_intents import CoveredIntents
+    from turncheck.report.understanding import CoveredIntents
+
+
+# The numbers of a suite by kind and by intent.
+
+
+def kinds_of(cases: Sequence[BatchCase], known: KnownNames | None = None) -> dict[str, BatchKind]:
+    """Return the numbers of each kind that has cases or of which the project has intents.
+
+    Args:
+        cases: the cases.
+        known: the project's names; ``None`` if there is no project.
+    """
+    kinds: dict[str, BatchKind] = {}
+    for kind in BATCH_KINDS:
+        of_kind = [case for case in cases if case.kind == kind]
+        there = None if known is None else known.in_total(kind)
+        if not of_kind and not there:
+            continue
+        covered = None if there is None or known is None else len(expected_names(cases, known, kind) & there.keys())
+        total = None if there is None else len(there)
+        kinds[kind] = BatchKind(**numbers_of(of_kind), covered=covered, total=total)
+    return kinds
+
+
+def expected_names(cases: Sequence[BatchCase], known: KnownNames, kind: str) -> set[str]:
+    """Return the names that the cases expect, in comparable form: traits, or intents of another kind."""
+    is_trait = kind == "trait"
+    return {
+        known.canonical(name, is_trait=is_trait)
+        for case in cases
+        if (case.kind == "trait") == is_trait
+        for name in case.expected
+    }
+
+
+def intents_of(cases: Sequence[BatchCase]) -> dict[str, BatchIntent]:
+    """Return the usual scores of each intent that some evaluated case expects or matches, by name.
+
+    Any alternative that is matched is right; if none is, each of them counts as missed.
+    """
+    names: dict[str, str] = {}
+    found: Counter[str] = Counter()
+    support: Counter[str] = Counter()
+    matched: Counter[str] = Counter()
+    for case in cases:
+        if case.result == "not-evaluated":
+            continue
+        wanted = {comparable(name): name for name in case.expected}
+        given = {comparable(name): name for name in case.matched}
+        for key, name in (wanted | {key: name for key, name in given.items() if key not in wanted}).items():
+            names.setdefault(key, name)
+        hit = wanted.keys() & given.keys()
+        found.update(hit)
+        matched.update(given.keys())
+        support.update(hit if hit and case.kind != "trait" else wanted.keys())
+    scores = {}
+    for key in sorted(names):
+        precision = share(found[key], matched[key]) or 0.0
+        recall = share(found[key], support[key]) or 0.0
+        scores[names[key]] = BatchIntent(
+            precision=precision, recall=recall, f1=harmonic(precision, recall), support=support[key]
+        )
+    return scores
+
 
 _MOST_SCORES = 3
 
@@ -47,14 +119,14 @@ class SuiteRun:
 
 
 def evaluate_suites(
-    engines: Engines, suites: Sequence[Suite], run: SuiteRun, screen: Screen, answers: Answers = ASKED_HERE
+    engines: Engine, suites: Sequence[Suite], run: SuiteRun, screen: Console, answers: Answers = ASKED_HERE
 ) -> Batch:
     """Run and judge suites; a suite is a unit of ``answers``.
 
     Raises:
         CutShortError: the engine could not go on, or the run was interrupted; ``finished`` is nevertheless the report's
             section, with the cases without an answer not evaluated; ``None`` if there is no answer at all.
-        ElsewhereError: other suites are run elsewhere.
+        DelegatedError: other suites are run elsewhere.
     """
     judged: list[BatchSuite] = []
     stopped: CutShortError | None = None
@@ -72,7 +144,7 @@ def evaluate_suites(
                 answers.keep(unit, given)
         judged.append(judged_suite(suite, given, run))
     if elsewhere and stopped is None:
-        raise ElsewhereError
+        raise DelegatedError
     entities = {comparable(one.name) for suite in suites for case in suite.cases for one in case.entities}
     batch = batch_of(judged, run, entities)
     if stopped is not None:
@@ -132,7 +204,7 @@ def batch_of(suites: Sequence[BatchSuite], run: SuiteRun, entities: Collection[s
     )
 
 
-def _answers(engines: Engines, suite: Suite, screen: Screen) -> tuple[SuiteAnswers, CutShortError | None]:
+def _answers(engines: Engine, suite: Suite, screen: Console) -> tuple[SuiteAnswers, CutShortError | None]:
     try:
         if engines.capabilities.answers_suites:
             return engines.answer_suite(suite, screen), None

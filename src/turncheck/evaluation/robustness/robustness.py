@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.engines.parse import InFront
 from turncheck.evaluation.answers import ASKED_HERE
-from turncheck.evaluation.fold_runs import run_folds
-from turncheck.evaluation.intents import before_fallback
-from turncheck.evaluation.neighbours import find_neighbours
-from turncheck.evaluation.robustness.families import FAMILIES, Noise
-from turncheck.evaluation.robustness.sentence import Sentence
+from turncheck.evaluation.predictions import find_neighbours
+from turncheck.evaluation.robustness.families import FAMILIES, Noise, Sentence
 from turncheck.evaluation.robustness.words import base_language, words_for
-from turncheck.evaluation.splits import stable_folds
+from turncheck.evaluation.scores import before_fallback
+from turncheck.evaluation.splits import run_folds, stable_folds
+from turncheck.project.nlu_data import Example
 from turncheck.report.robustness import FailedVariant, NoiseGroup, Robustness, SentenceUnderNoise
 from turncheck.work.workplace import HERE
 
@@ -26,8 +25,9 @@ if TYPE_CHECKING:
     from turncheck.engines.parse import NluEngine, NluTrainer, Parse
     from turncheck.evaluation.answers import Answers
     from turncheck.project.model import Project
-    from turncheck.project.nlu_data import Example, NluData
-    from turncheck.work.workplace import Workplace
+    from turncheck.project.nlu_data import NluData
+    from turncheck.work.workplace import Executor
+
 
 MOST_SENTENCES: Final = 400
 """At most this many sentences are varied, spread over all intents: more would hardly make the interval narrower."""
@@ -140,7 +140,7 @@ def cross_validate_robustness(
     *,
     folds: int = 5,
     seed: int = 42,
-    work: Workplace = HERE,
+    work: Executor = HERE,
     answers_about: Callable[[Mapping[str, Sequence[str]]], Answers] = lambda _: ASKED_HERE,
 ) -> Robustness:
     """Vary the project's own sentences, each of which is parsed by an engine that was trained without its fold.
@@ -295,4 +295,71 @@ def _failed(one: _Tried) -> FailedVariant:
         confidence=intent.confidence,
         intent_failed=one.right and not one.stays,
         entities_failed=one.entities_right and not one.entities_stay,
+    )
+
+
+# Training sentences against misunderstandings caused by noise, which are tested by training with them.
+
+_MOST: Final = 3
+"""At most this many sentences for an intent and a family."""
+
+Group = tuple[str, str]
+"""An intent and a family of noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSentences:
+    """Sentences for one intent with one family of noise; ``before``, ``after``: numbers of misunderstood variants."""
+
+    intent: str
+    family: str
+    sentences: tuple[Example, ...]
+    before: int
+    after: int
+
+
+def training_sentences(
+    project: Project, tests: NluData, robustness: Robustness, trainer: NluTrainer, seed: int
+) -> tuple[TrainingSentences, ...]:
+    """Return the variants of training sentences that help with the failing intents and families.
+
+    They are made from training sentences, never from the test sentences that they are tried on. An engine is trained
+    with all of them; those of groups that then fail less are kept, the most helpful first, and none if more variants
+    fail altogether.
+
+    Raises:
+        UserError: the project cannot be trained.
+    """
+    before = _failures_by_group(robustness)
+    if not before:
+        return ()
+    known = {example.text.casefold() for example in (*project.nlu.examples, *tests.examples)}
+    own = tuple(one for one in project.nlu.examples if one.base_intent in {intent for intent, _ in before})
+    made: dict[Group, list[Example]] = {}
+    for variant in make_variants(own, project, seed):
+        group = variant.sentence.intent, variant.family
+        found = made.setdefault(group, [])
+        if group in before and len(found) < _MOST and variant.sentence.text.casefold() not in known:
+            known.add(variant.sentence.text.casefold())
+            found.append(Example(variant.sentence.text, own[variant.example].intent, variant.sentence.entities))
+    added = tuple(example for found in made.values() for example in found)
+    if not added:
+        return ()
+    more = replace(project, nlu=replace(project.nlu, examples=(*project.nlu.examples, *added)))
+    tried = evaluate_robustness(project, trainer.fit(more), tests, seed=seed)
+    if tried.failed >= robustness.failed:
+        return ()
+    after = _failures_by_group(tried)
+    helpful = [
+        TrainingSentences(intent, family, tuple(made[intent, family]), number, after[intent, family])
+        for (intent, family), number in before.items()
+        if made.get((intent, family)) and after[intent, family] < number
+    ]
+    return tuple(sorted(helpful, key=lambda one: (one.after - one.before, one.intent, one.family)))
+
+
+def _failures_by_group(robustness: Robustness) -> Counter[Group]:
+    """Count the misunderstood variants by intent and family."""
+    return Counter(
+        (sentence.intent, one.family) for sentence in robustness.worst for one in sentence.failed if one.intent_failed
     )

@@ -12,22 +12,22 @@ from turncheck.evaluation.predictions import Judged
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.messages.errors import UserError
 from turncheck.project.model import CheckpointStep, UserStep
-from turncheck.validation.learnable import learnable
 from turncheck.validation.pipeline import validate
+from turncheck.validation.unused import learnable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from turncheck.engines.base import Trained
     from turncheck.engines.conversation import ActionServer
     from turncheck.engines.parse import Parse
-    from turncheck.engines.workshop import Trained
     from turncheck.evaluation.coverage import Reached
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Project, Story
     from turncheck.project.nlu_data import Example
-    from turncheck.validation.project_tests import ProjectTests
+    from turncheck.validation.names_in_tests import ProjectTests
 
 Kind = Literal["sentence", "story", "case", "validation"]
 CASE_RUN: Final = CaseRun()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from turncheck.engines.workshop import Trained, Trains
+    from turncheck.engines.base import Trained, Trains
     from turncheck.messages.location import Location
     from turncheck.project.model import Project
 

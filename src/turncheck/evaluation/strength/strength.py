@@ -12,25 +12,149 @@ import msgspec
 
 from turncheck.engines.action_server.server import NoActionServer
 from turncheck.evaluation.strength.behaviour import Behaviour
-from turncheck.evaluation.strength.bench import make_bench
+from turncheck.evaluation.strength.bench import Kill, make_bench, new_finding, sentence_kill
 from turncheck.evaluation.strength.candidates import Candidates
-from turncheck.evaluation.strength.choice import chosen_tests
-from turncheck.evaluation.strength.mutants import mutants_of
-from turncheck.evaluation.strength.trial import try_mutant
-from turncheck.report.strength import KILLERS, MutantGroup, MutantResult, Strength
+from turncheck.evaluation.strength.faults import mutants_of
+from turncheck.messages.errors import UserError
+from turncheck.project.components import refused
+from turncheck.report.strength import KILLERS, Fault, MutantGroup, MutantResult, Strength, SuggestedTest
 from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+    from turncheck.engines.base import Trained, Workshop
     from turncheck.engines.conversation import ActionServer
-    from turncheck.engines.workshop import Workshop
-    from turncheck.evaluation.strength.bench import Bench
+    from turncheck.evaluation.strength.bench import Bench, CaseTest, StoryTest
     from turncheck.evaluation.strength.mutant import Lines, Mutant
-    from turncheck.evaluation.strength.trial import Trial
+    from turncheck.messages.location import Location
     from turncheck.project.model import Project
-    from turncheck.validation.project_tests import ProjectTests
-    from turncheck.work.workplace import Workplace
+    from turncheck.validation.names_in_tests import ProjectTests
+    from turncheck.work.workplace import Executor
+
+
+# Which of many possible tests to write first: those that notice the most unnoticed faults.
+
+
+def chosen_tests(trials: Sequence[Trial], unwalked: Collection[Location]) -> tuple[SuggestedTest, ...]:
+    """Return tests that together notice every survivor that any of them notices, the most effective first.
+
+    One by one, the test is chosen that notices the most remaining survivors. Then come tests along rules and stories
+    that no test walks (``unwalked``, by place), if they notice what only validation does.
+    """
+    tests: dict[str, SuggestedTest] = {}
+    names: dict[str, str] = {}
+    survivors: dict[str, dict[int, MutantResult]] = {}
+    warned: dict[str, dict[int, MutantResult]] = {}
+    for number, trial in enumerate(trials):
+        kind = survivors if trial.result.outcome == "survived" else warned
+        for test in trial.noticed_by:
+            name = names.setdefault(_what_is_done(test), test.name)  # two tests that do the same count as one
+            tests.setdefault(name, test)
+            kind.setdefault(name, {})[number] = trial.result
+
+    def is_unwalked(name: str) -> bool:
+        return tests[name].location in unwalked
+
+    chosen: list[str] = []
+    left = {number for noticed in survivors.values() for number in noticed}
+    while left:
+        best = min(survivors, key=lambda name: (-len(left & survivors[name].keys()), not is_unwalked(name), name))
+        chosen.append(best)
+        left -= survivors[best].keys()
+    places = {tests[name].location for name in chosen}
+    for name in sorted(warned, key=lambda name: (-len(warned[name]), name)):
+        if is_unwalked(name) and tests[name].location not in places:
+            chosen.append(name)
+            places.add(tests[name].location)
+    order = sorted(chosen, key=lambda name: (-len(survivors.get(name, ())), -len(warned.get(name, ())), name))
+    return tuple(
+        msgspec.structs.replace(
+            tests[name],
+            walked=not is_unwalked(name),
+            notices=tuple(map(_fault, (*survivors.get(name, {}).values(), *warned.get(name, {}).values()))),
+        )
+        for name in order
+    )
+
+
+def _what_is_done(test: SuggestedTest) -> str:
+    return repr((test.kind, test.steps, test.fixture))
+
+
+def _fault(result: MutantResult) -> Fault:
+    return Fault(operator=result.operator, what=result.what, location=result.location)
+
+
+# Runs the tests on one mutant, up to the first that notices it.
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The outcome of a mutant. ``noticed_by``: tests that nobody has written yet and that would notice it."""
+
+    result: MutantResult
+    noticed_by: tuple[SuggestedTest, ...] = ()
+
+
+def try_mutant(mutant: Mutant, bench: Bench, behaviour: Behaviour, candidates: Candidates | None = None) -> Trial:
+    """Run the tests on a mutant.
+
+    Tests that reach what was changed come first. A mutant that no test notices may behave like the original, so that it
+    is not a fault at all; otherwise validation may still notice it. ``candidates`` are tried on mutants that no test
+    notices.
+    """
+    # The stand-ins would train a pipeline that Rasa refuses.
+    refusals = refused(mutant.project) if mutant.operator.kind == "config" else ()
+    for component, _ in refusals:
+        return Trial(_result(mutant, Kill("validation", "component-order", component.location)))
+    try:
+        trained = mutant.trained(behaviour.original)
+    except UserError as error:
+        return Trial(_result(mutant, Kill("validation", "training-refused", error.location)))
+    kill = killing_test(mutant, trained, bench)
+    if kill is None and behaviour.is_that_of(trained, mutant):
+        return Trial(_result(mutant, None, equivalent=True))
+    if kill is None and (finding := new_finding(bench, mutant.project)) is not None:
+        kill = Kill("validation", finding.code, finding.location)
+    noticed_by: tuple[SuggestedTest, ...] = ()
+    if candidates is not None and (kill is None or kill.kind == "validation"):
+        misread = behaviour.misread(trained) if mutant.operator.trains == "nlu" else iter(())
+        noticed_by = tuple(
+            one.shown
+            for one in candidates.for_mutant(mutant, misread)
+            if one.test.kill(trained, bench.server) is not None
+        )
+    return Trial(_result(mutant, kill), noticed_by)
+
+
+def killing_test(mutant: Mutant, trained: Trained, bench: Bench) -> Kill | None:
+    """Return the first test that notices a mutant."""
+    trains = mutant.operator.trains
+    if trains == "nlu" and (kill := sentence_kill(bench, trained, mutant.touched)) is not None:
+        return kill
+    # Stories do not see the text of a response.
+    stories = bench.stories if mutant.operator.kind != "responses" else ()
+    tests: list[StoryTest | CaseTest] = [*stories, *bench.cases]
+    tests.sort(key=lambda test: -len(test.reach & mutant.touched))
+    for test in tests:
+        if (kill := test.kill(trained, bench.server)) is not None:
+            return kill
+    return None
+
+
+def _result(mutant: Mutant, kill: Kill | None, *, equivalent: bool = False) -> MutantResult:
+    return MutantResult(
+        operator=mutant.operator.name,
+        kind=mutant.operator.kind,
+        what=mutant.what,
+        location=mutant.location,
+        outcome="equivalent" if equivalent else "survived" if kill is None else "killed",
+        by=None if kill is None else kill.kind,
+        test=None if kill is None else kill.test,
+        test_location=None if kill is None else kill.location,
+    )
+
 
 _WORTH_WORKERS = 8
 """Fewer mutants than this are done before a second process has started."""
@@ -74,7 +198,7 @@ def evaluate_strength(
     run: StrengthRun,
     *,
     server: ActionServer | None = None,
-    work: Workplace = HERE,
+    work: Executor = HERE,
     progress: Callable[[int, int], None] | None = None,
 ) -> Strength:
     """Try the mutants of a project.

@@ -20,7 +20,7 @@ from turncheck.project.batch.rules import (
     shortened,
 )
 from turncheck.yaml_tree.json_tree import parse_json
-from turncheck.yaml_tree.offsets import text_location
+from turncheck.yaml_tree.source import text_location
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
-from turncheck.process.existing import is_folder, is_there
+from turncheck.process.regular_file import is_folder, is_there
 from turncheck.project.folder import ProjectFolder, absolute_name
 from turncheck.project.formats.format import SUITES, Opened
-from turncheck.project.formats.kore_suites import CSV, JSON
+from turncheck.project.formats.kore_export import CSV, JSON
 from turncheck.project.formats.registry import recognised
 from turncheck.yaml_tree.source import Source
 

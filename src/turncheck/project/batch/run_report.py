@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
-from turncheck.project.batch.fields import IntentField, read_intent, read_order, read_parent
 from turncheck.project.batch.model import THRESHOLDS
+from turncheck.project.batch.rules import IntentField, read_intent, read_order, read_parent
 from turncheck.report.batch import BatchSetting
 
 if TYPE_CHECKING:

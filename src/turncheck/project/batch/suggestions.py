@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import re
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.messages.errors import UserError
+from turncheck.messages.location import Location
 from turncheck.project.batch.model import ExpectedEntity, SuiteCase, comparable
+from turncheck.project.formats.annotations import AnnotationError, parse_annotations
+from turncheck.project.formats.rasa_nlu_writer import annotated
+from turncheck.project.nlu_data import EntityAnnotation, Example
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from turncheck.project.model import Project
-    from turncheck.project.nlu_data import EntityAnnotation, Example
+    from turncheck.yaml_tree.source import Source
+
 
 _WORD: Final = re.compile(r"\w+")
 _MOST_PER_SENTENCE: Final = 3
@@ -106,3 +115,157 @@ def _with_values(example: Example, entities: Sequence[EntityAnnotation], chosen:
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(sorted(_WORD.findall(text.casefold())))
+
+
+# The suite of successful user utterances, from a log with the matched intent of each and whether its task completed.
+#
+# JSON (a list of objects, one object per line, or a list below ``conversations``, ``messages`` or ``data``) and CSV.
+# An utterance counts if it matched an intent and its task was completed.
+
+_UTTERANCE: Final = ("utterance", "input", "text", "message", "userinput")
+_INTENT: Final = ("intent", "matchedintent", "task", "taskname", "intentname")
+_COMPLETED: Final = ("completed", "taskcompleted", "taskstatus", "completionstatus", "iscompleted", "taskcompletion")
+_YES: Final = frozenset({"true", "1", "yes", "completed", "complete", "success", "successful", "done", "finished"})
+_NONE: Final = frozenset({"", "none", "default fallback intent", "nlu_fallback"})
+_LISTS: Final = ("conversations", "messages", "data", "utterances")
+
+
+@dataclass(frozen=True, slots=True)
+class Successful:
+    """The cases, one for each utterance and intent, and how many records were read and left out."""
+
+    cases: tuple[SuiteCase, ...]
+    records: int
+    left_out: int
+
+
+def successful_utterances(source: Source) -> Successful:
+    """Return the utterances of a log that matched an intent and whose task was completed.
+
+    Raises:
+        UserError: it is neither JSON nor CSV, or lacks the utterances, the matched intents or what was completed.
+    """
+    records = _records(source)
+    keys = {_key(name) for record in records for name in record}
+    lacking = [
+        what
+        for what, names in (
+            ("the utterance (`utterance`)", _UTTERANCE),
+            ("the matched intent (`intent`)", _INTENT),
+            ("whether its task was completed (`completed`)", _COMPLETED),
+        )
+        if keys.isdisjoint(names)
+    ]
+    if lacking:
+        raise UserError(
+            f"the log lacks {' and '.join(lacking)}",
+            location=Location(source.path),
+            remedy="Only utterances whose task ran to its end belong in this suite; export them with these fields.",
+        )
+    kept: dict[SuiteCase, None] = {}
+    left_out = 0
+    for record in records:
+        text, intent = _value(record, _UTTERANCE), _value(record, _INTENT)
+        if text and intent.casefold() not in _NONE and _value(record, _COMPLETED).casefold() in _YES:
+            kept.setdefault(SuiteCase(text, (intent,)))
+        else:
+            left_out += 1
+    return Successful(tuple(kept), len(records), left_out)
+
+
+def _records(source: Source) -> list[Mapping[str, Any]]:
+    text = source.file_text
+    first = text.lstrip()[:1]
+    try:
+        if first in {"[", "{"}:
+            return _json_records(text)
+        return list(csv.DictReader(io.StringIO(text, newline="")))
+    except (ValueError, RecursionError, csv.Error) as error:
+        line = getattr(error, "lineno", None)
+        raise UserError(
+            "the log is neither JSON nor CSV", location=Location(source.path, line), remedy="Export it as one of them."
+        ) from None
+
+
+def _json_records(text: str) -> list[Mapping[str, Any]]:
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError:
+        data = [json.loads(line) for line in text.splitlines() if line.strip()]
+    if isinstance(data, dict):
+        data = next((data[name] for name in _LISTS if isinstance(data.get(name), list)), [data])
+    return [record for record in data if isinstance(record, dict)] if isinstance(data, list) else []
+
+
+def _key(name: object) -> str:
+    return str(name).replace(" ", "").replace("_", "").casefold()
+
+
+def _value(record: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    by_key = {_key(name): value for name, value in record.items()}
+    value = next((by_key[name] for name in names if by_key.get(name) is not None), "")
+    return str(value).strip() if isinstance(value, str | int | float | bool) else ""
+
+
+# Suites from NLU data, and NLU data from suites.
+
+
+def case_of(example: Example) -> SuiteCase:
+    """Return a sentence as a case: its intent, and its entities with their values."""
+    values: dict[str, list[str]] = {}
+    for entity in example.entities:
+        values.setdefault(entity.entity, []).append(str(entity.value).strip())
+    return SuiteCase(
+        example.text.strip(),
+        (example.intent,) if example.intent else (),
+        entities=tuple(
+            ExpectedEntity(name, ("||".join(dict.fromkeys(found)),)) for name, found in values.items() if all(found)
+        ),
+        location=example.location,
+    )
+
+
+def examples_of(cases: Iterable[SuiteCase]) -> tuple[list[Example], list[tuple[SuiteCase, str]]]:
+    """Return cases as sentences of NLU data, and the cases that such data cannot hold, each with the reason."""
+    kept: list[Example] = []
+    left_out: list[tuple[SuiteCase, str]] = []
+    for case in cases:
+        example = _example(case)
+        if isinstance(example, str):
+            left_out.append((case, example))
+        else:
+            kept.append(example)
+    return kept, left_out
+
+
+def _example(case: SuiteCase) -> Example | str:
+    if case.is_trait:
+        return "NLU data have no traits"
+    if len(case.intents) != 1:
+        return "NLU data have one intent per sentence"
+    if case.parent or case.bots or case.order:
+        return "NLU data have neither parent intents nor bots nor an order of entities"
+    entities: list[EntityAnnotation] = []
+    for entity in case.entities:
+        if len(entity.values) != 1:
+            return f"the entity '{entity.name}' has alternative values"
+        for value in entity.values[0].split("||"):
+            start = _free_place(case.text, value.strip(), entities)
+            if start < 0:
+                return f"the value of the entity '{entity.name}' does not appear in the sentence"
+            entities.append(EntityAnnotation(start, start + len(value.strip()), entity.name, value.strip()))
+    example = Example(case.text, case.intents[0], tuple(sorted(entities, key=lambda one: one.start)))
+    try:
+        text, found = parse_annotations(annotated(example))
+    except AnnotationError:
+        text, found = "", ()
+    if text != case.text or len(found) != len(entities):
+        return "the sentence holds what NLU data take for an annotation"
+    return example
+
+
+def _free_place(text: str, value: str, taken: list[EntityAnnotation]) -> int:
+    start = text.find(value) if value else -1
+    while start >= 0 and any(one.start < start + len(value) and start < one.end for one in taken):
+        start = text.find(value, start + 1)
+    return start

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from turncheck.project.conversion.core import new_action, written_steps
-from turncheck.project.conversion.result import Converted
-from turncheck.project.conversion.yaml_data import new_response
+from turncheck.project.conversion.core import Converted, new_action, new_response, written_steps
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -2,16 +2,122 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.project.conversion.result import document
-from turncheck.project.conversion.yaml_comments import with_yaml_comments
-from turncheck.project.older_config import GONE, NAMES
+from turncheck.project.config import GONE, NAMES
+from turncheck.project.conversion.core import document, new_action, new_response
 
 if TYPE_CHECKING:
-    from turncheck.project.conversion.result import Converted
-    from turncheck.project.model import Component, Config
+    from collections.abc import Callable, Collection, Iterator
+
+    from turncheck.project.conversion.core import Converted
+    from turncheck.project.model import Component, Config, Domain, Form, Intent, Slot, SlotMapping
     from turncheck.project.project_file import ProjectFile
+
+
+# Carries the comments of a domain or configuration over to the converted YAML.
+#
+# A comment is put above what it was above or beside, which is found by the names of the keys and entries around it; if
+# that is gone, above what was around it, else at the top of the file.
+
+_BLOCK: Final = re.compile(r"(?:^|[\s:-])[|>][+-]?[0-9]?[+-]?$")
+_QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"\\]|\\.)*\"")
+_NAME: Final = re.compile(r"name\s*:\s*(?=\S)")
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line with content: where it is, and its comment ("": none)."""
+
+    number: int
+    path: Path
+    comment: str
+
+
+def with_yaml_comments(converted: str, original: str, renamed: Callable[[Path], Path] = lambda path: path) -> str:
+    """Return the converted file with the comments of the original.
+
+    ``renamed``: maps an old path to the new one.
+    """
+    lines = converted.splitlines()
+    places: dict[Path, int] = {}
+    for line in _lines(converted):
+        places.setdefault(line.path, line.number)
+    above: dict[int, list[str]] = defaultdict(list)
+    for path, comments in _comments(original):
+        number = _place(renamed(path), places)
+        indent = lines[number][: len(lines[number]) - len(lines[number].lstrip())] if lines else ""
+        above[number] += [f"{indent}{comment}" for comment in comments]
+    return "".join(f"{line}\n" for number, one in enumerate(lines) for line in (*above[number], one))
+
+
+def _place(path: Path, places: dict[Path, int]) -> int:
+    while path:
+        if path in places:
+            return places[path]
+        path = path[:-1]
+    return 0
+
+
+def _comments(text: str) -> Iterator[tuple[Path, list[str]]]:
+    """Yield comments with the path of what follows or is beside them; before the first key, that of the top."""
+    waiting: list[str] = []
+    last: Path = ()
+    is_first = True
+    for line in _lines(text):
+        if not line.path:
+            waiting.append(line.comment)
+            continue
+        if waiting:
+            yield () if is_first else line.path, waiting
+        if line.comment:
+            yield line.path, [line.comment]
+        waiting, last, is_first = [], line.path, False
+    if waiting:
+        yield last[:1], waiting
+
+
+def _lines(text: str) -> Iterator[_Line]:
+    """Yield the lines that are neither empty nor within a multi-line string; lines with only a comment have no path."""
+    around: list[tuple[int, str]] = []
+    block = -1
+    for number, line in enumerate(text.splitlines()):
+        said, comment = _split(line)
+        indent = len(line) - len(line.lstrip())
+        if not line.strip() or (block >= 0 and indent > block):
+            continue
+        block = -1
+        if not said:
+            yield _Line(number, (), comment)
+            continue
+        depth = indent + (1 if said.startswith("-") else 0)
+        around = [one for one in around if one[0] < depth]
+        name = _name_of(said)
+        path = (*(one for _, one in around), name)
+        around.append((depth, name))
+        block = indent if _BLOCK.search(said) else -1
+        yield _Line(number, path, comment)
+
+
+def _split(line: str) -> tuple[str, str]:
+    """Split a line into its content and its comment."""
+    masked = _QUOTED.sub(lambda found: "x" * len(found[0]), line)
+    begin = next(
+        (at.start() for at in re.finditer("#", masked) if at.start() == 0 or masked[at.start() - 1].isspace()), -1
+    )
+    return (line.strip(), "") if begin < 0 else (line[:begin].strip(), line[begin:].strip())
+
+
+def _name_of(said: str) -> str:
+    """Return the key or entry that a line names: ``greet`` for ``- greet:``, the value for ``- name: X``."""
+    entry = _NAME.sub("", said.lstrip("- "), count=1) if said.startswith("-") else said
+    return entry.partition(":")[0].strip().strip("'\"")
+
 
 RULES_OF_FALLBACK: Final = "rules_for_fallback.yml"
 _MEMOIZATIONS: Final = frozenset({"MemoizationPolicy", "AugmentedMemoizationPolicy"})
@@ -67,10 +173,10 @@ def convert_config(file: ProjectFile, config: Config, converted: Converted, *, m
         converted.files[RULES_OF_FALLBACK] = document({"version": "3.1", "rules": rules})
     content |= {key: value for key, value in (("pipeline", pipeline), ("policies", policies)) if value}
     written = file.source.file_text if file.source is not None else ""
-    converted.files["config.yml"] = with_yaml_comments(document(content), written, _renamed)
+    converted.files["config.yml"] = with_yaml_comments(document(content), written, _renamed_of_config)
 
 
-def _renamed(path: tuple[str, ...]) -> tuple[str, ...]:
+def _renamed_of_config(path: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(_NOW.get(name, name) for name in path)
 
 
@@ -126,3 +232,120 @@ def _fallback_rule(fallback: Component, converted: Converted) -> dict[str, Any]:
         {"active_loop": "action_two_stage_fallback"},
     ]
     return {"rule": "What was not understood, in two stages", "steps": steps}
+
+
+# Domains of Rasa 0.x, 1.x and 2.x → that of Rasa 3, and the rules for intents that trigger actions.
+
+RULES_OF_INTENTS: Final = "rules_for_intents.yml"
+_OWN_CLASS: Final = "."
+_SECTIONS: Final = {"templates": "responses"}
+
+
+def convert_domain(
+    file: ProjectFile, domain: Domain, converted: Converted, *, beside: Collection[str] = frozenset()
+) -> None:
+    """Convert a domain that was read by the rules of its version.
+
+    ``beside``: the data files, whose responses are converted along with them.
+    """
+    content: dict[str, Any] = {"version": "3.1"}
+    content["session_config"] = {
+        "session_expiration_time": domain.session.session_expiration_time,
+        "carry_over_slots_to_new_session": domain.session.carry_over_slots_to_new_session,
+    }
+    sections: dict[str, Any] = {
+        "intents": [_intent(one) for one in domain.intents.values()],
+        "entities": [_entity(name, domain) for name in domain.entities],
+        "slots": {slot.name: _slot(slot, domain, converted) for slot in domain.slots.values()},
+        "forms": {form.name: _form(form, converted) for form in domain.forms.values()},
+        "responses": {
+            new_response(name): [dict(one.content) for one in response.variations]
+            for name, response in domain.responses.items()
+            if response.location.path not in beside
+        },
+        "actions": [new_action(name) for name in domain.actions if name not in domain.forms],
+    }
+    content |= {key: section for key, section in sections.items() if section}
+    written = file.source.file_text if file.source is not None else ""
+    converted.files["domain.yml"] = with_yaml_comments(document(content), written, _renamed_of_domain)
+    rules = [
+        {"rule": f"{intent.name} triggers {intent.triggers}", "steps": _mapped(intent)}
+        for intent in domain.intents.values()
+        if intent.triggers
+    ]
+    if rules:
+        converted.files[RULES_OF_INTENTS] = document({"version": "3.1", "rules": rules})
+
+
+def _renamed_of_domain(path: tuple[str, ...]) -> tuple[str, ...]:
+    names = [new_response(new_action(name)) for name in path]
+    return (_SECTIONS.get(names[0], names[0]), *names[1:]) if names else ()
+
+
+def _mapped(intent: Intent) -> list[dict[str, Any]]:
+    return [{"intent": intent.name}, {"action": new_action(intent.triggers or "")}]
+
+
+def _intent(intent: Intent) -> Any:
+    options: dict[str, Any] = {}
+    if intent.use_entities is not True:
+        options["use_entities"] = list(intent.use_entities) if intent.use_entities else []
+    if intent.ignore_entities:
+        options["ignore_entities"] = list(intent.ignore_entities)
+    return {intent.name: options} if options else intent.name
+
+
+def _entity(name: str, domain: Domain) -> Any:
+    entity = domain.entities[name]
+    options = {"roles": list(entity.roles), "groups": list(entity.groups)}
+    filled = {key: value for key, value in options.items() if value}
+    return {name: filled} if filled else name
+
+
+def _slot(slot: Slot, domain: Domain, converted: Converted) -> dict[str, Any]:
+    written: dict[str, Any] = {"type": slot.type}
+    if _OWN_CLASS in slot.type:
+        what = f"The slot '{slot.name}' is of the class '{slot.type}', which must be ported to Rasa 3."
+        converted.note(what, slot.location, "Port its class: features are given as a list since Rasa 2.")
+    written["influence_conversation"] = slot.type != "any" and slot.influence_conversation is not False
+    optional = {
+        "initial_value": slot.initial_value,
+        "values": None if slot.values is None else list(slot.values),
+        "min_value": slot.min_value,
+        "max_value": slot.max_value,
+    }
+    written |= {key: value for key, value in optional.items() if value is not None}
+    mappings = [one for one in slot.mappings if one.entity is None or one.entity in domain.entities]
+    written["mappings"] = [_mapping(one) for one in mappings] or [{"type": "custom"}]
+    return written
+
+
+def _mapping(mapping: SlotMapping) -> dict[str, Any]:
+    written: dict[str, Any] = {"type": mapping.type}
+    optional = {"entity": mapping.entity, "role": mapping.role, "group": mapping.group, "value": mapping.value}
+    written |= {key: value for key, value in optional.items() if value is not None}
+    written |= {
+        key: list(names) for key, names in (("intent", mapping.intents), ("not_intent", mapping.not_intents)) if names
+    }
+    conditions = [
+        {
+            key: value
+            for key, value in (("active_loop", one.active_loop), ("requested_slot", one.requested_slot))
+            if value
+        }
+        for one in mapping.conditions
+    ]
+    return {**written, **({"conditions": conditions} if conditions else {})}
+
+
+def _form(form: Form, converted: Converted) -> dict[str, Any]:
+    if not form.required_slots:
+        what = (
+            f"What the form '{form.name}' asks for is not in the files: it is code of the action server (FormAction)."
+        )
+        remedy = "List its slots below `required_slots`, and move its checks to a `validate_` action of the SDK 3."
+        converted.note(what, form.location, remedy)
+    written: dict[str, Any] = {"required_slots": list(form.required_slots)}
+    if form.ignored_intents:
+        written["ignored_intents"] = list(form.ignored_intents)
+    return written

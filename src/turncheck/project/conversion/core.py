@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.project.conversion.result import document, with_comments
-from turncheck.project.formats.rasa_nlu_writer import annotated
+from turncheck.messages.errors import UserError
+from turncheck.project.formats.annotations import parse_annotations
+from turncheck.project.formats.rasa_nlu_writer import (
+    annotated,
+    write_nlu_yaml,
+    write_responses_yaml,
+    yaml_lines,
+    yaml_scalar,
+)
 from turncheck.project.model import (
     ActionStep,
     ActiveLoopStep,
@@ -17,13 +28,108 @@ from turncheck.project.model import (
     UserStep,
 )
 from turncheck.project.nlu_data import EntityAnnotation, Example
+from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
+from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.project.conversion.result import Converted
+    from turncheck.messages.location import Location
     from turncheck.project.files import DataFile
     from turncheck.project.model import Step, StoryEntity
+    from turncheck.project.nlu_data import NluData, Synonym
+    from turncheck.yaml_tree.tree import YamlNode
+
+
+# The result of a conversion: files, and what could not be converted, with its place and what to do about it.
+
+_COMMENT: Final = re.compile(r"<!--(.*?)-->", re.DOTALL)
+_HEADING: Final = re.compile(r"^[ \t]*#+[ \t]*([^#\s].*?)[ \t]*$", re.MULTILINE)
+_SECTIONS: Final = frozenset({"intent", "synonym", "regex", "lookup"})
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Something that is not in the converted files as it was: what it is, where, and what to do."""
+
+    what: str
+    location: Location
+    remedy: str
+
+
+@dataclass(slots=True)
+class Converted:
+    """Converted files by name, relative to the output folder, and what is left to do by hand."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    left: list[Left] = field(default_factory=list)
+
+    def add(self, path: str, content: str, *, prefix: str = "") -> None:
+        """Add a converted file under its own name as YAML, preceded by its folder's name if that is taken.
+
+        ``prefix``: what the name must begin with.
+        """
+        parts = PurePath(path).with_suffix("").parts
+        for count in range(1, len(parts) + 1):
+            stem = "_".join(part for part in parts[-count:] if part not in {"..", "/"})
+            name = f"{stem if stem.startswith(prefix) else prefix + stem}.yml"
+            if name not in self.files:
+                break
+        else:
+            name = f"{prefix}{len(self.files)}_{parts[-1]}.yml"
+        self.files[name] = content
+
+    def note(self, what: str, location: Location, remedy: str) -> None:
+        """Note what could not be converted."""
+        self.left.append(Left(what, location, remedy))
+
+
+def document(content: Mapping[str, Any], comments: str = "") -> str:
+    """Return a Rasa 3 file with these top-level keys, below the comments of the original file."""
+    return "\n".join([*comments.splitlines(), *yaml_lines(content), ""])
+
+
+def with_comments(converted: str, markdown: str) -> str:
+    """Return a converted file with the comments of the original Markdown file, each above what it belongs to.
+
+    That is the section or story that follows directly, else the one around it. Comments before the first one, or of one
+    that was left out, are at the top of the file.
+    """
+    lines = converted.splitlines()
+    places: dict[str, int] = {}
+    for number, line in enumerate(lines):
+        places.setdefault(line.strip(), number)
+    above: dict[int, list[str]] = defaultdict(list)
+    for comment, heading in _comments(markdown):
+        number = next((places[one] for one in _converted_headings(heading) if one in places), 0)
+        indent = lines[number][: len(lines[number]) - len(lines[number].lstrip())] if lines else ""
+        above[number] += [f"{indent}# {line}" for line in comment]
+    return "".join(f"{line}\n" for number, one in enumerate(lines) for line in (*above[number], one))
+
+
+def _comments(markdown: str) -> Iterator[tuple[list[str], str]]:
+    """Yield each comment, line by line, with the heading that it belongs to ("": none)."""
+    headings = [(found.start(), found[1]) for found in _HEADING.finditer(_COMMENT.sub(_blanked, markdown))]
+    for found in _COMMENT.finditer(markdown):
+        lines = [line.strip() for line in found[1].splitlines() if line.strip()]
+        before = [text for start, text in headings if start < found.start()]
+        follows = next((text for start, text in headings if start >= found.end()), "")
+        beside = _COMMENT.sub("", markdown[: found.start()]).rpartition("\n")[2].strip()
+        between = _COMMENT.sub("", markdown[found.end() :]).lstrip()
+        is_above = bool(before) and not beside and between.startswith("#")
+        yield lines, follows if is_above else (before[-1] if before else "")
+
+
+def _blanked(found: re.Match[str]) -> str:
+    return "".join(letter if letter == "\n" else " " for letter in found[0])
+
+
+def _converted_headings(heading: str) -> list[str]:
+    """Return the lines that a heading may have become."""
+    section, colon, title = heading.partition(":")
+    words = [f"- {section.strip()}: {yaml_scalar(title.strip())}"] if colon and section.strip() in _SECTIONS else []
+    return [*words, f"- story: {yaml_scalar(heading.strip())}"] if heading else []
+
 
 _RENAMED: Final = {"action_deactivate_form": "action_deactivate_loop"}
 _RESPOND: Final = "respond_"
@@ -99,3 +205,146 @@ def _written(step: UserStep, text: str) -> str:
 def _entity(entity: StoryEntity) -> dict[str, Any]:
     more = {"role": entity.role, "group": entity.group}
     return {**{key: value for key, value in more.items() if value is not None}, entity.entity: entity.value}
+
+
+# NLU data and responses in Markdown or JSON → YAML.
+
+
+def convert_nlu(file: DataFile, converted: Converted) -> None:
+    """Convert a file of NLU data, or of responses for retrieval intents."""
+    source = file.file.source
+    text = write_nlu_yaml(_writable(file.parts.nlu, converted))
+    if file.parts.domain is not None:
+        text += write_responses_yaml(file.parts.domain.responses.values())
+    if text:
+        is_markdown = source is not None and file.file.path.endswith(".md")
+        converted.add(file.file.path, with_comments(text, source.file_text) if source and is_markdown else text)
+
+
+def _writable(data: NluData, converted: Converted) -> NluData:
+    """Leave out, and note, what the current format cannot express."""
+    examples = []
+    for example in data.examples:
+        why = _why_not(example)
+        if why:
+            converted.note(f"The sentence '{example.text}' is left out: {why}.", example.location, "Write it anew.")
+        else:
+            examples.append(example)
+    return replace(data, examples=tuple(examples), synonyms=tuple(_written_synonyms(data, examples)))
+
+
+def _why_not(example: Example) -> str:
+    if not example.intent:
+        return "it has no intent"
+    if not example.text.strip():
+        return "it has no text"
+    try:
+        text, entities = parse_annotations(annotated(example).strip())
+    except (UserError, ValueError):
+        return "its entities overlap, or lie outside of it"
+    if text.strip() != example.text.strip():
+        return "what is in its brackets would be read as an entity, which it is not"
+    offset = len(example.text) - len(example.text.lstrip())
+    ours = {(one.start - offset, one.end - offset, one.entity, one.value) for one in example.entities}
+    if ours != {(one.start, one.end, one.entity, one.value) for one in entities}:
+        return "its entities cannot be marked"
+    return ""
+
+
+def _written_synonyms(data: NluData, examples: Iterable[Example]) -> list[Synonym]:
+    """Return the synonyms that annotations do not imply; of contradicting ones the last, which is the one used."""
+    last = {one.synonym: one for one in data.synonyms}
+    implied = {
+        example.text[entity.start : entity.end]: str(entity.value)
+        for example in examples
+        for entity in example.entities
+        if example.text[entity.start : entity.end] != entity.value
+    }
+    return [one for text, one in last.items() if implied.get(text) != one.value]
+
+
+# Training data and test stories in the YAML of Rasa 2 → that of Rasa 3: the file with its comments stays as it is,
+# except for what has another name in Rasa 3.
+
+YAML_SUFFIXES: Final = (".yml", ".yaml")
+_VERSION: Final = 'version: "3.1"'
+_ACTION: Final = "action"
+_UTTER: Final = "utter_"
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """A replacement for a part of the file's text."""
+
+    start: int
+    end: int
+    text: str
+
+
+def convert_yaml_data(file: DataFile, converted: Converted, *, is_nlu: bool, keep: bool = False) -> None:
+    """Convert a file; one that holds both NLU data and stories is treated as NLU data.
+
+    ``keep``: also include a file that Rasa 3 reads as it is.
+    """
+    root, document = file.file.mapping, file.file.document
+    if root is None or document is None or not _is_this_kind(file, converted, is_nlu=is_nlu):
+        return
+    edits = sorted(_edits(root), key=lambda edit: edit.start)
+    if not edits and not keep:
+        return
+    text = document.source.text
+    parts, done = [], 0
+    for edit in edits:
+        parts += [text[done : edit.start], edit.text]
+        done = edit.end
+    converted.add(file.file.path, "".join([*parts, text[done:]]))
+
+
+def _is_this_kind(file: DataFile, converted: Converted, *, is_nlu: bool) -> bool:
+    has_nlu = not file.file.kinds.isdisjoint(NLU_KEYS)
+    has_stories = not file.file.kinds.isdisjoint(STORY_KEYS)
+    if not is_nlu and has_nlu and has_stories and file.parts.stories:
+        what = "The file holds NLU data as well: it is converted with them."
+        converted.note(what, file.parts.stories[0].location, "Run `turncheck data convert nlu`.")
+    return has_nlu if is_nlu else has_stories and not has_nlu
+
+
+def _edits(root: YamlMapping) -> Iterator[_Edit]:
+    version = root.items.get("version")
+    written = str(version.value) if isinstance(version, YamlScalar) else ""
+    if isinstance(version, YamlScalar) and not written.startswith("3"):
+        yield _Edit(version.start, version.end, _VERSION.partition(": ")[2])
+    for key in STORY_KEYS:
+        yield from _edits_of_steps(root.items.get(key))
+    yield from _edits_of_responses(root.items.get("responses"))
+
+
+def _edits_of_steps(section: YamlNode | None) -> Iterator[_Edit]:
+    for scalar in _actions(_items(section)):
+        name = str(scalar.value)
+        if new_action(name) != name:
+            yield _Edit(scalar.start, scalar.end, new_action(name))
+
+
+def _actions(stories: Iterable[YamlNode]) -> Iterator[YamlScalar]:
+    for story in stories:
+        for step in _items(story.at("steps")):
+            action = step.at(_ACTION)
+            if isinstance(action, YamlScalar) and isinstance(action.value, str):
+                yield action
+
+
+def _items(section: YamlNode | None) -> list[YamlNode]:
+    return section.items if isinstance(section, YamlSequence) else []
+
+
+def _edits_of_responses(section: YamlNode | None) -> Iterator[_Edit]:
+    """Responses of retrieval intents are named like the intent until Rasa 2.0, and like an action since."""
+    for key in section.key_nodes if isinstance(section, YamlMapping) else ():
+        if isinstance(key, YamlScalar) and new_response(str(key.value)) != key.value:
+            yield _Edit(key.start, key.end, new_response(str(key.value)))
+
+
+def new_response(name: str) -> str:
+    """Return the name of a response since Rasa 2."""
+    return f"{_UTTER}{name}" if "/" in name and not name.startswith(_UTTER) else name

@@ -6,25 +6,78 @@ not. Shapes and rules: ``docs/e2e.md``.
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
-from turncheck.messages.suggestions import suggestion
-from turncheck.process.existing import is_folder, is_there
+from turncheck.messages.phrasing import suggestion
+from turncheck.process.regular_file import is_file, is_folder, is_there
 from turncheck.project.e2e.model import E2ECase, E2ECases, Stub
-from turncheck.project.e2e.shared import SharedFixtures
+from turncheck.project.e2e.reader import FileReader, Named
 from turncheck.project.folder import ProjectFolder, absolute_name
 from turncheck.project.formats.format import Opened
 from turncheck.project.formats.registry import recognised
 from turncheck.project.project_file import SHARED_FILE
+from turncheck.yaml_tree.tree import parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from turncheck.project.formats.format import Format
+
+
+# ``conftest.yml``: fixtures that are shared by the files of end-to-end cases in and below its folder.
+
+
+class SharedFixtures:
+    """Reads each ``conftest.yml`` once; its faults are added to the folder's findings."""
+
+    def __init__(self, folder: ProjectFolder) -> None:
+        self._folder = folder
+        self._read: dict[Path, Named] = {}
+
+    def of(self, path: Path) -> Named:
+        """Return the fixtures for a file of cases: those of all ``conftest.yml`` above it, of which the nearest wins.
+
+        The topmost is that in the project's folder; for a file outside the project, that in their common folder.
+        """
+        above = [Path(os.path.abspath(path)).parent]  # noqa: PTH100 - unlike resolve(), it follows no symbolic link
+        above += above[0].parents
+        top, fence = self._top(above)
+        fixtures: Named = {}
+        for place in reversed(above[: above.index(top) + 1]):
+            fixtures |= self._fixtures(place / SHARED_FILE, fence)
+        return fixtures
+
+    def _top(self, above: list[Path]) -> tuple[Path, Path | None]:
+        """Return the topmost folder that counts, and the fence for its files.
+
+        The project may be named by a different path than the file (``bot/../bot``, a symbolic link).
+        """
+        root = os.path.realpath(self._folder.root)
+        for place in above:
+            if os.path.realpath(place) == root:
+                return place, self._folder.root
+        return Path(os.path.commonpath([above[0], os.path.abspath(self._folder.root)])), None  # noqa: PTH100 - as above
+
+    def _fixtures(self, file: Path, fence: Path | None) -> Named:
+        if file not in self._read:
+            self._read[file] = self._read_file(file, fence)
+        return self._read[file]
+
+    def _read_file(self, file: Path, fence: Path | None) -> Named:
+        source = self._folder.read(file, fence=fence) if is_file(file) else None
+        if source is None:
+            return {}
+        document = parse_yaml(source)
+        reader = FileReader({})
+        fixtures = {} if document.root is None else reader.read_shared(document.root)
+        self._folder.findings += (*document.findings, *reader.findings)
+        return fixtures
+
 
 DEFAULT_PATH: Final = "tests/e2e_test_cases.yml"
 CASES: Final = "test_cases"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.finding import Finding, Severity
-from turncheck.messages.suggestions import suggestion
+from turncheck.messages.phrasing import suggestion
 from turncheck.project.e2e.model import (
     STEP_KINDS,
     Assertion,
@@ -31,7 +31,7 @@ _KEYS: Final = Record(
     FILE.what, {name: Key(Anything(), key.description, required=key.required) for name, key in FILE.keys.items()}
 )
 """A file by only its keys: the value of each is compared with a shape of its own."""
-_CASES: Final = ListOf(Anything(), or_nothing=True)
+_CASES: Final = ListOf(Anything(), nullable=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,20 +8,115 @@ made here: ``markdown-refused`` where Rasa ends, ``markdown-ignored`` for what i
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from turncheck.messages.finding import Finding, Severity
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
-from turncheck.project.formats.json_checks import lookup_file_missing
-from turncheck.project.formats.markdown_text import BULLETS, Notes, Uncommented, item_of, shown
+from turncheck.project.formats.rasa_json import lookup_file_missing
+from turncheck.project.model import Response, ResponseVariation
 from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
 
 if TYPE_CHECKING:
-    from turncheck.messages.finding import Finding
+    from collections.abc import Iterator
+
     from turncheck.messages.location import Location
     from turncheck.project.folder import ProjectFolder
-    from turncheck.project.formats.markdown_text import Line
     from turncheck.yaml_tree.source import Source
+
+
+# Markdown of Rasa 0.x to 2.x as text: its comments and lines, and where each of them is in the file.
+
+COMMENT: Final = "<!--"
+COMMENT_END: Final = "-->"
+BULLETS: Final = "-*+"
+
+IGNORED: Final = "markdown-ignored"
+REFUSED: Final = "markdown-refused"
+OTHERWISE: Final = "markdown-read-otherwise"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line (numbered from 1) without the white space around it, and where it begins in :class:`Uncommented`."""
+
+    text: str
+    number: int
+    start: int
+
+
+class Uncommented:
+    """A text without its comments, which may span lines; a comment that is never closed stays in it."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._ends: list[int] = []
+        self._shifts: list[int] = []
+        parts: list[str] = []
+        text, done, length = source.text, 0, 0
+        while (opening := text.find(COMMENT, done)) >= 0:
+            closing = text.find(COMMENT_END, opening + len(COMMENT))
+            if closing < 0:
+                break
+            parts.append(text[done:opening])
+            length += opening - done
+            done = closing + len(COMMENT_END)
+            self._ends.append(length)
+            self._shifts.append(done - length)
+        parts.append(text[done:])
+        self.text = "".join(parts)
+        self.open_comment = self.text.find(COMMENT)
+
+    def location(self, offset: int) -> Location:
+        """Return the location of the character at an offset in the text without comments."""
+        number = bisect_right(self._ends, offset) - 1
+        return self.source.location(offset + (self._shifts[number] if number >= 0 else 0))
+
+    def lines(self) -> Iterator[Line]:
+        """Yield the lines as Python splits them: a form feed or U+2028 ends a line, too."""
+        start = 0
+        for number, line in enumerate(self.text.splitlines(keepends=True), 1):
+            stripped = line.strip()
+            yield Line(stripped, number, start + len(line) - len(line.lstrip()))
+            start += len(line)
+
+
+@dataclass(slots=True)
+class Notes:
+    """Collects findings while a file is read."""
+
+    findings: list[Finding] = field(default_factory=list)
+
+    def note(self, code: str, severity: Severity, message: str, place: Location, hint: str) -> None:
+        """Note a finding."""
+        self.findings.append(Finding(code, severity, message, place, hint))
+
+    def ignored(self, message: str, place: Location, hint: str) -> None:
+        """Note what Rasa skips silently."""
+        self.note(IGNORED, "warning", message, place, hint)
+
+    def refused(self, message: str, place: Location, hint: str) -> None:
+        """Note a fault at which Rasa ends."""
+        self.note(REFUSED, "error", message, place, hint)
+
+    def otherwise(self, message: str, place: Location, hint: str) -> None:
+        """Note what is read differently than one expects."""
+        self.note(OTHERWISE, "warning", message, place, hint)
+
+
+def item_of(line: str) -> str | None:
+    """Return what follows a line's bullet; ``None`` if the line is not a list item."""
+    if line[:1] and line[0] in BULLETS:
+        return line[1:].lstrip() or None
+    return None
+
+
+def shown(line: str) -> str:
+    """Return a line as a message shows it."""
+    return line if len(line) <= 60 else f"{line[:57]}..."
+
 
 SECTIONS: Final = ("intent", "synonym", "regex", "lookup")
 MARKERS: Final = tuple(f"## {section}:" for section in SECTIONS)
@@ -216,3 +311,87 @@ def _lookup(folder: ProjectFolder, notes: Notes, table: _Table) -> Lookup:
     source = folder.read(path)
     lines = source.file_text.splitlines() if source is not None else []
     return Lookup(table.name, tuple(filter(None, map(str.strip, lines))), table.location, folder.name(path))
+
+
+# The responses of retrieval intents in the Markdown of Rasa 1.x: ``* faq/ask_name`` and its texts below.
+
+_REMEDY_OF_RESPONSES: Final = "In YAML it is `responses:` with `utter_INTENT/KEY:` and a line `- text: …` for each."
+_HEADER: Final = re.compile(r"##(?:[^\n]*+\n|\s*+(?<=\n)|\s*+[^\n]*+\n)\*")
+"""A header and the line of an intent after it; if the header has no title, only white space is between them."""
+
+
+def is_responses_file(text: str) -> bool:
+    """Whether Rasa reads a file as one of responses.
+
+    It looks for a header, below it a line with a slash and without a colon before it, and below that an item.
+    """
+    slashes = _slashes_above_items(text)
+    for header in _HEADER.finditer(text) if slashes else ():
+        number = bisect_left(slashes, header.end())
+        colon = text.find(":", header.end())
+        if number < len(slashes) and not 0 <= colon < slashes[number]:
+            return True
+    return False
+
+
+def _slashes_above_items(text: str) -> list[int]:
+    """Return the position of the first slash in each line that has one and is followed by an item."""
+    found = []
+    end, is_above_item = len(text), False
+    for line in reversed(text.split("\n")):
+        start = end - len(line)
+        if is_above_item and "/" in line:
+            found.append(start + line.index("/"))
+        if line.strip():
+            is_above_item = line.lstrip().startswith("-")
+        end = start - 1
+    return found[::-1]
+
+
+def read_markdown_responses(source: Source) -> tuple[dict[str, Response], list[Finding]]:
+    """Read a file of responses, under names such as ``utter_faq/ask_name``."""
+    notes = Notes()
+    found: dict[str, Response] = {}
+    intent: tuple[str, Location] | None = None
+    texts: list[ResponseVariation] = []
+
+    def finish() -> None:
+        if intent is not None and intent[0]:
+            name = f"utter_{intent[0]}"
+            found[name] = Response(name, tuple(texts), intent[1])
+
+    start = 0
+    for written in source.text.splitlines(keepends=True):
+        line = written.strip()
+        place = source.location(start + len(written) - len(written.lstrip())) if line else None
+        start += len(written)
+        if place is None:
+            continue
+        if line.startswith("#"):
+            finish()
+            if intent is not None and intent[0]:
+                texts = []
+            intent = None
+        elif line.startswith("-"):
+            text = "-".join(line.split("- ")[1:]).replace("\\n", "\n")
+            texts.append(ResponseVariation({"text": text}, place))
+            _note_changed(notes, line, text, place)
+        elif line.startswith("*"):
+            intent = "*".join(line.split("* ")[1:]), place
+        else:
+            what = f"'{shown(line)}' in '{source.path}' is neither a header, an intent nor a response; it is ignored."
+            notes.ignored(what, place, f"Begin a response with '- ', or remove the line. {_REMEDY_OF_RESPONSES}")
+    finish()
+    return found, notes.findings
+
+
+def _note_changed(notes: Notes, line: str, text: str, place: Location) -> None:
+    if "<!--" in line:
+        what = f"The comment in '{shown(line)}' stays in the text: Rasa removes none from responses."
+        notes.otherwise(what, place, f"Remove it. {_REMEDY_OF_RESPONSES}")
+    elif not text:
+        what = f"'{shown(line)}' in '{place.path}' is an empty response: Rasa requires a blank after the dash."
+        notes.otherwise(what, place, f"Write '- ' before the text. {_REMEDY_OF_RESPONSES}")
+    elif "- " in line[2:]:
+        what = f"In '{shown(line)}' Rasa 1 drops the blank after a dash: the text is '{shown(text)}'."
+        notes.otherwise(what, place, _REMEDY_OF_RESPONSES)

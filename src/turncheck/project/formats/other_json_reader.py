@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.messages.finding import Finding, Severity
 from turncheck.messages.location import Location
 from turncheck.project.formats.format import Opened, Parts
-from turncheck.project.formats.json_checks import not_json, out_of_range
+from turncheck.project.formats.rasa_json import not_json, out_of_range
 from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
 from turncheck.yaml_tree.json_tree import parse_json
-from turncheck.yaml_tree.offsets import ListedTexts
+from turncheck.yaml_tree.source import ListedTexts
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:

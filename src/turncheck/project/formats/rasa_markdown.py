@@ -19,13 +19,13 @@ def _recognises(path: Path, content: Callable[[], bytes]) -> bool:
 
 
 def _look(source: Source) -> frozenset[str]:
-    from turncheck.project.formats.markdown_files import kinds_of
+    from turncheck.project.formats.markdown_stories import kinds_of
 
     return kinds_of(source)
 
 
 def _read(file: Opened) -> Parts:
-    from turncheck.project.formats.markdown_files import read_markdown
+    from turncheck.project.formats.markdown_stories import read_markdown
 
     return read_markdown(file)
 

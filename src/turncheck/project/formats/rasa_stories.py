@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from turncheck.messages.finding import Finding, Severity
-from turncheck.messages.suggestions import suggestion
+from turncheck.messages.phrasing import suggestion
 from turncheck.project.formats.annotations import AnnotationError, parse_annotations
 from turncheck.project.model import (
     ActionStep,

@@ -8,26 +8,308 @@ Rasa 3.x decides by the lines of a file whether to read it: one line must begin 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from turncheck.messages.finding import Finding
+from turncheck.messages.finding import Finding, Severity
 from turncheck.messages.location import Location
-from turncheck.messages.suggestions import misspelt
-from turncheck.project.calm import read_flows
+from turncheck.messages.phrasing import misspelt
+from turncheck.project.components import read_flows
 from turncheck.project.folder import YAML_SUFFIXES
+from turncheck.project.formats.annotations import AnnotationError, parse_annotations
 from turncheck.project.formats.format import NEEDS_OF_RASA, Format, Opened, Parts
 from turncheck.project.formats.rasa_domain import read_responses
-from turncheck.project.formats.rasa_nlu import read_rasa_nlu
 from turncheck.project.formats.rasa_stories import read_rasa_stories
 from turncheck.project.model import Domain, Story
-from turncheck.project.nlu_data import NluData
+from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym
 from turncheck.project.project_file import ANY_KIND, DATA_KEYS, DOMAIN_KEYS, NLU_KEYS, STORY_KEYS
-from turncheck.project.versions import version_too_high
-from turncheck.yaml_tree.source import EscapeError, YamlSource
-from turncheck.yaml_tree.tree import YamlDocument, YamlMapping, parse_yaml
+from turncheck.project.rasa_version import version_too_high
+from turncheck.yaml_tree.source import EscapeError, ListedTexts, ScalarLines, YamlSource
+from turncheck.yaml_tree.tree import YamlDocument, YamlMapping, YamlNode, YamlScalar, YamlSequence, parse_yaml
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from turncheck.project.folder import ProjectFolder
     from turncheck.yaml_tree.source import Source
+
+
+# NLU data: files with the key ``nlu`` → :class:`~turncheck.project.model.NluData`. JSON: :mod:`.rasa_json`.
+#
+# Mirrors what Rasa 3.x does when it loads these files. Findings made here, each where Rasa warns or refuses while
+# loading: ``intent-name-empty``, ``intent-block-empty``, ``example-without-dash``, ``annotation-not-json``,
+# ``annotation-invalid``, ``KIND-name-empty`` and ``KIND-without-examples`` (KIND: synonym, regex, lookup);
+# ``schema-violation`` if nothing can be read from a value because of its type. Everything around a fault is read if
+# possible.
+
+MAX_FAULTY_LINES: Final = 50
+"""At most this many lines of one block are reported one by one; of the rest only the number is reported."""
+
+_STRIPPED: Final = "\n\r "
+
+
+class _Block(NamedTuple):
+    """What the examples of one block share."""
+
+    intent: str
+    metadata: Mapping[str, Any] | None
+    origin: ScalarLines | ListedTexts
+
+
+@dataclass(slots=True)
+class _Collected:
+    """What has been read so far."""
+
+    folder: ProjectFolder
+    examples: list[Example] = field(default_factory=list)
+    synonyms: list[Synonym] = field(default_factory=list)
+    regexes: list[Regex] = field(default_factory=list)
+    lookups: list[Lookup] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    def note(self, code: str, severity: Severity, message: str, location: Location, hint: str = "") -> None:
+        self.findings.append(Finding(code, severity, message, location, hint))
+
+
+def read_rasa_nlu(folder: ProjectFolder, root: YamlMapping) -> tuple[NluData, list[Finding]]:
+    """Read the NLU data of a parsed file."""
+    collected = _Collected(folder)
+    _read_file(collected, root)
+    data = NluData(
+        tuple(collected.examples), tuple(collected.synonyms), tuple(collected.regexes), tuple(collected.lookups)
+    )
+    return data, collected.findings
+
+
+def _read_file(collected: _Collected, root: YamlMapping) -> None:
+    section = root.items.get("nlu")
+    if section is None or (isinstance(section, YamlScalar) and section.value is None):
+        return
+    if not isinstance(section, YamlSequence):
+        _note_schema(collected, section, "'nlu' must be a list of blocks")
+        return
+    lookups: dict[str, tuple[YamlMapping, list[str]]] = {}
+    for block in section.items:
+        if not isinstance(block, YamlMapping):
+            _note_schema(collected, block, "an entry of 'nlu' must be a mapping with intent, synonym, regex or lookup")
+        elif "intent" in block.items:
+            _read_intent(collected, block)
+        elif "synonym" in block.items:
+            for name, line, location in _named_lines(collected, block, "synonym"):
+                collected.synonyms.append(Synonym(name, line, location))
+        elif "regex" in block.items:
+            for name, line, location in _named_lines(collected, block, "regex"):
+                collected.regexes.append(Regex(name, line, location))
+        elif "lookup" in block.items:
+            for name, line, _ in _named_lines(collected, block, "lookup"):
+                lookups.setdefault(name, (block, []))[1].append(line)
+        elif block.items.keys() <= {"examples", "metadata"}:
+            message = f"A block of 'nlu' in '{block.source.path}' has no name; it is skipped."
+            hint = "It needs one of the keys intent, synonym, regex and lookup."
+            collected.note("nlu-block-unknown", "warning", message, block.location, hint)
+        else:
+            _note_schema(collected, block, "a block of 'nlu' needs one of the keys intent, synonym, regex and lookup")
+    collected.lookups += (_lookup(collected, name, block, lines) for name, (block, lines) in lookups.items())
+
+
+# --- intents ---------------------------------------------------------------------------------------------------------
+
+
+def _read_intent(collected: _Collected, block: YamlMapping) -> None:
+    name = block.items["intent"]
+    if not isinstance(name, YamlScalar) or not isinstance(name.value, str | None):
+        _note_schema(collected, name, "the name of an intent must be a string")
+        return
+    if not name.value:
+        hint = "Give the intent a name, or remove the block."
+        collected.note(
+            "intent-name-empty",
+            "warning",
+            f"The intent of this block in '{name.source.path}' has an empty name; the block is skipped.",
+            name.location,
+            hint,
+        )
+        return
+    intent = name.value.strip()
+    metadata = block.items.get("metadata")
+    shared = {"intent": metadata.data} if metadata is not None and metadata.data is not None else None
+    before, notes_before = len(collected.examples), len(collected.findings)
+    examples = block.items.get("examples")
+    if isinstance(examples, YamlSequence):
+        _read_list(collected, examples, intent, shared)
+    elif isinstance(examples, YamlScalar) and isinstance(examples.value, str):
+        _read_block(collected, examples, examples.value, intent, shared)
+    elif examples is not None and not (isinstance(examples, YamlScalar) and examples.value is None):
+        _note_schema(collected, examples, f"the examples of intent '{intent}' must be a block of text or a list")
+        return
+    refused = any(note.code.startswith("annotation-") for note in collected.findings[notes_before:])
+    if len(collected.examples) == before and not refused:
+        collected.note(
+            "intent-block-empty",
+            "warning",
+            f"Intent '{intent}' has no examples in this block of '{name.source.path}'.",
+            block.key_location("intent"),
+            "Add lines such as '- hello' below 'examples: |', or remove the block.",
+        )
+
+
+def _read_block(
+    collected: _Collected, scalar: YamlScalar, value: str, intent: str, metadata: Mapping[str, Any] | None
+) -> None:
+    """Read a block of examples; this is the inner loop of reading, so sentences without brackets take a shortcut."""
+    origin = ScalarLines(scalar)
+    block = _Block(intent, metadata, origin)
+    append = collected.examples.append
+    faulty = _FaultyLines(intent, origin)
+    for index, line in enumerate(value.splitlines()):
+        if line[:1] != "-":
+            faulty.add(index, line)
+        elif "[" in line:
+            _annotated(collected, line[1:].strip(_STRIPPED), block, index)
+        else:
+            append(Example(line[1:].strip(_STRIPPED), intent, (), metadata, origin, index))
+    faulty.note(collected)
+
+
+def _read_list(collected: _Collected, sequence: YamlSequence, intent: str, shared: Mapping[str, Any] | None) -> None:
+    texts: list[YamlScalar] = []
+    origin = ListedTexts(texts)
+    for item in sequence.items:
+        if isinstance(item, YamlScalar) and item.value is None:
+            continue
+        text = item.items.get("text") if isinstance(item, YamlMapping) else None
+        if not isinstance(text, YamlScalar) or not isinstance(text.value, str):
+            _note_schema(collected, item, f"an example of intent '{intent}' must be a mapping with the key 'text'")
+            continue
+        metadata = shared
+        own = item.items.get("metadata") if isinstance(item, YamlMapping) else None
+        if own is not None and (own_data := own.data) is not None:
+            metadata = {**(shared or {}), "example": own_data}
+        texts.append(text)
+        _annotated(collected, text.value.strip(_STRIPPED), _Block(intent, metadata, origin), len(texts) - 1)
+
+
+def _annotated(collected: _Collected, written: str, block: _Block, index: int) -> None:
+    try:
+        text, entities = parse_annotations(written)
+    except AnnotationError as error:
+        collected.note(
+            error.code,
+            "error",
+            f"{error}.",
+            _shifted(block.origin.locate(index), error.offset),
+            'Write it like [Rome]{"entity": "city", "role": "to"}, in double quotes.',
+        )
+        return
+    example = Example(text, block.intent, entities, block.metadata, block.origin, index)
+    collected.examples.append(example)
+    if entities:
+        _imply_synonyms(collected, example, entities)
+
+
+def _imply_synonyms(collected: _Collected, example: Example, entities: tuple[EntityAnnotation, ...]) -> None:
+    for entity in entities:
+        text = example.text[entity.start : entity.end]
+        if text != entity.value:
+            collected.synonyms.append(Synonym(entity.value, text, example.location))
+
+
+def _shifted(location: Location, columns: int) -> Location:
+    if location.column is None:
+        return location
+    return type(location)(location.path, location.line, location.column + columns)
+
+
+# --- synonyms, regexes, lookups --------------------------------------------------------------------------------------
+
+
+def _named_lines(collected: _Collected, block: YamlMapping, kind: str) -> Iterator[tuple[str, str, Location]]:
+    """Yield the block's name, a line and its place, for each line of a synonym, regex or lookup block."""
+    node = block.items[kind]
+    if not isinstance(node, YamlScalar) or not isinstance(node.value, str | None):
+        _note_schema(collected, node, f"the name of a {kind} must be a string")
+        return
+    path = node.source.path
+    if not node.value:
+        collected.note(
+            f"{kind}-name-empty",
+            "warning",
+            f"A {kind} in '{path}' has an empty name; it is skipped.",
+            node.location,
+            f"Give the {kind} a name, or remove the block.",
+        )
+        return
+    examples = block.items.get("examples")
+    if examples is None or (isinstance(examples, YamlScalar) and not examples.value):
+        collected.note(
+            f"{kind}-without-examples",
+            "warning",
+            f"The {kind} '{node.value}' in '{path}' has no examples; it is skipped.",
+            block.key_location(kind),
+            "Add lines such as '- word' below 'examples: |', or remove the block.",
+        )
+        return
+    if not isinstance(examples, YamlScalar) or not isinstance(examples.value, str):
+        _note_schema(collected, examples, f"the examples of {kind} '{node.value}' must be a block of text")
+        return
+    origin = ScalarLines(examples)
+    faulty = _FaultyLines(node.value, origin)
+    for index, line in enumerate(examples.value.splitlines()):
+        if line[:1] == "-":
+            yield node.value, line[1:].strip(_STRIPPED), origin.locate(index)
+        else:
+            faulty.add(index, line)
+    faulty.note(collected)
+
+
+def _lookup(collected: _Collected, name: str, block: YamlMapping, lines: list[str]) -> Lookup:
+    """Make a lookup table; a single element that names a text file of the project is replaced by the file's lines."""
+    location = block.key_location("lookup")
+    if len(lines) == 1 and lines[0].endswith((".txt", ".csv", ".lst")):
+        path = collected.folder.named_file(lines[0])
+        if path is not None:
+            source = collected.folder.read(path)
+            if source is not None:
+                elements = tuple(stripped for line in source.text.splitlines() if (stripped := line.strip()))
+                return Lookup(name, elements, location, collected.folder.name(path))
+    return Lookup(name, tuple(lines), location)
+
+
+# --- findings --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _FaultyLines:
+    """The lines of a block that lack their dash."""
+
+    item: str
+    origin: ScalarLines
+    first: list[tuple[int, str]] = field(default_factory=list)
+    more: int = 0
+
+    def add(self, index: int, line: str) -> None:
+        if len(self.first) < MAX_FAULTY_LINES:
+            self.first.append((index, line))
+        else:
+            self.more += 1
+
+    def note(self, collected: _Collected) -> None:
+        hint = "Put '- ' before the line, or remove it."
+        for index, line in self.first:
+            place = self.origin.locate(index)
+            what = f"'{line}' under '{self.item}' in '{place.path}' does not start with '-'; the line is skipped."
+            collected.note("example-without-dash", "warning", what, place, hint)
+        if self.more:
+            what = f"{self.more} more lines under '{self.item}' do not start with '-'."
+            collected.note("example-without-dash", "warning", what, self.origin.locate(self.first[-1][0]), hint)
+
+
+def _note_schema(collected: _Collected, node: YamlNode, what: str) -> None:
+    message = f"In '{node.source.path}' {what}."
+    collected.note(
+        "schema-violation", "error", message, node.location, "See Rasa's training data format for its shape."
+    )
+
 
 _KEY_LINE: Final = re.compile(rf"(?:^|(?<=\r))\s*({'|'.join(DATA_KEYS)}):", re.MULTILINE)
 _TOP_KEY: Final = re.compile(r"^([^\W\d]\w*)[ \t]*:", re.MULTILINE)

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from turncheck.project.formats import (
-    kore_export,
-    kore_suites,
-    other_json,
-    rasa_e2e,
-    rasa_json,
-    rasa_markdown,
-    rasa_yaml,
-)
+from turncheck.project.formats import kore_export, other_json, rasa_e2e, rasa_json, rasa_markdown, rasa_yaml
+from turncheck.project.formats import kore_export as kore_suites
 from turncheck.project.formats.format import Format
 from turncheck.registry import Registry, blaming
 

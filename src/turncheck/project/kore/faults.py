@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from turncheck.messages.location import Location
-    from turncheck.project.kore.places import Place
+    from turncheck.project.kore.model import Place
 
 EXPORT_NAMES: Final = ("botDefinition.json", "appDefinition.json")
 """The file name of an export, up to version 10 of the platform and from 11 on."""

@@ -5,15 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.project.kore.faults import Fault, shown
-from turncheck.project.kore.model import KoreEntity, KoreIntent, KoreTrait
-from turncheck.project.kore.places import Place, Texts
-from turncheck.project.kore.values import clean, in_language, mapping, python_pattern, records, strings, unquoted
+from turncheck.project.kore.model import (
+    KoreEntity,
+    KoreIntent,
+    KoreTrait,
+    Place,
+    Texts,
+    clean,
+    in_language,
+    mapping,
+    python_pattern,
+    records,
+    strings,
+    unquoted,
+)
 from turncheck.project.nlu_data import WholeLabelExample
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from turncheck.yaml_tree.json_places import JsonFile, Step
+    from turncheck.yaml_tree.json_tree import JsonFile, Step
 
 _OF_PATTERNS: Final = frozenset("~!<>[]{}()*_|")
 """What distinguishes a pattern of small talk from an utterance."""

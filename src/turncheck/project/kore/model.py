@@ -5,20 +5,60 @@ Texts are those of the chosen language. Only data: :mod:`turncheck.project.kore.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+from turncheck.messages.location import NOWHERE
 from turncheck.project.batch.model import comparable
-from turncheck.project.kore.places import NO_PLACE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.project.kore.faults import Fault
-    from turncheck.project.kore.places import Place
     from turncheck.project.nlu_data import Example
+    from turncheck.yaml_tree.json_tree import JsonFile, Step
+
+
+# Where parts of an export are; looked up on demand.
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something is in an export; looked up on demand."""
+
+    file: JsonFile | None = field(default=None, repr=False, compare=False)
+    path: tuple[Step, ...] = ()
+
+    @property
+    def location(self) -> Location:
+        """The place."""
+        return NOWHERE if self.file is None else self.file.location(*self.path)
+
+
+NO_PLACE: Final = Place()
+
+
+class Texts:
+    """Locates the texts of examples (see :class:`turncheck.project.nlu_data.Origin`)."""
+
+    __slots__ = ("_file", "_paths")
+
+    def __init__(self, file: JsonFile) -> None:
+        self._file = file
+        self._paths: list[tuple[Step, ...]] = []
+
+    def add(self, path: tuple[Step, ...]) -> int:
+        """Remember the path of a text, and return its index."""
+        self._paths.append(path)
+        return len(self._paths) - 1
+
+    def locate(self, index: int) -> Location:
+        """Return where the text begins."""
+        return self._file.location(*self._paths[index])
+
 
 Kind = Literal["dialog", "faq", "small_talk", "trait"]
 KINDS: Final[tuple[Kind, ...]] = ("dialog", "faq", "small_talk", "trait")
@@ -153,3 +193,53 @@ class KoreBot:
 
 def _without_places(examples: Iterable[Example]) -> tuple[Example, ...]:
     return tuple(replace(example, origin=None) for example in examples)
+
+
+# Values of an export, any of which may be missing, null, or of another type than in all other exports.
+
+_NO_BREAK_SPACE: Final = "\u00a0"
+_JAVASCRIPT: Final = re.compile(r"/(?P<pattern>.*)/(?P<flags>[a-z]*)\Z", re.DOTALL)
+_FLAGS: Final = "ims"
+"""The flags that mean the same in Python, where ``g`` and ``u`` are not needed."""
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """Return an object, or an empty one if the value is not an object."""
+    return value if isinstance(value, dict) else {}
+
+
+def records(value: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the objects in a list with their indexes; anything else is skipped."""
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            if isinstance(item, dict):
+                yield index, item
+
+
+def strings(value: Any) -> list[str]:
+    """Return the strings in a list, cleaned, without empty ones."""
+    return [text for item in value if (text := clean(item))] if isinstance(value, list) else []
+
+
+def clean(value: Any) -> str:
+    """Return a string trimmed, with no-break spaces as spaces; "" if the value is not a string."""
+    return value.replace(_NO_BREAK_SPACE, " ").strip() if isinstance(value, str) else ""
+
+
+def in_language(record: Mapping[str, Any], language: str) -> Mapping[str, Any]:
+    """Return the part of a record in a language."""
+    return mapping(mapping(record.get("localeData")).get(language))
+
+
+def unquoted(word: str) -> str:
+    """Return a synonym without the quotes around its words, one of which may be missing."""
+    return word.strip().strip('"“”').strip()
+
+
+def python_pattern(written: str) -> str:
+    r"""Return a regular expression in Python's syntax: ``/\d{4}/gi`` becomes ``(?i)\d{4}``."""
+    match = _JAVASCRIPT.match(written.strip())
+    if match is None:
+        return written.strip()
+    flags = "".join(flag for flag in _FLAGS if flag in match["flags"])
+    return f"(?{flags}){match['pattern']}" if flags else match["pattern"]

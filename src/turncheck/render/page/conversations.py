@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -9,26 +10,80 @@ from typing import TYPE_CHECKING, Any, Final, Generic
 
 import msgspec
 
-from turncheck.comparison.base_tests import Result, ResultsByPlace, places_of
 from turncheck.comparison.cases import judged_again
+from turncheck.comparison.matching import Result, ResultsByPlace, places_of
 from turncheck.comparison.misunderstood import understanding_in_words
 from turncheck.comparison.model import BaseTests
 from turncheck.render.case_keys import CaseKeys
 from turncheck.render.page.many import Conversations, Listed
 from turncheck.render.page.model import Base, Conversation, Turn
-from turncheck.render.page.traces import as_text, slots_in_words, trace_in_words
 from turncheck.render.phrases import nearest
 from turncheck.render.spans import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.comparison.changes import CaseChange, ChangedCases
     from turncheck.comparison.model import Comparison
     from turncheck.messages.location import Location
-    from turncheck.render.page.index import Files
-    from turncheck.render.page.model import Side
-    from turncheck.report.model import BatchCase, CaseResult, CaseStep, Report, StoryResult, StoryStep
+    from turncheck.render.page.model import Files, Side
+    from turncheck.report.model import (
+        BatchCase,
+        CaseResult,
+        CaseStep,
+        Report,
+        StoryResult,
+        StoryStep,
+        TurnEvent,
+        TurnTrace,
+    )
+
+
+# What the assistant did in a turn of an end-to-end case, in lines that are folded.
+
+
+def trace_in_words(trace: TurnTrace | None) -> list[tuple[str, str]]:
+    """Return slots, form and events of a turn, each with its name; nothing if they are not known."""
+    if trace is None:
+        return []
+    events = [_event(event) for event in trace.events]
+    events += [f"… and {trace.left_out:,} more"] if trace.left_out else []
+    parts = [
+        ("events", "\n".join(events)),
+        ("slots then", slots_in_words(trace.slots)),
+        ("active form", trace.active_loop or ""),
+    ]
+    return [(name, text) for name, text in parts if text]
+
+
+def slots_in_words(slots: Mapping[str, object]) -> str:
+    """Return slots, one per line."""
+    return "\n".join(f"{name}: {as_text(value)}" for name, value in slots.items())
+
+
+def as_text(value: object) -> str:
+    """Return a value of a slot as it is shown: a string as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _event(event: TurnEvent) -> str:
+    name = event.name or ""
+    match event.kind:
+        case "action":
+            sure = f"{event.confidence:.2f}" if event.confidence is not None else ""
+            behind = ", ".join(part for part in (event.policy or "", sure) if part)
+            return f"action {name or as_text(event.value)}{f' ({behind})' if behind else ''}"
+        case "slot":
+            return f"slot {name}: {as_text(event.value)}"
+        case "bot":
+            said = as_text(event.value) if event.value is not None else "without text"
+            return f"bot {name}: {said}" if name else f"bot: {said}"
+        case "active_loop":
+            return f"form {name}" if name else "no form"
+        case _:
+            value = f": {as_text(event.value)}" if event.value is not None else ""
+            return f"{event.kind.replace('_', ' ')} {name}{value}".rstrip()
+
 
 _LISTENS: Final = "action_listen"
 _MOST_EVENTS: Final = 200

@@ -12,35 +12,177 @@ import re
 import zlib
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import chain
+from itertools import count as numbers_from
 from typing import TYPE_CHECKING, Final
 
 import jinja2
 
 from turncheck.comparison.wording import count
 from turncheck.render.assistants import worst_first
+from turncheck.render.case_keys import CaseKeys
 from turncheck.render.content import DEGRADATION, ORDER
 from turncheck.render.document import build_document
+from turncheck.render.links import PathResolver, base_places
 from turncheck.render.main_metrics import first_figures
 from turncheck.render.markdown import template_folder
-from turncheck.render.page.addresses import distinct_names, name_of, slugs_of
 from turncheck.render.page.budget import LIMIT, fitted
-from turncheck.render.page.data import assistant_data
+from turncheck.render.page.conversations import conversations
 from turncheck.render.page.many import keys_of
-from turncheck.render.page.model import PageData, encode
+from turncheck.render.page.model import (
+    Assistant,
+    Coverage,
+    CoverageItem,
+    Files,
+    Finding,
+    Labels,
+    NotRun,
+    PageData,
+    Replaced,
+    encode,
+)
+from turncheck.render.page.sentences import confusions, intent_rows, sentence_columns, threshold_of
 from turncheck.render.rendered import Rendered
-from turncheck.render.rooted import Rooted, base_places
-from turncheck.render.sections import fit
-from turncheck.render.sinks.html import Html, element, join, link, trusted, words
-from turncheck.render.sinks.html_writer import HtmlWriter, sign, table_head
+from turncheck.render.sinks.html import Html, HtmlWriter, element, join, link, sign, table_head, trusted, words
+from turncheck.render.spans import fit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from turncheck.comparison.model import Comparison
     from turncheck.render.assistants import Broken, Run
     from turncheck.render.document import Document
-    from turncheck.render.page.model import Assistant
-    from turncheck.render.sections import Section
-    from turncheck.render.spans import Sign
+    from turncheck.render.links import Links
+    from turncheck.render.spans import Section, Sign
+    from turncheck.report.model import Report
+
+
+# Everything that the page's script shows, made only from report, comparison and verdict.
+
+
+def assistant_data(
+    report: Report, comparison: Comparison, links: Links, *, slug: str, manual: Mapping[str, str]
+) -> Assistant:
+    """Return the data of one assistant.
+
+    Args:
+        slug: distinguishes it from the others on the page, in addresses.
+        manual: what the manual says of a finding, by its code.
+    """
+    compared = comparison if comparison.judged else None
+    files, labels = Files(report.project.root, links), Labels()
+    rooted = PathResolver(report, also=base_places(compared))
+    sentences, training = sentence_columns(report.nlu, compared, files, labels, keys=CaseKeys(report).sentences)
+    confused, base_confused = confusions(report.nlu, labels), _base_confusions(compared, labels)
+    intents = intent_rows(report.nlu, compared, labels)
+    found = _findings(report, compared, files, rooted)
+    return Assistant(
+        slug=slug,
+        name=report.project.name or report.project.root or "assistant",
+        compared=compared is not None,
+        intents=intents,
+        confusions=confused,
+        base_confusions=base_confused,
+        training=training,
+        sentences=sentences,
+        threshold=threshold_of(report.nlu),
+        conversations=conversations(report, compared, files),
+        findings=found,
+        manual={code: manual[code] for code in sorted({one.code for one in found}) if code in manual},
+        coverage=_coverage(report, compared, files),
+        replaced=[
+            Replaced(component=one.component, used=one.used, reason=one.reason)
+            for one in (report.engine.substitutions if report.engine else ())
+        ],
+        not_run=[
+            NotRun(what=f"part of {one.evaluation}" if one.part else one.evaluation, reason=rooted.text(one.reason))
+            for one in report.skipped
+        ],
+        left_out=[],
+        files=files.listed,
+        labels=labels.listed,
+    )
+
+
+def _base_confusions(compared: Comparison | None, labels: Labels) -> list[tuple[int, int, int]]:
+    return [
+        (labels.number(one.expected), labels.number(one.predicted), one.count)
+        for one in (compared.base_confusions if compared else ())
+    ]
+
+
+def _findings(report: Report, compared: Comparison | None, files: Files, rooted: PathResolver) -> list[Finding]:
+    new = {(one.code, one.message, one.location) for one in (compared.new_findings if compared else ())}
+    return [
+        Finding(
+            code=one.code,
+            severity=one.severity,
+            message=rooted.text(one.message),
+            hint=rooted.text(one.hint),
+            place=files.place(one.location),
+            others=[files.place(place) for place in one.others],
+            new=(one.code, one.message, one.location) in new,
+        )
+        for one in (report.validation.findings if report.validation else ())
+    ]
+
+
+def _coverage(report: Report, compared: Comparison | None, files: Files) -> list[Coverage]:
+    changed = {(one.kind, one.name): one.change for one in (compared.changed_items if compared else ())}
+    return [
+        Coverage(
+            kind=kind,
+            items=[
+                CoverageItem(
+                    name=one.name,
+                    place=files.place(one.location),
+                    covered=one.covered,
+                    change=changed.get((kind, one.name), ""),
+                )
+                for one in reached.items
+            ],
+            total=len(reached.items),
+            reached=sum(one.covered for one in reached.items),
+        )
+        for kind, reached in report.coverage.items()
+        if reached.items
+    ]
+
+
+# The names of a page's assistants, and what distinguishes them in its addresses.
+
+
+def name_of(report: Report) -> str:
+    """Return what an assistant is called."""
+    return report.project.name or report.project.root or "assistant"
+
+
+def distinct_names(reports: Sequence[Report]) -> list[str]:
+    """The names of assistants; those with the same name get their folder appended, else a number."""
+    names = [name_of(report) for report in reports]
+    placed = [
+        f"{name} ({report.project.root})" if names.count(name) > 1 and report.project.root else name
+        for name, report in zip(names, reports, strict=True)
+    ]
+    return [
+        f"{name} ({placed[: number + 1].count(name)})" if placed.count(name) > 1 else name
+        for number, name in enumerate(placed)
+    ]
+
+
+def slugs_of(names: Sequence[str]) -> list[str]:
+    """Slugs of the assistants for addresses: letters and digits of their names, numbered if they repeat.
+
+    They are numbered in the order of the names, not in that of the verdicts: an address leads to the same assistant
+    in the next report.
+    """
+    slugs: dict[int, str] = {}
+    for place in sorted(range(len(names)), key=names.__getitem__):
+        slug = "-".join(["at", *(re.findall(r"[a-z0-9]+", names[place].lower()[:60]) or ["assistant"])])
+        numbered = chain([slug], (f"{slug}-{number}" for number in numbers_from(2)))
+        slugs[place] = next(one for one in numbered if one not in slugs.values())
+    return [slugs[place] for place in range(len(names))]
+
 
 NAME: Final = "report.html"
 _UNFOLDED: Final = 12
@@ -179,7 +321,7 @@ def _part(run: Run, one: Assistant, *, name: str, several: bool, limit: int) -> 
     writer = HtmlWriter(
         run.report.project.root,
         run.links,
-        Rooted(run.report, also=base_places(compared)),
+        PathResolver(run.report, also=base_places(compared)),
         compared.baseline.commit or "" if compared else "",
         cases=frozenset((*one.sentences.key, *keys_of(one.conversations))),
         address=(f"#{one.slug}/" if several else "#").__add__,

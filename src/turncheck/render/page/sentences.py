@@ -6,18 +6,17 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.comparison.cases import entity_spans
-from turncheck.render.main_metrics import change_of, how_few, is_on_shared, mark
-from turncheck.render.page.index import NONE
-from turncheck.render.page.model import Entities, Entity, Intent, Selection, Sentences, Side, Threshold, Training
+from turncheck.render.main_metrics import change_of, is_on_shared, mark, sample_size_note
+from turncheck.render.page.model import NONE, Entities, Entity, Intent, Selection, Sentences, Side, Threshold, Training
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from turncheck.comparison.changes import CaseChange, ChangedCases
-    from turncheck.comparison.judgement import MetricDelta
+    from turncheck.comparison.metrics import MetricDelta
     from turncheck.comparison.model import Comparison
     from turncheck.messages.location import Location
-    from turncheck.render.page.index import Files, Labels
+    from turncheck.render.page.model import Files, Labels
     from turncheck.report.model import EntitySpan, Nlu, NluPrediction
 
 _AVERAGES: Final = frozenset({"accuracy", "micro avg", "macro avg", "weighted avg"})
@@ -161,7 +160,7 @@ def _row(name: int, figures: Mapping[str, Any], delta: MetricDelta | None, compa
         f1=now if delta else _score(figures, "f1-score"),
         base_f1=base,
         change=change_of(comparable) if comparable else "",
-        worth=f"{mark(comparable)}{how_few(comparable)}" if comparable else "",
+        worth=f"{mark(comparable)}{sample_size_note(comparable)}" if comparable else "",
         judgement=delta.judgement if delta else "",
         shared=bool(delta and is_on_shared(delta)),
     )

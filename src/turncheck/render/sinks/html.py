@@ -2,21 +2,42 @@
 
 Only functions of this module make :class:`Html`, and templates print nothing else, so that a sentence of a pull request
 is never more than its own letters: no element, no attribute, no script, no comment. What cannot be seen is dropped, as
-all sinks do (:mod:`turncheck.render.sinks.plain`).
+all sinks do (:mod:`turncheck.render.sinks.commands`).
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, assert_never
 
 from markupsafe import Markup, escape
 
-from turncheck.render.sinks.plain import one_line, with_blanks
-from turncheck.render.spans import NAME_LIMIT, PROSE_LIMIT
+from turncheck.render.links import repository_path
+from turncheck.render.sinks.commands import one_line, with_blanks
+from turncheck.render.spans import (
+    NAME_LIMIT,
+    PROSE_LIMIT,
+    Change,
+    Code,
+    Entry,
+    Link,
+    Place,
+    Prose,
+    Row,
+    Said,
+    Strong,
+    Term,
+    Text,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from collections.abc import Set as AbstractSet
+
+    from turncheck.render.links import Links, PathResolver
+    from turncheck.render.spans import Column, Line, Mark, Sign, Span
+
 
 _LONGEST_PIECE: Final = 2000
 _LITERAL: Final = re.compile(r"`(?P<code>[^`]+)`|(?<![\w'`])'(?P<name>[^'`]*[^\s'`][^'`]*)'(?![\w'`])")
@@ -77,3 +98,138 @@ def link(label: Html, url: str | None) -> Html:
 
 def _escaped(text: str) -> Html:
     return Html(escape(str(text)))
+
+
+# Spans, entries and tables as HTML: places as links to the line, cases as links to where the page shows them.
+
+_SIGNS: Final[dict[Sign, tuple[str, str]]] = {
+    "passed": ("✓", "passed"), "failed": ("✕", "failed"), "not judged": ("–", "not judged"),
+    "error": ("✕", "error"), "warning": ("!", "warning"), "info": ("i", "note"),
+    "caution": ("!", "caution"), "stopped": ("■", "stopped"),
+}  # fmt: skip
+"""How a sign looks, and its name for a screen reader."""
+_MARKS: Final[dict[Mark, tuple[str, str]]] = {
+    "real gain": ("▲", "better"), "better": ("▲", "better"), "real drop": ("▼", "worse"), "worse": ("▼", "worse"),
+}  # fmt: skip
+"""The signs beside the words, never instead of them, and their class."""
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlWriter:
+    """Knows the project's path in its repository, how to link, and which cases the page itself shows."""
+
+    root: str
+    links: Links
+    rooted: PathResolver
+    base: str = ""
+    """The commit of the base, for what was removed since."""
+    cases: AbstractSet[str] = frozenset()
+    """Keys of the cases that have a place on the page."""
+    address: Callable[[str], str] = field(default="#{}".format)
+    """Where the page shows a case."""
+
+    def line(self, line: Line) -> Html:
+        """Write a line."""
+        return join(map(self._span, line))
+
+    def _span(self, span: Span) -> Html:
+        match span:
+            case Text():
+                return words(span.text)
+            case Strong():
+                return element("strong", words(span.text))
+            case Term():
+                return element("em", words(span.text))
+            case Said():
+                return element("q", code(span.text, span.limit))
+            case Code():
+                return code(span.text, span.limit)
+            case Prose():
+                return prose(self.rooted.text(span.text) if span.names_paths else span.text, span.limit)
+            case Link():
+                return link(self.line(span.label), span.url)
+            case Place():
+                return self.place(span)
+            case Change():
+                return _change(span)
+            case _:
+                assert_never(span)
+
+    def place(self, place: Place) -> Html:
+        """``path:line`` from the repository's top, linked if possible; a place in the base is marked as such."""
+        location = place.location
+        path = repository_path(self.root, location) or location.path
+        shown = path if location.line is None else f"{path}:{location.line}"
+        linked = link(code(shown), self.links.file(self.root, location, base=place.on_base))
+        if place.on_base and self.base:
+            linked = join([trusted("was at "), linked, trusted(" in "), code(self.base[:8])])
+        return element("span", linked, class_="place")
+
+    def entry(self, entry: Entry) -> Html:
+        """Write an entry with what is below it, as the content of a list's item."""
+        parts = [self.head(entry), self.line(entry.line)]
+        if entry.case in self.cases:
+            parts += [trusted(" "), element("a", trusted("show"), class_="show", href=self.address(entry.case))]
+        if entry.place:
+            parts += [trusted(" "), self.place(entry.place)]
+        if entry.hint:
+            parts.append(element("p", prose(entry.hint), class_="hint"))
+        return join([*parts, *self._below(entry)])
+
+    def head(self, entry: Entry) -> Html:
+        """What comes before the line: the sign, the label and the outcome."""
+        parts = [sign(entry.sign), trusted(" ")] if entry.sign else []
+        parts += [code(entry.label), trusted(" ")] if entry.label else []
+        parts += [element("strong", words(entry.outcome)), trusted(": ")] if entry.outcome else []
+        return join(parts)
+
+    def _below(self, entry: Entry) -> list[Html]:
+        """What is below an entry: some in plain sight, the rest folded."""
+        items = [element("li", self.entry(one)) for one in entry.below]
+        if entry.left_out:
+            items.append(element("li", trusted(f"… and {entry.left_out:,} more in report.json")))
+        first = len(items) if entry.in_sight is None else entry.in_sight
+        shown, folded = items[:first], items[first:]
+        written = [element("ul", join(shown))] if shown else []
+        if folded:
+            number = len(entry.below) - first + entry.left_out
+            summary = element("summary", trusted(f"{number:,} more"))
+            written.append(element("details", join([summary, element("ul", join(folded))])))
+        return written
+
+    def item(self, shown: Entry | Row) -> Html:
+        """Write one entry of a section: an item of its list, or a row of its table."""
+        if isinstance(shown, Row):
+            first, *others = map(self.line, shown.cells)
+            cells = [element("th", first, scope="row"), *(element("td", cell) for cell in others)]
+            return element("tr", join(cells))
+        return element("li", self.entry(shown))
+
+
+def table_head(columns: tuple[Column, ...]) -> Html:
+    """The first row of a table."""
+    # A column without a title has no header cell: a screen reader would read out an empty one.
+    cells = [
+        element("th", words(column.title), scope="col") if column.title else element("td", trusted(""))
+        for column in columns
+    ]
+    return element("tr", join(cells))
+
+
+def sign(of: Sign) -> Html:
+    """Return a sign with its word for screen readers: never the colour by itself."""
+    shape, name = _SIGNS[of]
+    inner = join([element("span", trusted(shape), aria_hidden="true"), element("span", trusted(name), class_="aloud")])
+    return element("span", inner, class_=f"sign {of.replace(' ', '-')}")
+
+
+def _change(change: Change) -> Html:
+    """A difference, how significant it is, and what to know about it."""
+    difference, shown = change.words
+    shape, kind = _MARKS.get(change.mark, ("", "same"))
+    parts = [words(difference)] if difference else []
+    if shape:
+        parts.append(element("span", trusted(shape), aria_hidden="true"))
+    if shown:
+        parts.append(element("span", words(shown), class_="told"))
+    return element("span", join(parts, " "), class_=f"change {kind}")

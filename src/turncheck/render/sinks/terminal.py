@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from turncheck.render.sinks.plain import one_line, with_blanks
-from turncheck.render.sinks.workflow_command import log_line
+from turncheck.render.sinks.commands import log_line, one_line, with_blanks
 
 if TYPE_CHECKING:
     from turncheck.messages.location import Location

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
 from turncheck.render.sinks import terminal
-from turncheck.render.sinks.workflow_command import log_line
+from turncheck.render.sinks.commands import log_line
 from turncheck.render.spans import Change, Code, Link, Place, Prose, Strong, Term, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.render.rooted import Rooted
+    from turncheck.render.links import PathResolver
     from turncheck.render.spans import Entry, Line, Sign, Span
 
 _LONGEST_PIECE: Final = 2000
@@ -26,7 +26,7 @@ class TerminalWriter:
     """Knows the project's path from the current folder, and the commit of the base."""
 
     folder: str
-    rooted: Rooted
+    rooted: PathResolver
     base: str = ""
 
     def line(self, line: Line) -> str:

@@ -6,28 +6,26 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
-from turncheck.engines.capabilities import Capabilities
+from turncheck.engines.base import Capabilities
 from turncheck.evaluation.written_answers import write_answer
-from turncheck.messages.engine_errors import INTERRUPTED
-from turncheck.messages.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK
-from turncheck.messages.plurals import count
+from turncheck.messages.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, INTERRUPTED
+from turncheck.messages.phrasing import count
 from turncheck.process.cache import software
 from turncheck.report.model import EVALUATIONS, Tool
 from turncheck.run.evaluated_project import engines_of_run, read_all
 from turncheck.run.evaluations import Evaluations
-from turncheck.run.head_start import HeadStart
-from turncheck.run.shards.document import EngineHead, PackedAnswers, Refusal, ShardHead
-from turncheck.run.shards.identity import project_digest, shared_settings
-from turncheck.work.choice import workplace_of
+from turncheck.run.inputs import PrecomputedAnswers
+from turncheck.run.shards.document import EngineHead, PackedAnswers, Refusal, ShardHead, project_digest, shared_settings
+from turncheck.work.workplace import workplace_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from turncheck.engines.base import Engines
+    from turncheck.engines.base import Engine
     from turncheck.messages.errors import UserError
-    from turncheck.process.screen import Screen
+    from turncheck.process.screen import Console
     from turncheck.run.inputs import Inputs
-    from turncheck.settings.shard import Shard
+    from turncheck.settings.parsers import Shard
 
 
 _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -60,7 +58,7 @@ class ShardAnswers:
 
 
 def measure_shard(
-    shard: Shard, inputs: Inputs, given: Mapping[str, Any], screen: Screen
+    shard: Shard, inputs: Inputs, given: Mapping[str, Any], screen: Console
 ) -> tuple[ShardHead, PackedAnswers]:
     """Measure one shard of a run.
 
@@ -79,13 +77,13 @@ def measure_shard(
     inputs, project, tests = read_all(inputs, screen)
     answers = ShardAnswers(shard)
     with (
-        engines_of_run(inputs, project, HeadStart(answers)) as engines,
+        engines_of_run(inputs, project, PrecomputedAnswers(answers)) as engines,
         workplace_of(inputs.settings, screen) as work,
     ):
         engines.show_progress(screen)
         if inputs.cache is not None:
             engines.use_cache(inputs.cache)
-        run = Evaluations(inputs, project, tests, engines, screen, work=work, head_start=HeadStart(answers))
+        run = Evaluations(inputs, project, tests, engines, screen, work=work, precomputed=PrecomputedAnswers(answers))
         try:
             run.evaluate()
         except KeyboardInterrupt:
@@ -129,7 +127,7 @@ def exit_code_of_shard(stopped: str | None) -> int:
     return EXIT_INTERRUPTED if stopped == INTERRUPTED else EXIT_NOT_DONE
 
 
-def _engine_head(engines: Engines, run: Evaluations) -> EngineHead:
+def _engine_head(engines: Engine, run: Evaluations) -> EngineHead:
     nlu = run.nlu_measurement
     default, own = Capabilities(), engines.capabilities
     return EngineHead(

@@ -11,18 +11,25 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from turncheck import __version__
 from turncheck.ci.hosts import find_host
-from turncheck.engines.base import Engines
-from turncheck.engines.capabilities import Capabilities
+from turncheck.engines.base import Capabilities, Engine
 from turncheck.evaluation.written_answers import ANSWER_TYPES, AnswerReader, UnreadableError
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
-from turncheck.messages.plurals import count
+from turncheck.messages.phrasing import count
 from turncheck.process.cache import difference_of_software, software
-from turncheck.run.head_start import HeadStart
-from turncheck.run.shards.document import HEAD_NAME, ensure_undamaged, read_answers, read_head
-from turncheck.run.shards.identity import faults_of_settings, project_digest, setting_shown, settings_given
+from turncheck.run.inputs import PrecomputedAnswers
+from turncheck.run.shards.document import (
+    HEAD_NAME,
+    ensure_undamaged,
+    faults_of_settings,
+    project_digest,
+    read_answers,
+    read_head,
+    setting_shown,
+    settings_given,
+)
 from turncheck.settings.engines import ENGINES
-from turncheck.settings.shard import Shard, part_of
+from turncheck.settings.parsers import Shard, part_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.engines.capabilities import Part
+    from turncheck.engines.base import Part
     from turncheck.project.model import Project
     from turncheck.report.model import EngineInfo, Evaluation
     from turncheck.run.inputs import Inputs
@@ -59,7 +66,7 @@ class Shards:
         """The flags or inputs of all of them."""
         return self.heads[0].settings
 
-    def head_start(self, engine: str) -> HeadStart:
+    def precomputed(self, engine: str) -> PrecomputedAnswers:
         """Return the head start of the merging run, with the engine of this name.
 
         Raises:
@@ -77,9 +84,9 @@ class Shards:
                 refused[name] = UserError(one.what, location=place, remedy=one.remedy)
         # An engine that only needs files is created from its project; others were asked where the shards ran.
         engines = None if ENGINES[engine].from_files else self._engines
-        return HeadStart(MergedAnswers(self.folders, shared), parts, refused, engines, self.ensure_same_state)
+        return PrecomputedAnswers(MergedAnswers(self.folders, shared), parts, refused, engines, self.ensure_same_state)
 
-    def _engines(self, project: Project) -> Engines:
+    def _engines(self, project: Project) -> Engine:
         """Return an engine that was asked elsewhere, as the shards describe it."""
         words = next((head for head in self.heads if head.units), self.heads[0])
         return AskedElsewhere(project, words.engine)
@@ -152,7 +159,7 @@ class MergedAnswers:
 
 
 @dataclass(eq=False)
-class AskedElsewhere(Engines):
+class AskedElsewhere(Engine):
     """An engine as the shards describe it: it does not answer any more."""
 
     project: Project
@@ -191,7 +198,7 @@ class AskedElsewhere(Engines):
 
 def prepare_merge(
     folders: Sequence[Path], own: Mapping[str, Any], environment: Mapping[str, str], *, in_action: bool = False
-) -> tuple[Prepared, HeadStart]:
+) -> tuple[Prepared, PrecomputedAnswers]:
     """Prepare the run that merges shards.
 
     Args:
@@ -209,11 +216,11 @@ def prepare_merge(
     takes_project = not in_action and not find_host(environment).name
     given = settings_given(shards.settings, own, takes_project=takes_project)
     prepared = prepare(given, environment, in_action=in_action)
-    return prepared, shards.head_start(prepared.settings.engine)
+    return prepared, shards.precomputed(prepared.settings.engine)
 
 
 @contextmanager
-def said_what_is_missing() -> Iterator[None]:
+def explain_missing_answers() -> Iterator[None]:
     """Report an answer that no shard has as incomplete shards.
 
     Raises:

@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from turncheck.engines.embedded.kore.patterns import compiled, matches
-from turncheck.engines.embedded.kore.unknown import unknown_entities
+from turncheck.engines.embedded.kore.unknown import compiled, matches, unknown_entities
 from turncheck.engines.embedded.nlu.crf_extractor import as_predicted
 from turncheck.engines.embedded.nlu.entity_model import EntityModel
 from turncheck.engines.parse import PredictedEntity

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.engines.embedded.model_archive import MemberWriter
-    from turncheck.engines.embedded.nlu.duckling_access import DucklingAccess
+    from turncheck.engines.embedded.nlu.duckling import DucklingAccess
     from turncheck.engines.embedded.nlu.linear import LabelSplit
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
     from turncheck.engines.parse import PredictedEntity, SelectedResponse

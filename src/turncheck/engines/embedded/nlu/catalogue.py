@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from turncheck.messages.errors import UserError
-from turncheck.messages.suggestions import nearest
+from turncheck.messages.phrasing import nearest
 from turncheck.project.components import short_name
 from turncheck.project.rasa_version import NEWEST
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from turncheck.engines.embedded.nlu.crf import SequenceTagger, encodable, raw_tags, tags_by_marginals, train_tagger
-from turncheck.engines.embedded.nlu.featurizers import check_windows
-from turncheck.engines.embedded.nlu.tagging import (
+from turncheck.engines.embedded.nlu.crf import (
     ATTRIBUTES,
     Attribute,
+    SequenceTagger,
     TagColumn,
     TaggedEntity,
+    encodable,
+    raw_tags,
     read_entities,
+    tags_by_marginals,
     tags_of,
+    train_tagger,
 )
+from turncheck.engines.embedded.nlu.featurizers import check_windows
 from turncheck.engines.parse import PredictedEntity
 
 if TYPE_CHECKING:

@@ -5,22 +5,90 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.engines.direct_message import read_direct_message
+from turncheck.engines.conversation import read_direct_message
 from turncheck.engines.embedded.nlu.batch import NO_INTENT, Batch
+from turncheck.engines.embedded.nlu.duckling import EXTRACTOR as DUCKLING
 from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
-from turncheck.engines.embedded.nlu.model_parse import as_model_parse
 from turncheck.engines.parse import Parse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from turncheck.engines.embedded.nlu.batch import Component
-    from turncheck.engines.embedded.nlu.neighbours import Neighbour, TrainingSentences
+    from turncheck.engines.embedded.nlu.ngrams import Neighbour, TrainingSentences
     from turncheck.engines.embedded.nlu.plan import Step
     from turncheck.engines.embedded.nlu.tokenizers import Tokenizer
-    from turncheck.project.model import Domain
+    from turncheck.engines.parse import PredictedEntity, PredictedIntent, SelectedResponse
+    from turncheck.project.model import Domain, Response
     from turncheck.report.model import EngineInfo
     from turncheck.report.trust import ConfidenceMap
+
+
+# The result of understanding, in the shape of a Rasa server's answer to ``POST /model/parse``.
+
+
+def as_model_parse(
+    parse: Parse, responses: Mapping[str, Response], retrieval_intents: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return ``parse`` as Rasa 3.6 writes it, ready for JSON.
+
+    ``responses`` are the domain's, for the texts a response selector chose; ``retrieval_intents`` those of the training
+    data. Empty keys are absent if they are absent in Rasa's.
+    """
+    answer: dict[str, Any] = {
+        "text": parse.text,
+        "intent": _intent(parse.intent),
+        "entities": [_entity(entity) for entity in parse.entities],
+    }
+    if parse.tokens is not None:
+        answer["text_tokens"] = [list(span) for span in parse.tokens]
+    if parse.ranking:
+        answer["intent_ranking"] = [_intent(intent) for intent in parse.ranking]
+    if parse.responses:
+        answer["response_selector"] = {
+            "all_retrieval_intents": sorted(retrieval_intents),
+            **{name: _choice(choice, responses) for name, choice in parse.responses.items()},
+        }
+        if parse.intent.name in retrieval_intents:
+            own = parse.responses.get(str(parse.intent.name))
+            full = own.intent_response_key if own else None
+            for intent in (answer["intent"], *answer.get("intent_ranking", ())):
+                if intent["name"] == parse.intent.name:
+                    intent["full_retrieval_intent_name"] = full
+    return answer
+
+
+def _intent(intent: PredictedIntent) -> dict[str, Any]:
+    return {"name": intent.name, "confidence": intent.confidence}
+
+
+def _entity(entity: PredictedEntity) -> dict[str, Any]:
+    extra = dict(entity.extra)
+    written: dict[str, Any] = {"entity": entity.entity, "start": entity.start, "end": entity.end}
+    if entity.confidence is not None:
+        written["confidence" if entity.extractor == DUCKLING else "confidence_entity"] = entity.confidence
+    for name, value in (("role", entity.role), ("group", entity.group)):
+        if value is not None:
+            written[name] = value
+            if (confidence := extra.pop(f"confidence_{name}", None)) is not None:
+                written[f"confidence_{name}"] = confidence
+    return {**written, "value": entity.value, "extractor": entity.extractor, **extra}
+
+
+def _choice(choice: SelectedResponse, responses: Mapping[str, Response]) -> dict[str, Any]:
+    key = choice.intent_response_key
+    known = responses.get(f"utter_{key}")
+    texts = [dict(variation.content) for variation in known.variations] if known else [{"text": key}]
+    return {
+        "response": {
+            "responses": texts,
+            "confidence": choice.confidence,
+            "intent_response_key": key,
+            "utter_action": f"utter_{key}",
+        },
+        "ranking": [{"confidence": ranked.confidence, "intent_response_key": ranked.name} for ranked in choice.ranking],
+    }
+
 
 _BLOCK: Final = 4_096
 """This many texts go through the pipeline at once: the features and scores of a hundred thousand fill gigabytes."""

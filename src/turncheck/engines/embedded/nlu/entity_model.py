@@ -12,15 +12,17 @@ import numpy as np
 
 from turncheck.engines.embedded.nlu.calibration import EntityConfidence, held_out
 from turncheck.engines.embedded.nlu.classifiers import DECIMALS
-from turncheck.engines.embedded.nlu.crf import SequenceTagger, encodable, train_taggers
-from turncheck.engines.embedded.nlu.tagging import (
+from turncheck.engines.embedded.nlu.crf import (
     ATTRIBUTES,
     OUTSIDE,
     Attribute,
+    SequenceTagger,
     TagColumn,
     TaggedEntity,
+    encodable,
     read_entities,
     tags_of,
+    train_taggers,
 )
 
 if TYPE_CHECKING:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
 from turncheck.engines.embedded.model_archive import ensure_dimensions
-from turncheck.engines.embedded.nlu.single_columns import SingleColumns
-from turncheck.engines.embedded.nlu.small_svm import MOST_ROWS, fit_small
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +16,118 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
-    from turncheck.engines.embedded.nlu.feature_rows import FeatureRows
+    from turncheck.engines.embedded.nlu.ngrams import SparseRows
+
+
+# Columns that only one row has, put together: a linear model needs one weight for all of them.
+#
+# What a row learns is learnt by all its features in proportion, and these features by no other row. So one feature, as
+# long as they are together, gives the same products of rows, the same solution, and each weight back. Of many intents
+# with few sentences, most terms are such; the weights of a multi-class model would fill gigabytes.
+
+_AT_ONCE: Final = 512
+"""The number of columns whose weights are computed at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class SingleColumns:
+    """Which columns of a matrix only one row has."""
+
+    width: int
+    shared: NDArray[np.int64]
+    """The columns that several rows have."""
+    single: NDArray[np.int64]
+    """The columns that one row has."""
+    column_of: NDArray[np.int64]
+    """Of each single column, the column that its row's single columns become."""
+    share_of: NDArray[np.float64]
+    """Of each single column, its share of that one."""
+
+    @classmethod
+    def together(cls, matrix: Any) -> tuple[Self, Any]:
+        """Return the columns of a SciPy CSR matrix, and the matrix with each row's single columns as one."""
+        from scipy import sparse
+
+        rows, width = matrix.shape
+        times = np.bincount(matrix.indices, minlength=width)
+        is_single = times[matrix.indices] == 1
+        single, values = matrix.indices[is_single].astype(np.int64), matrix.data[is_single]
+        row_of = np.repeat(np.arange(rows), np.diff(matrix.indptr))[is_single]
+        lengths = np.sqrt(np.bincount(row_of, weights=values**2, minlength=rows))
+        with_any = np.flatnonzero(lengths)
+        number = np.zeros(rows, dtype=np.int64)
+        number[with_any] = np.arange(len(with_any))
+        shared = np.flatnonzero(times > 1)
+        put_together = sparse.csr_matrix((lengths[with_any], (with_any, number[with_any])), shape=(rows, len(with_any)))
+        columns = cls(width, shared, single, len(shared) + number[row_of], values / lengths[row_of])
+        return columns, sparse.hstack([matrix[:, shared], put_together], format="csr")
+
+    def apart(self, weights: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Return the weights of all columns, shape (width, labels), from those of the columns put together."""
+        every = np.zeros((self.width, weights.shape[1]), dtype=np.float32)
+        for first in range(0, len(self.shared), _AT_ONCE):
+            some = slice(first, min(first + _AT_ONCE, len(self.shared)))
+            every[self.shared[some]] = weights[some]
+        for first in range(0, len(self.single), _AT_ONCE):
+            some = slice(first, first + _AT_ONCE)
+            every[self.single[some]] = weights[self.column_of[some]] * self.share_of[some, None]
+        return every
+
+
+# Crammer and Singer's multi-class SVM for few sentences, solved in the dual over their Gram matrix.
+#
+# The problem is that of scikit-learn's ``LinearSVC(multi_class="crammer_singer")``, and the solution is equal up to
+# the tolerance. For a project of some hundred sentences importing scikit-learn would take many times as long as
+# solving it.
+
+MOST_ROWS: Final = 800
+"""Up to this many sentences this is faster; the Gram matrix grows with the square."""
+
+_MAX_SWEEPS: Final = 1000
+
+
+def fit_small(
+    products: NDArray[np.float64], truth: NDArray[np.int64], labels: int, penalty: float, tolerance: float = 0.1
+) -> NDArray[np.float64]:
+    """Return the weights of rows, shape (rows, labels), that sum up to the weights of features.
+
+    ``products`` are those of each row with each, ``truth`` the rows' labels; a label's intercept is the sum of its
+    weights. ``penalty`` is the SVM's C; ``tolerance`` the largest remaining violation of the optimality conditions.
+    """
+    return _solve(products + 1.0, truth, labels, penalty, tolerance)  # the intercept is one more feature, always 1
+
+
+def _solve(
+    gram: NDArray[np.float64], truth: NDArray[np.int64], labels: int, penalty: float, tolerance: float
+) -> NDArray[np.float64]:
+    """Coordinate descent, one sentence at a time (Keerthi et al. 2008, "A sequential dual method").
+
+    Minimizes ``½ Σ_m αᵐ·K·αᵐ + Σ_i Σ_{m≠y_i} α_iᵐ`` where each row of α sums to 0, ``α_iᵐ ≤ 0`` for wrong labels and
+    ``≤ C`` for the right one. A sweep visits the sentences that violate optimality when it begins, the worst first.
+    """
+    count = len(truth)
+    duals = np.zeros((count, labels))
+    limits = np.zeros((count, labels))
+    limits[np.arange(count), truth] = penalty
+    gradients = np.ascontiguousarray(1.0 - (limits.T > 0))  # one row per label: a step changes few labels
+    ranks = np.arange(1, labels + 1)
+    for _ in range(_MAX_SWEEPS):
+        violations = gradients.max(axis=0) - np.where(duals < limits, gradients.T, np.inf).min(axis=1)
+        order = np.argsort(-violations, kind="stable")[: np.count_nonzero(violations > tolerance)]
+        if not len(order):
+            break
+        for row in order.tolist():
+            own, limit, curvature = duals[row], limits[row], gram[row, row]
+            linear = gradients[:, row] - curvature * own
+            bounds = np.sort(linear + curvature * limit)[::-1]
+            levels = (bounds.cumsum() - curvature * penalty) / ranks
+            level = levels[np.count_nonzero(levels < bounds) - 1]
+            new = np.minimum(limit, (level - linear) / curvature)
+            changed = np.flatnonzero(new != own)
+            gradients[changed] += (new - own)[changed, None] * gram[row]
+            duals[row] = new
+    return duals
+
 
 PENALTY: Final = 0.5
 _TOLERANCE: Final = 0.03
@@ -161,3 +270,83 @@ def _fit_svm(
     if weights.shape[1] == 1:  # scikit-learn only keeps the difference
         return np.hstack([-weights / 2, weights / 2]), np.concatenate([-intercepts / 2, intercepts / 2])
     return np.ascontiguousarray(weights), intercepts
+
+
+# Rows of sentence features: sparse n-grams and, if enabled, dense sentence vectors.
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureRows:
+    """One row for each sentence; the columns of the n-grams come first."""
+
+    ngrams: SparseRows
+    vectors: NDArray[np.float32] | None = None
+    """Shape (rows, width of the vectors)."""
+    products: NDArray[np.float64] | None = None
+    """The products of all pairs of rows, shape (rows, rows), if known."""
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.ngrams)
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return self.ngrams.width + (0 if self.vectors is None else self.vectors.shape[1])
+
+    @property
+    def empty(self) -> NDArray[np.bool_]:
+        """Which rows are empty."""
+        if self.vectors is not None:
+            return np.zeros(len(self), dtype=bool)
+        return np.asarray(np.diff(self.ngrams.starts) == 0)
+
+    def take(self, rows: NDArray[np.int64]) -> FeatureRows:
+        """Return these rows, in this order."""
+        vectors = None if self.vectors is None else self.vectors[rows]
+        products = None if self.products is None else self.products[np.ix_(rows, rows)]
+        return FeatureRows(self.ngrams.take(rows), vectors, products)
+
+    def of_vectors(self) -> FeatureRows:
+        """The same without n-grams: as many columns, which are empty."""
+        if self.vectors is None:
+            raise AssertionError("no vectors")
+        return FeatureRows(self.ngrams.emptied(), self.vectors)
+
+    def with_products(self) -> FeatureRows:
+        """The same with the products of all pairs of rows, which subsets keep: models of some of the rows need them."""
+        if self.products is not None:
+            return self
+        products = self.ngrams.products()
+        if self.vectors is not None:
+            products += self.vectors @ self.vectors.T
+        return replace(self, products=products)
+
+    @property
+    def known_products(self) -> NDArray[np.float64]:
+        """The products of all pairs of rows, from :meth:`with_products`."""
+        if self.products is None:
+            raise AssertionError("no products")
+        return self.products
+
+    def times(self, weights: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Multiply by a dense matrix of shape (width, outputs); returns (rows, outputs)."""
+        border = self.ngrams.width
+        product = self.ngrams.times(weights[:border])
+        return product if self.vectors is None else product + self.vectors @ weights[border:]
+
+    def weighted_sums(self, weights: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Sum the weighted rows, for each column of ``weights`` (rows, outputs); (width, outputs)."""
+        sums = self.ngrams.weighted_sums(weights)
+        if self.vectors is None:
+            return sums
+        return np.concatenate([sums, self.vectors.T @ weights.astype(np.float32)])
+
+    def to_scipy(self) -> Any:
+        """As a SciPy CSR matrix in double precision, for scikit-learn."""
+        from scipy import sparse
+
+        ngrams = self.ngrams.to_scipy()
+        if self.vectors is None:
+            return ngrams
+        return sparse.hstack([ngrams, sparse.csr_matrix(self.vectors.astype(np.float64))], format="csr")

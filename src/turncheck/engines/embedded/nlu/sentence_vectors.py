@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from turncheck.engines.embedded.nlu.model_files import MOST_WEIGHTS
+from turncheck.engines.embedded.nlu.bert import MOST_WEIGHTS
 from turncheck.messages.errors import UserError
 from turncheck.process.regular_file import open_regular
 
@@ -84,8 +84,7 @@ class SentenceVectors:
         Raises:
             UserError: one of its files cannot be read.
         """
-        from turncheck.engines.embedded.nlu.sentence_model import unreadable
-        from turncheck.engines.embedded.nlu.sentence_modules import SentenceModules
+        from turncheck.engines.embedded.nlu.sentence_model import SentenceModules, unreadable
 
         digest = hashlib.sha256()
         try:

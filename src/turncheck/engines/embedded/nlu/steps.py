@@ -2,30 +2,431 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, NotRequired, Self, TypedDict
 
+import numpy as np
+
+from turncheck.engines.embedded.model_archive import ensure_dimensions
+from turncheck.engines.embedded.nlu.batch import NO_INTENT
+from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, fit_factor
 from turncheck.engines.embedded.nlu.classifiers import (
     FallbackClassifier,
     KeywordIntentClassifier,
     LogisticRegressionClassifier,
+    best_columns,
+    rank,
+    softmax,
 )
-from turncheck.engines.embedded.nlu.crf_extractor import CRFEntityExtractor
+from turncheck.engines.embedded.nlu.crf_extractor import CRFEntityExtractor, as_predicted
 from turncheck.engines.embedded.nlu.custom_code import CustomComponent
-from turncheck.engines.embedded.nlu.dense import LatentFeaturizer, SklearnIntentClassifier
-from turncheck.engines.embedded.nlu.diet import DietStandIn
 from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
-from turncheck.engines.embedded.nlu.featurizers import CountVectorsFeaturizer, RegexFeaturizer
-from turncheck.engines.embedded.nlu.response_selector import ResponseSelectorStandIn
-from turncheck.engines.embedded.nlu.rule_extractors import EntitySynonymMapper, RegexEntityExtractor
+from turncheck.engines.embedded.nlu.entity_model import EntityModel
+from turncheck.engines.embedded.nlu.featurizers import (
+    CountVectorsFeaturizer,
+    OfPatterns,
+    RegexFeaturizer,
+    collect_patterns,
+)
+from turncheck.engines.embedded.nlu.intent_model import IntentModel, Ranking, likely, out_of_fold_rankings
+from turncheck.engines.embedded.nlu.ngrams import NgramFeatures, on_grid
 from turncheck.engines.embedded.nlu.spacy_model import SpacyEntityExtractor, SpacyFeaturizer
+from turncheck.engines.parse import PredictedEntity, SelectedResponse
 from turncheck.messages.errors import UserError
+from turncheck.project.rasa_version import OLDEST
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from turncheck.engines.embedded.model_archive import MemberReader
-    from turncheck.engines.embedded.nlu.batch import Component, Training
+    from numpy.typing import NDArray
+
+    from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+    from turncheck.engines.embedded.nlu.batch import Batch, Component, Training
     from turncheck.engines.embedded.nlu.plan import Step
+
+
+# The stand-in for ResponseSelector: the intent model over response keys.
+
+DEFAULT_SELECTOR: Final = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseSelectorStandIn:
+    """Chooses among the responses of one retrieval intent (its ``selector``), or of all (``default``)."""
+
+    selector: str
+    model: IntentModel
+    ranking_length: int
+
+    @classmethod
+    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:
+        """Train on the sentences of retrieval intents; ``None`` (and a note) if there are none."""
+        intent = parameters["retrieval_intent"]
+        chosen = [
+            example
+            for example in training.examples
+            if example.text and example.intent and "/" in example.intent and intent in {None, example.base_intent}
+        ]
+        if not chosen:
+            of = f"of the retrieval intent {intent!r}" if intent else "of a retrieval intent"
+            training.notes.append(f"ResponseSelector was left out: there are no examples {of}")
+            return None
+        keys = [str(example.intent) for example in chosen]
+        texts = [example.text for example in chosen]
+        model = IntentModel.train(texts, keys, training.seed, vectors=training.vectors)
+        return cls(intent or DEFAULT_SELECTOR, model, parameters["ranking_length"])
+
+    def process(self, batch: Batch) -> None:
+        """Add this selector's choice for every text, whatever its intent, as Rasa does."""
+        confidences = self.model.confidences(batch.texts)
+        for row, text in enumerate(batch.texts):
+            if text:
+                best, ranking = rank(self.model.names, confidences[row], self.ranking_length)
+                choice = SelectedResponse(self.selector, best.name, best.confidence, ranking)
+            else:
+                choice = SelectedResponse(self.selector, None, 0.0)
+            batch.responses[row][self.selector] = choice
+
+    def save(self, members: MemberWriter) -> None:
+        """Write the model."""
+        self.model.save(members)
+
+    @classmethod
+    def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:
+        """Read the model."""
+        selector = parameters["retrieval_intent"] or DEFAULT_SELECTOR
+        return cls(selector, IntentModel.load(members), parameters["ranking_length"])
+
+
+# Rule-based components that find or rewrite entities: RegexEntityExtractor and EntitySynonymMapper.
+
+
+@dataclass(frozen=True, slots=True)
+class RegexEntityExtractor(OfPatterns):
+    """Rasa's RegexEntityExtractor: every match of a regex or lookup table with an annotated entity's name."""
+
+    @classmethod
+    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self:
+        """Take the patterns; add a note if none is left."""
+        patterns = collect_patterns(training.project.nlu, parameters, training.entity_names)
+        if not patterns:
+            training.notes.append(
+                "RegexEntityExtractor: no regex or lookup table bears the name of an annotated entity"
+            )
+        return cls(patterns)
+
+    def process(self, batch: Batch) -> None:
+        """Append all matches, overlapping ones as well."""
+        for text, entities in zip(batch.texts, batch.entities, strict=True):
+            for named in self.patterns:
+                for match in named.pattern.finditer(text):
+                    start, end = match.span()
+                    entities.append(PredictedEntity(start, end, named.name, text[start:end], "RegexEntityExtractor"))
+
+
+@dataclass(frozen=True, slots=True)
+class EntitySynonymMapper:
+    """Rasa's EntitySynonymMapper: values whose lower case is among the synonyms are replaced, and marked as such."""
+
+    synonyms: Mapping[str, str]
+
+    @classmethod
+    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self:  # noqa: ARG003  # the common protocol
+        """Collect the synonyms of the data, then the values from annotations; the last one counts."""
+        pairs = [(synonym.synonym, synonym.value) for synonym in training.project.nlu.synonyms]
+        pairs += (
+            (example.text[entity.start : entity.end], str(entity.value))
+            for example in training.project.nlu.examples  # in the order of the files
+            for entity in example.entities
+        )
+        synonyms: dict[str, str] = {}
+        for text, value in pairs:
+            if text != value:
+                synonyms[text.lower()] = value
+            if training.project.older is None:  # since Rasa 3 a value maps to itself, whatever its case
+                synonyms.setdefault(value.lower(), value)
+        return cls(synonyms)
+
+    def process(self, batch: Batch) -> None:
+        """Replace the values of the entities found so far."""
+        for entities in batch.entities:
+            for index, entity in enumerate(entities):
+                value = self.synonyms.get(str(entity.value).lower())
+                if value is not None:
+                    processors = [*entity.extra.get("processors", ()), "EntitySynonymMapper"]
+                    entities[index] = replace(entity, value=value, extra={**entity.extra, "processors": processors})
+
+    def save(self, members: MemberWriter) -> None:
+        """Write the synonyms."""
+        members.json("synonyms", dict(self.synonyms))
+
+    @classmethod
+    def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
+        """Read the synonyms."""
+        return cls(members.json("synonyms", dict[str, str]))
+
+
+# The stand-in for neural or foreign classifiers: a linear intent model and an entity CRF, with their own features.
+#
+# It answers under the name of what it replaces: DIETClassifier, MitieIntentClassifier, MitieEntityExtractor.
+
+
+@dataclass(frozen=True, slots=True)
+class DietStandIn:
+    """Sets intents and finds entities under ``name``."""
+
+    name: str
+    intents: IntentModel | None
+    entities: EntityModel | None
+    ranking_length: int
+    renormalize: bool
+    split_by_comma: bool | Mapping[str, bool]
+
+    @classmethod
+    def train(cls, name: str, parameters: Mapping[str, Any], training: Training) -> Self:
+        """Train what ``intent_classification`` and ``entity_recognition`` request and the data allow."""
+        rows = training.intent_rows
+        texts = [training.examples[row].text for row in rows]
+        labels = [str(training.examples[row].base_intent) for row in rows]
+        intents = None
+        if parameters["intent_classification"] and rows:
+            intents = IntentModel.train(texts, labels, training.seed, training.label_split, training.vectors)
+        entities = None
+        if parameters["entity_recognition"] and any(example.entities for example in training.examples):
+            guessed: list[Ranking] = [()] * len(training.examples)
+            if intents is not None:
+                for row, ranking in zip(
+                    rows,
+                    out_of_fold_rankings(texts, labels, training.seed, training.label_split, training.vectors),
+                    strict=True,
+                ):
+                    guessed[row] = ranking
+            entities = EntityModel.train(training.examples, training.batch.tokens, guessed, training.seed)
+        return cls(
+            name,
+            intents,
+            entities,
+            parameters["ranking_length"],
+            parameters["renormalize_confidences"],
+            parameters["split_entities_by_comma"],
+        )
+
+    def process(self, batch: Batch) -> None:
+        """Set intents and rankings, append entities."""
+        rankings: Sequence[Ranking] = [()] * len(batch.texts)
+        if self.intents is not None:
+            rankings = self._process_intents(self.intents, batch)
+        if self.entities is None:
+            return
+        for row, text in enumerate(batch.texts):
+            if text:
+                found = self.entities.find(batch.tokens[row], rankings[row], self.split_by_comma)
+                batch.entities[row].extend(as_predicted(text, entity, self.name) for entity in found)
+
+    def _process_intents(self, intents: IntentModel, batch: Batch) -> list[Ranking]:
+        """Return the most likely intents of each text, with their confidences before these are renormalized."""
+        confidences = intents.confidences(batch.texts)
+        for row, text in enumerate(batch.texts):
+            if not text:
+                batch.intents[row], batch.rankings[row] = NO_INTENT, ()
+                continue
+            values = confidences[row]
+            if self.renormalize and 0 < self.ranking_length < len(values):
+                values = values / np.sort(values)[-self.ranking_length :].sum()
+            batch.intents[row], batch.rankings[row] = rank(intents.names, values, self.ranking_length)
+        return likely(intents.names, confidences)
+
+    def save(self, members: MemberWriter) -> None:
+        """Write both models."""
+        if self.intents is not None:
+            self.intents.save(members.below("intents"))
+        if self.entities is not None:
+            self.entities.save(members.below("entities"))
+        members.json("parts", {"intents": self.intents is not None, "entities": self.entities is not None})
+
+    @classmethod
+    def load(cls, name: str, parameters: Mapping[str, Any], members: MemberReader) -> Self:
+        """Read both models."""
+        parts = members.json("parts", dict[Literal["intents", "entities"], bool])
+        return cls(
+            name,
+            IntentModel.load(members.below("intents")) if parts["intents"] else None,
+            EntityModel.load(members.below("entities")) if parts["entities"] else None,
+            parameters["ranking_length"],
+            parameters["renormalize_confidences"],
+            parameters["split_entities_by_comma"],
+        )
+
+
+# Dense sentence features for pipelines whose language model is not available, and components that need them.
+
+_DIMENSIONS: Final = 100
+_DEPENDENT: Final = 1e-6
+"""What is left of a sentence that says nothing new, at most."""
+_RANKING_LENGTH: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LatentFeaturizer:
+    """A stand-in for a pretrained featurizer: latent semantic analysis of the project's own sentences.
+
+    The n-gram features are projected onto the directions of largest variance (Deerwester et al. 1990), with length 1;
+    those of few sentences onto all that they span. Which of two directions of equal variance would be dropped, or how
+    they are turned, would depend on a processor's last digits.
+    """
+
+    ngrams: NgramFeatures
+    projection: NDArray[np.float32]
+    """Shape (n-grams, dimensions)."""
+
+    @classmethod
+    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:  # noqa: ARG003  # common protocol
+        """Fit it to all training sentences; ``None`` if there are fewer than three."""
+        texts = [example.text for example in training.examples]
+        if len(texts) < 3:
+            return None
+        ngrams, rows = NgramFeatures.fit(texts)
+        if len(texts) <= _DIMENSIONS:
+            return cls(ngrams, _spanned(rows.to_scipy().toarray()))
+        from sklearn.utils.extmath import randomized_svd
+
+        dimensions = min(_DIMENSIONS, rows.width)
+        _, _, components = randomized_svd(rows.to_scipy(), dimensions, random_state=training.seed)
+        return cls(ngrams, np.ascontiguousarray(components.T, dtype=np.float32))
+
+    def process(self, batch: Batch) -> None:
+        """Add the dense block."""
+        projected = self.ngrams.transform(batch.texts).times(self.projection).astype(np.float64)
+        lengths = np.linalg.norm(projected, axis=1, keepdims=True)
+        batch.sentence_features.append(on_grid(projected / np.maximum(lengths, 1e-12)))
+
+    def save(self, members: MemberWriter) -> None:
+        """Write vocabulary and projection."""
+        self.ngrams.save(members)
+        members.arrays("projection", {"projection": self.projection})
+
+    @classmethod
+    def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
+        """Inverse of :meth:`save`."""
+        ngrams, projection = NgramFeatures.load(members), members.arrays("projection")["projection"]
+        return cls(ngrams, ensure_dimensions(projection, ngrams.width, projection.shape[-1]))
+
+
+class _Head(TypedDict):
+    names: tuple[str, ...]
+    factor: float
+    reads_counts: NotRequired[bool]
+
+
+def _spanned(rows: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return orthonormal directions that span the rows, shape (width, directions), by Gram and Schmidt's process."""
+    found: list[NDArray[np.float64]] = []
+    for row in rows:
+        rest = row.copy()
+        for direction in found:
+            rest -= (rest * direction).sum() * direction
+        length = np.sqrt((rest**2).sum())
+        if length > _DEPENDENT:
+            found.append(rest / length)
+    return np.array(found, dtype=np.float32).reshape(-1, rows.shape[1]).T.copy()
+
+
+@dataclass(frozen=True, slots=True)
+class SklearnIntentClassifier:
+    """Rasa's SklearnIntentClassifier: a support vector machine over dense features, with C chosen by a grid search.
+
+    Confidences are a softmax over its scores, fitted to held-out sentences. Rasa's come from scikit-learn's
+    ``SVC(probability=True)``, which scikit-learn deprecates.
+    """
+
+    names: tuple[str, ...]
+    model: Any
+    factor: float
+    reads_counts: bool = False
+    """Whether it reads sparse features: Rasa NLU 0.x did not distinguish between the two."""
+
+    @classmethod
+    def train(cls, parameters: Mapping[str, Any], training: Training) -> Self | None:
+        """Search and fit; ``None`` (and a note) for fewer than two intents.
+
+        Raises:
+            UserError: no featurizer before it gives dense features (Rasa refuses such a pipeline).
+        """
+        rows = training.intent_rows
+        reads_counts = training.project.major == OLDEST
+        features = _dense(training.batch.sentence_features, counts=reads_counts)
+        if features is None:
+            raise UserError(
+                "SklearnIntentClassifier needs dense features, and no featurizer before it gives any",
+                remedy="Put a dense featurizer before it, or use LogisticRegressionClassifier.",
+            )
+        labels = [str(training.examples[row].base_intent) for row in rows]
+        names = sorted(set(labels))
+        if len(names) < 2:
+            training.notes.append("SklearnIntentClassifier was left out: it needs at least two intents")
+            return None
+        column = {name: index for index, name in enumerate(names)}
+        truth = np.array([column[label] for label in labels])
+        model, factor = _search(features[rows], truth, parameters)
+        return cls(tuple(names), model, factor, reads_counts)
+
+    def process(self, batch: Batch) -> None:
+        """Set the intents and their ranking."""
+        features = _dense(batch.sentence_features, counts=self.reads_counts)
+        confidences = softmax(_scores(self.model.decision_function(features)) * self.factor)
+        for row, of_text in enumerate(confidences):
+            batch.intents[row], batch.rankings[row] = rank(self.names, of_text, _RANKING_LENGTH)
+
+    def save(self, members: MemberWriter) -> None:
+        """Write the support vector machine."""
+        members.json("head", {"names": self.names, "factor": self.factor, "reads_counts": self.reads_counts})
+        members.estimator("svc", self.model)
+
+    @classmethod
+    def load(cls, parameters: Mapping[str, Any], members: MemberReader) -> Self:  # noqa: ARG003  # the common protocol
+        """Inverse of :meth:`save`."""
+        head = members.json("head", _Head)
+        model = members.estimator("svc")
+        ensure_dimensions(model.classes_, len(head["names"]))
+        return cls(head["names"], model, head["factor"], head.get("reads_counts", False))
+
+
+def _dense(blocks: Sequence[Any], *, counts: bool) -> NDArray[np.float64] | None:
+    dense = [
+        block if isinstance(block, np.ndarray) else block.toarray()
+        for block in blocks
+        if counts or isinstance(block, np.ndarray)
+    ]
+    return np.hstack(dense) if dense else None
+
+
+def _scores(decision: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One column per label, also for two labels."""
+    return np.stack([-decision / 2, decision / 2], axis=1) if decision.ndim == 1 else decision
+
+
+def _search(
+    features: NDArray[np.float64], truth: NDArray[np.int64], parameters: Mapping[str, Any]
+) -> tuple[Any, float]:
+    from sklearn.model_selection import GridSearchCV, cross_val_predict
+    from sklearn.svm import SVC
+
+    folds = max(2, min(parameters["max_cross_validation_folds"], int(np.min(np.bincount(truth))) // 5))
+    grid = {"C": parameters["C"], "gamma": parameters["gamma"], "kernel": parameters["kernels"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scikit-learn warns of every intent with fewer sentences than folds
+        try:
+            search = GridSearchCV(
+                SVC(class_weight="balanced"), grid, cv=folds, scoring=parameters["scoring_function"]
+            ).fit(features, truth)
+        except (ValueError, TypeError) as error:
+            raise UserError(f"SklearnIntentClassifier could not be trained: {error}") from error
+        if np.min(np.bincount(truth)) < folds:
+            return search.best_estimator_, UNCALIBRATED
+        held_out = cross_val_predict(search.best_estimator_, features, truth, cv=folds, method="decision_function")
+    return search.best_estimator_, fit_factor(_scores(held_out), best_columns(_scores(held_out)) == truth)
+
 
 _PLAIN: Final[Mapping[str, Any]] = {
     kind.__name__: kind

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from turncheck.engines.embedded.nlu.batch import Tokens
-from turncheck.project.whitespace_words import whitespace_words, word_borders
+from turncheck.project.nlu_data import whitespace_words, word_borders
 
 if TYPE_CHECKING:
     import re

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from turncheck.dialogue.defaults import ACTION_LISTEN
+from turncheck.dialogue.domain import ACTION_LISTEN
 from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, ActiveLoop, UserFeaturization
 from turncheck.dialogue.policy_states import RuleOnly
-from turncheck.engines.decision import Decision
+from turncheck.engines.conversation import Decision
+from turncheck.engines.embedded.policies.memoization import RulePolicy
 from turncheck.engines.embedded.policies.older import FormPolicy, pick_older
-from turncheck.engines.embedded.policies.rule import RulePolicy
 from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.events import Event
-    from turncheck.dialogue.prediction import Prediction
+    from turncheck.dialogue.rules import Prediction
     from turncheck.dialogue.tracker import Tracker
-    from turncheck.engines.embedded.policies.base import Policy
     from turncheck.project.model import Component
     from turncheck.report.model import Substitution
+
 
 ALTERNATIVES: Final = 3
 FOLLOWUP: Final = "followup_action"
@@ -132,3 +132,20 @@ def _rejected_action(tracker: Tracker) -> str | None:
         if isinstance(event, ActionExecuted):
             return None
     return None
+
+
+# What every policy is.
+
+
+class Policy(Protocol):
+    """A trained policy."""
+
+    @property
+    def name(self) -> str:
+        """The name of its Rasa class."""
+
+    def predict(self, tracker: Tracker, rule_only: RuleOnly) -> Prediction:
+        """Predict what comes next."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what was learnt, as JSON values, for the model archive."""

@@ -13,14 +13,14 @@ from turncheck.engines.embedded.policies.memoization import (
     AugmentedMemoizationPolicy,
     MemoizationPolicy,
     MemoizationSettings,
+    RulePolicy,
 )
-from turncheck.engines.embedded.policies.rule import RulePolicy
 from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.training import Trackers
-    from turncheck.engines.embedded.policies.base import Policy
+    from turncheck.engines.embedded.policies.ensemble import Policy
     from turncheck.project.model import Component
 
 _Parameters: TypeAlias = Mapping[str, Any]

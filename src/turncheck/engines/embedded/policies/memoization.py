@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict
 
-from turncheck.dialogue.defaults import ACTION_LISTEN, ACTION_UNLIKELY_INTENT
+from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_UNLIKELY_INTENT
 from turncheck.dialogue.events import ActionExecuted, ActiveLoop, FollowupAction, SlotSet, UserUttered
-from turncheck.dialogue.history import History
 from turncheck.dialogue.policy_states import (
     RuleOnly,
     before_action,
@@ -18,8 +17,8 @@ from turncheck.dialogue.policy_states import (
     learner_states_of,
     learnt,
 )
-from turncheck.dialogue.prediction import Prediction
-from turncheck.dialogue.rules import memorised
+from turncheck.dialogue.rules import POLICY, Detour, Prediction, RuleBook, RuleSettings, RuleTable, memorised
+from turncheck.dialogue.tracker import History
 from turncheck.engines.embedded.model_archive import as_shape
 from turncheck.project.config import max_history_of
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from turncheck.dialogue.states import State
     from turncheck.dialogue.tracker import Tracker
     from turncheck.dialogue.training import StoryTracker
+
 
 PRIORITY: Final = 3
 _REMEMBERED: Final = 20_000
@@ -274,3 +274,54 @@ def _from_action(applied: Sequence[Event], *, skip: int) -> Sequence[Event]:
     """Return the events from the first action after ``skip`` others; none if there is no such action."""
     actions = [index for index, event in enumerate(applied) if isinstance(event, ActionExecuted)]
     return applied[actions[skip] :] if len(actions) > skip else ()
+
+
+# RulePolicy: predicts what the rules say.
+
+
+class _LearntRules(TypedDict):
+    rules: dict[str, str]
+    detours: dict[str, Detour]
+    rule_only_slots: frozenset[str]
+    rule_only_loops: frozenset[str]
+    not_in_stories: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class RulePolicy:
+    """Predicts what the rule book says."""
+
+    book: RuleBook
+
+    @property
+    def name(self) -> str:
+        """The name of its Rasa class."""
+        return POLICY
+
+    def predict(self, tracker: Tracker, rule_only: RuleOnly) -> Prediction:  # noqa: ARG002 - rules see all there is
+        """Predict what the rules say."""
+        return self.book.predict(tracker)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the tables of the rule book."""
+        return {
+            "rules": dict(self.book.rules.outcomes),
+            "detours": dict(self.book.detours.outcomes),
+            "rule_only_slots": sorted(self.book.rule_only.slots),
+            "rule_only_loops": sorted(self.book.rule_only.loops),
+            "not_in_stories": sorted(self.book.not_in_stories),
+        }
+
+    @classmethod
+    def from_json(cls, shape: Mapping[str, Any], domain: DialogueDomain, settings: RuleSettings) -> RulePolicy:
+        """Read what :meth:`to_json` wrote."""
+        learnt = as_shape(shape, _LearntRules)
+        return cls(
+            RuleBook(
+                domain,
+                settings,
+                RuleTable(learnt["rules"]),
+                RuleTable(learnt["detours"]),
+                RuleOnly(learnt["rule_only_slots"], learnt["rule_only_loops"]),
+            ).learnt(learnt["not_in_stories"])
+        )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue import states as s
-from turncheck.dialogue.defaults import (
+from turncheck.dialogue.domain import (
     ACTION_DEFAULT_ASK_AFFIRMATION,
     ACTION_DEFAULT_ASK_REPHRASE,
     ACTION_LISTEN,
@@ -14,8 +14,8 @@ from turncheck.dialogue.defaults import (
 )
 from turncheck.dialogue.events import ActionExecuted
 from turncheck.dialogue.policy_states import RuleOnly, before_action, learner_states, learnt
-from turncheck.dialogue.prediction import Prediction
-from turncheck.engines.embedded.actions.fallback_events import actions_but_listening
+from turncheck.dialogue.rules import Prediction
+from turncheck.engines.embedded.actions.base import actions_but_listening
 from turncheck.engines.embedded.model_archive import as_shape
 from turncheck.engines.embedded.policies.memoization import digest_of
 

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from turncheck.dialogue.domain import DialogueDomain
-from turncheck.dialogue.slots import BUILT_IN_TYPES
+from turncheck.dialogue.situation import BUILT_IN_TYPES
 from turncheck.dialogue.training import Trackers, training_trackers
+from turncheck.engines.embedded.model_archive import as_shape
 from turncheck.engines.embedded.policies import older
 from turncheck.engines.embedded.policies.ensemble import Ensemble
 from turncheck.engines.embedded.policies.kinds import LEARNERS, OF_OLDER, class_name, kind_of
-from turncheck.messages.errors import TrainingRefusedError
+from turncheck.engines.embedded.stored_domain import (
+    components_from_json,
+    components_to_json,
+    domain_from_json,
+    domain_to_json,
+)
+from turncheck.messages.errors import TrainingRefusedError, UserError
 from turncheck.messages.location import NOWHERE
 from turncheck.project.model import Component, in_order_of_names
 from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from turncheck.engines.embedded.policies.base import Policy
+    from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
+    from turncheck.engines.embedded.policies.ensemble import Policy
     from turncheck.project.model import Config, Project
     from turncheck.report.model import Substitution
+
 
 DEFAULT_AUGMENTATION: Final = 50
 
@@ -164,3 +173,78 @@ def _substitution(component: str, used: str | None, reason: str) -> Substitution
     from turncheck.report.model import Substitution  # most projects need none
 
     return Substitution(component=component, used=used, reason=reason)
+
+
+# The policies in a model archive: JSON members below ``core/``.
+
+FOLDER = "core"
+
+
+class _ComponentShape(TypedDict):
+    name: str
+    parameters: dict[str, Any]
+
+
+class _EnsembleShape(TypedDict):
+    domain: dict[str, Any]
+    retrieval_intents: list[str]
+    bot_texts: tuple[str, ...]
+    components: list[_ComponentShape]
+    substitutions: list[dict[str, Any]]
+
+
+def write_ensemble(writer: MemberWriter, ensemble: Ensemble) -> None:
+    """Add the ensemble's members."""
+    members = writer.below(FOLDER)
+    domain = ensemble.domain
+    members.json(
+        "ensemble",
+        {
+            "domain": domain_to_json(domain.domain),
+            "retrieval_intents": sorted(domain.retrieval_intents),
+            "bot_texts": [text for text in domain.actions if text in domain.bot_texts],
+            "components": components_to_json(ensemble.components),
+            "substitutions": [
+                {"component": one.component, "used": one.used, "reason": one.reason} for one in ensemble.substitutions
+            ],
+        },
+    )
+    for number, (policy, _) in enumerate(zip(ensemble.policies, ensemble.components, strict=True)):
+        members.json(f"policy_{number}", policy.to_json())
+
+
+def read_ensemble(reader: MemberReader, domain: DialogueDomain | None = None) -> Ensemble:
+    """Read what :func:`write_ensemble` wrote; ``domain`` is the one to act in, if it is not the stored one.
+
+    Raises:
+        UserError: a member is missing.
+    """
+    members = reader.below(FOLDER)
+    shape = members.json("ensemble", _EnsembleShape)
+    if domain is None:
+        domain = DialogueDomain.from_domain(
+            domain_from_json(shape["domain"]),
+            retrieval_intents=shape["retrieval_intents"],
+            bot_texts=shape["bot_texts"],
+        )
+    components = components_from_json(shape["components"])
+    policies = [
+        _policy(component, members.json(f"policy_{number}", dict[str, Any]), domain)
+        for number, component in enumerate(components)
+    ]
+    return Ensemble(domain, tuple(policies), _substitutions(shape["substitutions"]), components)
+
+
+def _substitutions(shapes: Sequence[Mapping[str, Any]]) -> tuple[Substitution, ...]:
+    from turncheck.report.model import Substitution  # most models need none
+
+    return tuple(as_shape(shape, Substitution) for shape in shapes)
+
+
+def _policy(component: Component, shape: Mapping[str, Any], domain: DialogueDomain) -> Policy:
+    kind = kind_of(component, domain)
+    if kind is None:
+        raise UserError(
+            f"the model has an unknown policy: '{component.name}'", remedy="Train it again: turncheck train."
+        )
+    return kind.read(component.parameters, shape, domain)
