@@ -83,7 +83,7 @@ def _to_the_configuration(root: Path) -> Iterator[Edit]:
             names = (setting.replace("_", " "), "no longer understood")
             yield Edit("threshold raised", f"{setting} raised to 0.95", _with_threshold(setting), names)
     for name in ("RegexEntityExtractor", "EntitySynonymMapper", "FallbackClassifier", "DIETClassifier", "RulePolicy"):
-        if re.search(rf"- name: \"?{name}\b", text):
+        if re.search(rf"^ *- name: \"?{name}\b", text, re.MULTILINE):
             yield Edit("component removed", f"{name} removed", _without_component(name), (name,))
 
 
