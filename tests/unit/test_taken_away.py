@@ -214,6 +214,19 @@ def test_of_two_rules_with_one_name_the_one_that_was_removed_is_the_cause(kept: 
     assert f"rule 'bye' was removed (data/rules.yml:{part.location.line}:3)" in verdict.summary
 
 
+def test_a_rule_that_explains_only_some_of_the_newly_failing_tests_is_in_the_line_as_well() -> None:
+    passing = [story(name, "utter_bye") for name in "abc"]
+    failing = [*(story(name, "utter_bye!action_listen") for name in "ab"), story("c", "utter_bye!utter_other")]
+    wrong = replace(failing[2], steps=(replace(failing[2].steps[0], expected="utter_thanks"),))
+    base = report(stories=[*passing[:2], story("c", "utter_thanks")], covered=rules("say goodbye"), commit=BASE_COMMIT)
+
+    _, verdict, _ = judged(report(stories=[*failing[:2], wrong], covered=rules()), base)
+
+    assert verdict.summary.startswith(
+        "3 stories newly fail: rule 'say goodbye' was removed (data/rules.yml:7:3), for 2 of them"
+    )
+
+
 def test_a_story_that_fails_since_a_rule_was_removed_names_the_rule_and_its_line(golden: Golden) -> None:
     base = report(stories=[story("s", "utter_bye")], covered=rules("say goodbye"), commit=BASE_COMMIT)
     head = report(stories=[story("s", "utter_bye!action_listen")], covered=rules())

@@ -362,14 +362,16 @@ def _failed_tests(
 
 
 def _because_of_a_rule(comparison: Comparison) -> str:
-    """``: rule 'a' was removed (data/rules.yml:3:3)``, if it has to do with all newly failing tests."""
-    tests = newly_failing_tests(comparison)
-    shared = [part for part in tests[0][1].rules if all(part in case.rules for _, case in tests)] if tests else []
-    if not shared:
+    """``: rule 'a' was removed (data/rules.yml:3:3)``: what has to do with most of the newly failing tests."""
+    tests = [case for _, case in newly_failing_tests(comparison)]
+    explained = {part: number_of(case for case in tests if part in case.rules) for one in tests for part in one.rules}
+    if not explained:
         return ""
-    first, others = shared[0], len(shared) - 1
-    kind = SINGULAR[first.kind]
-    return f": {kind} '{first.name}' was {first.change} ({first.location}){f' and {others:,} more' if others else ''}"
+    first = max(explained, key=lambda part: explained[part])
+    alike = sum(number == explained[first] for number in explained.values()) - 1
+    some = f", for {explained[first]:,} of them" if explained[first] < number_of(tests) else ""
+    more = f" and {alike:,} more" if alike and not some else ""
+    return f": {SINGULAR[first.kind]} '{first.name}' was {first.change} ({first.location}){more}{some}"
 
 
 def _all_because_of_one(failing: Sequence[GateResult], comparison: Comparison) -> bool:
