@@ -1,4 +1,4 @@
-"""The document ``verdict.json``: every gate, its outcome, and the outcome of the run."""
+"""The document ``verdict.json``: every gate and its outcome; and the rules that gates are made of."""
 
 from __future__ import annotations
 
