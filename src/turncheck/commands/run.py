@@ -1,4 +1,4 @@
-"""``turncheck run``: the run as started from the command line."""
+"""``turncheck run`` from the command line: whole, as one shard, or merged; and what follows when it has finished."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a project keeps its tests."""
+"""Where a project keeps its tests, and the Python code of its actions."""
 
 from __future__ import annotations
 

@@ -530,7 +530,9 @@ def words_of(given: Mapping[str, Any]) -> list[str]:
 
 
 def _left_by_a_run(reports: EarlierReports, base: Base) -> PreviousReport | None:
-    return reports.of_commit(base.branch, base.commit) if base.commit else reports.of_earlier_run(base.branch)
+    if base.commit is not None:
+        return reports.of_commit(base.branch, base.commit)
+    return reports.of_earlier_run(base.branch, base.tip) if base.tip is not None else None
 
 
 def _existing(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The files of one shard: a head that says what was measured, and the answers of its engine."""
+"""The files of one shard: what was measured, its engine's answers, and what makes shards parts of one run."""
 
 from __future__ import annotations
 
