@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -125,3 +126,16 @@ def test_a_path_with_colons_is_not_cut_where_a_case_could_begin(tmp_path: Path) 
     assert file_and_case(f"{file.parent}::a") == (file.parent, "a")
     assert file_and_case("missing.yml::a::b") == (Path("missing.yml"), "a::b")
     assert file_and_case("missing.yml") == (Path("missing.yml"), None)
+
+
+def test_a_pipe_or_a_device_in_the_place_of_tests_is_found_so_that_reading_says_why(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    os.mkfifo(tmp_path / "tests" / "test_pipe.yml")
+    (tmp_path / "tests" / "test_nlu.yml").symlink_to("/dev/zero")
+
+    assert "tests/test_pipe.yml" in names(tmp_path, find_test_stories(tmp_path))
+    assert names(tmp_path, find_test_nlu(tmp_path)) == ["tests/test_nlu.yml"]
+    tests = read_tests(Settings(project=str(tmp_path)))
+    found = {(finding.code, finding.location.path) for finding in tests.findings}
+    assert ("file-unreadable", "tests/test_pipe.yml") in found
+    assert ("file-outside-project", "tests/test_nlu.yml") in found

@@ -212,12 +212,17 @@ def _with_keys(root: Path, paths: Iterable[Path], keys: tuple[str, ...]) -> list
     """Return the files that seem to hold one of these kinds. One that cannot be read counts: reading it says why."""
     found = []
     for path in paths:
-        file_format = _format(root, path) if is_file(path) else None
+        file_format = _format(root, path) if _is_no_folder(path) else None
         if file_format is not None:
             source = ProjectFolder(root).read(path)
             if source is None or not file_format.kinds(source).isdisjoint(keys):
                 found.append(path)
     return found
+
+
+def _is_no_folder(path: Path) -> bool:
+    """Whether there is a file, or a pipe or a device in the place of one."""
+    return is_there(path) and not is_folder(path)
 
 
 # The names in a project's Python code, and the code of its custom actions: read, never run.

@@ -205,7 +205,7 @@ def _both(flag: str, positional: argparse.Action, word: str) -> str:
 def _can_be_value(flag: argparse.Action, word: str) -> bool:
     """Return whether a flag could take this word."""
     if flag.dest == "vectors":  # a folder that is read
-        return Path(word).is_dir()
+        return Path(word).is_dir() or (Path(word).exists() and not Path(word).is_file())  # nor is a pipe a sentence
     if flag.nargs == "?":  # the name of a file to write, which does not exist yet
         return flag.dest != "json" or word.lower().endswith(".json")
     if flag.type is Path or flag.metavar == "PATH":
