@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from turncheck.project.testfiles import file_and_case, find_e2e_cases, find_test_nlu, find_test_stories
+from turncheck.process.regular_file import file_and_case
+from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories
 from turncheck.run.reading import read_tests
 from turncheck.settings.options import Settings
 

@@ -109,7 +109,7 @@ def looks_like_project(word: str) -> bool:
 
 def holds_test_cases(word: str) -> bool:
     """Return whether a word names a file of end-to-end test cases, or one case of it."""
-    from turncheck.project.testfiles import file_and_case
+    from turncheck.process.regular_file import file_and_case
 
     path, case = file_and_case(word)
     if case is not None or not path.is_file():
