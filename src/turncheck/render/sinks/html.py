@@ -1,4 +1,4 @@
-"""HTML: the text and the attributes of a page.
+"""HTML: the text and the attributes of a page, and how spans and entries become it.
 
 Only functions of this module make :class:`Html`, and templates print nothing else, so that a sentence of a pull request
 is never more than its own letters: no element, no attribute, no script, no comment. What cannot be seen is dropped, as
@@ -108,10 +108,10 @@ _SIGNS: Final[dict[Sign, tuple[str, str]]] = {
     "caution": ("!", "caution"), "stopped": ("■", "stopped"),
 }  # fmt: skip
 """How a sign looks, and its name for a screen reader."""
-_MARKS: Final[dict[Mark, tuple[str, str]]] = {
-    "real gain": ("▲", "better"), "better": ("▲", "better"), "real drop": ("▼", "worse"), "worse": ("▼", "worse"),
-}  # fmt: skip
-"""The signs beside the words, never instead of them, and their class."""
+_KINDS: Final[dict[Mark, str]] = {"real gain": "better", "better": "better", "real drop": "worse", "worse": "worse"}
+"""The class of a difference, for its colour."""
+_ARROWS: Final = {"+": "▲", "−": "▼"}
+"""Beside the words, never instead of them; by the sign of the difference, since more warnings are worse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,9 +226,9 @@ def sign(of: Sign) -> Html:
 def _change(change: Change) -> Html:
     """A difference, how significant it is, and what to know about it."""
     difference, shown = change.words
-    shape, kind = _MARKS.get(change.mark, ("", "same"))
+    kind = _KINDS.get(change.mark, "same")
     parts = [words(difference)] if difference else []
-    if shape:
+    if (shape := _ARROWS.get(difference[:1])) and change.mark in _KINDS:
         parts.append(element("span", trusted(shape), aria_hidden="true"))
     if shown:
         parts.append(element("span", words(shown), class_="told"))
