@@ -100,6 +100,8 @@ Reservation = Literal[
     "a warning is newly suppressed",
     "warnings are newly suppressed",
     "less is judged",
+    "most of an intent is gone",
+    "annotations are gone",
     "less is understood",
     "intents collide",
     "a change cannot be judged",
