@@ -159,7 +159,7 @@ def test_what_a_change_or_a_fork_left_is_never_taken(place: Place) -> None:
 
     assert reports.of_commit("main", BASE) is None
     assert reports.of_ancestor("main", BASE) is None
-    assert reports.of_earlier_run("main") is None
+    assert reports.of_earlier_run("main", BASE) is None
     assert place.downloads == 0
 
 
@@ -179,9 +179,10 @@ def test_the_nearest_ancestor_of_the_branch_counts(place: Place) -> None:
 def test_the_newest_of_the_branch_before_this_run(place: Place) -> None:
     place.leaves(OLDER, left(OLDER))
     place.leaves(BASE, left(BASE))
+    place.fake.history = [BASE, OLDER]
     place.variables |= {"CI_PIPELINE_ID": "601", "BUILD_BUILDID": "201"}
 
-    found = place.reports().of_earlier_run("main")
+    found = place.reports().of_earlier_run("main", BASE)
 
     assert found is not None
     assert found.commit == OLDER

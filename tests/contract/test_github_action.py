@@ -16,6 +16,7 @@ import pytest
 from fake_github import ACTIONS_TOKEN, READ_ONLY_TOKEN, FakeGitHub, refuse
 from fake_host import Answer, Trouble
 from fake_results import SIGNATURE, TOKEN, FakeResults
+from github_shapes import workflow_run
 
 from turncheck.action import run_action
 from turncheck.ci.git import Checkout, GitError
@@ -504,12 +505,15 @@ def test_a_runner_that_names_no_repository_is_told_all_the_same(job: Job) -> Non
 
 
 def test_a_schedule_is_compared_with_the_run_before(job: Job) -> None:
+    """A tag called "main" has its runs listed with those of the branch, but its commit is not of the branch."""
     job.pull_request()
-    run = job.github.add_run(job.base, event="schedule")
-    del job.github.runs[run["id"]]
-    run["id"] = 400
-    job.github.runs[400] = run
-    job.github.add_artifact(run, "turncheck", packed({"report.json": job.artifact["baseline.json"]}))
+    git(job.folder / "repository", "checkout", "-q", "--detach", job.head)
+    job.github.history = [job.head, job.base]
+    report = job.artifact["baseline.json"]
+    for number, sha, event in ((400, job.base, "schedule"), (401, "9" * 40, "push")):
+        run = job.github.runs[number] = workflow_run(number, sha, event=event)
+        left = report.replace(job.base.encode(), sha.encode())
+        job.github.add_artifact(run, "turncheck", packed({"report.json": left}))
     job.results.reset()
 
     job.run("schedule", {}, ref="refs/heads/main", sha=job.head)

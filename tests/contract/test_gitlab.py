@@ -25,6 +25,7 @@ from turncheck.ci.gitlab.host import GitLab
 from turncheck.ci.host import Base, HostError, RunStamp, Target
 from turncheck.ci.rest import NotFoundError, RefusedError, RestError, RetryBudget
 from turncheck.cli import run_command_line
+from turncheck.comparison.model import Unreachable
 from turncheck.process.environment import Secret
 from turncheck.render.sinks.markdown import prose
 
@@ -333,7 +334,7 @@ def test_a_branch_with_an_open_merge_request_speaks_there_and_is_held_against_it
         "CI_COMMIT_BRANCH": "feature",
         "CI_COMMIT_SHA": "b" * 40,
         "CI_DEFAULT_BRANCH": "main",
-        "CI_OPEN_MERGE_REQUESTS": f"acme/other!3,{PROJECT}!9",
+        "CI_OPEN_MERGE_REQUESTS": f"{PROJECT}!9",
     }
     host = GitLab.detect(variables, Secret(PERSON_TOKEN))
     assert host is not None
@@ -349,6 +350,33 @@ def test_a_branch_with_an_open_merge_request_speaks_there_and_is_held_against_it
     base = host.base(lambda _, error: warned.append(error))
     assert isinstance(base, Base)
     assert (base.branch, len(warned)) == ("main", 1)
+
+
+@pytest.mark.parametrize("opened", [f"acme/other!3,{PROJECT}!9", f"{PROJECT}!9,acme/other!3"])
+def test_merge_requests_in_several_projects_leave_the_base_open_and_the_comment_in_its_own(
+    fake: FakeGitLab, opened: str
+) -> None:
+    """Whose own project it is does not matter: that of a fork has a token, too, and merge requests of its author."""
+    fake.add_merge_request(9, target="release")
+    variables = {
+        "GITLAB_CI": "true",
+        "CI_API_V4_URL": fake.url,
+        "CI_PROJECT_PATH": PROJECT,
+        "CI_COMMIT_BRANCH": "feature",
+        "CI_COMMIT_SHA": "b" * 40,
+        "CI_DEFAULT_BRANCH": "main",
+        "CI_OPEN_MERGE_REQUESTS": opened,
+    }
+    host = GitLab.detect(variables, Secret(PERSON_TOKEN))
+    assert host is not None
+
+    assert isinstance(host.base(lambda *_: None), Unreachable)
+    assert host.run.of_a_change
+    target = host.target()
+    assert target == Target(9, "b" * 40, "")
+    marker = "<!-- turncheck:report id=x -->"
+    host.comment(target, marker, passed=True).write(f"{marker}\nsaid", RunStamp(1))
+    assert len(fake.bodies(9)) == 1
 
 
 def test_a_pull_request_of_github_that_gitlab_builds_names_its_target() -> None:

@@ -86,7 +86,7 @@ class Loom(Host):
     def of_ancestor(self, branch: str, commit: str) -> None:
         assert (branch, commit) == ("main", self.variables["LOOM_BASE"])
 
-    def of_earlier_run(self, branch: str) -> None:
+    def of_earlier_run(self, branch: str, commit: str) -> None:
         raise AssertionError("the base's commit is known")
 
     def in_words(self) -> str:

@@ -483,13 +483,15 @@ def test_a_base_that_the_workflow_names_is_that_branch(
         assert isinstance(base, Unreachable)
 
 
+@pytest.mark.parametrize("token", ["", "glpat-of-the-fork"])
 @pytest.mark.parametrize("opened", ["mallory/bots!3,acme/bots!7", "acme/bots!7,mallory/bots!3"])
 def test_a_fork_cannot_name_its_target_by_a_merge_request_of_its_own(
-    opened: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opened: str, token: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = tmp_path / "job"
     full(server, job)
     variables = gitlab_fork(server, job) | {"CI_COMMIT_BRANCH": "feature", "CI_OPEN_MERGE_REQUESTS": opened}
+    variables |= {"GITLAB_TOKEN": token, "CI_API_V4_URL": "http://127.0.0.1:9/api/v4"}
 
     base = found("gitlab_fork", job, variables, monkeypatch)
 

@@ -131,3 +131,13 @@ def test_what_is_wrong_shows_before_anything_is_trained(
     error = capsys.readouterr().err
     assert said in error
     assert "raining" not in error
+
+
+@pytest.mark.parametrize("name", ["bots::old", "two\nlines", "two\r::error::lines"])
+def test_a_folder_may_have_colons_and_line_ends(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bot = shutil.copytree(ROOT / "examples" / "pizzeria", tmp_path / name)
+
+    assert run_command_line(["run", str(bot), "--out", str(tmp_path / "out"), "--baseline", "none"]) == 0
+    captured = capsys.readouterr()
+    assert "6 of 6 end-to-end cases passed" in captured.out
+    assert not re.search(r"^\s*::", captured.out + captured.err, re.MULTILINE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -237,3 +238,15 @@ def test_files_outside_the_project_are_named_by_the_merging_job(
     assert merged(two, parts, tmp_path / "merged", "--project", project) == 2
     assert "`data` is not given here and was ['../shared'] for the shards" in capsys.readouterr().err
     assert merged(two, parts, tmp_path / "merged", "--project", project, "--data", shared) in {0, 1}
+
+
+def test_no_line_of_a_shard_is_a_command_to_the_runner(
+    two: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts = shutil.copytree(two / "parts", tmp_path / "parts")
+    written(parts, stopped="no\n::error::forged\n##[warning]forged ##vso[task.complete]forged")
+
+    assert merged(two, parts, tmp_path / "out", "--project", two / "pizzeria") == 2
+    shown = capsys.readouterr().err
+    assert "forged" in shown
+    assert not re.search(r"^\s*::|##\[|##vso\[", shown, re.MULTILINE)

@@ -164,3 +164,18 @@ def test_the_key_is_a_flag_or_a_variable(repository: Path, tmp_path: Path) -> No
     assert found.secret is not None
     assert found.secret.reveal() == "four words"
     assert "four" not in repr(found)
+
+
+@pytest.mark.parametrize("variables", [{"XDG_CACHE_HOME": "{}/.cache"}, {"HOME": "{}"}])
+def test_without_a_checkout_the_current_folder_may_be_the_repository(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]
+) -> None:
+    shutil.rmtree(repository / ".git")
+    given = {name: value.format(repository) for name, value in variables.items()}
+
+    monkeypatch.chdir(repository)
+    with pytest.raises(UserError, match="not in a git checkout"):
+        cache(repository, given)
+    assert cache(repository, {"HOME": str(tmp_path / "home")}) is not None
+    monkeypatch.chdir("/")
+    assert cache(repository, given) is not None, "nobody keeps a repository there"

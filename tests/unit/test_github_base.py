@@ -40,7 +40,7 @@ def context(event_name: str, ref: str, *, event: dict[str, Any] | None = None, *
         ),
         (context("workflow_dispatch", "refs/heads/feature"), Base("main", head="5" * 40)),
         (context("workflow_dispatch", "refs/heads/main"), Base("main", tip="5" * 40)),
-        (context("schedule", "refs/heads/main"), Base("main")),
+        (context("schedule", "refs/heads/main"), Base("main", tip="5" * 40)),
     ],
 )
 def test_each_event_has_its_base(given: GitHubContext, base: Base) -> None:

@@ -98,6 +98,46 @@ def test_a_few_sentences_less_are_no_news() -> None:
     assert len(judged(side(3), side(13, BASE_COMMIT))[0].cut_intents) == 1
 
 
+def test_a_key_of_a_retrieval_intent_that_lost_its_sentences_is_named_though_the_intent_has_others() -> None:
+    def side(kept: int, commit: str = "2" * 40, *, key: str = "chitchat/bye") -> Report:
+        return report(
+            examples=[example("a", "a")],
+            sentences=[*many("chitchat/mood", 30), *many(key, kept)],
+            stories=[story("s"), story("t", "utter_bye!action_listen")],
+            commit=commit,
+        )
+
+    comparison, verdict, _ = judged(side(0), side(10, BASE_COMMIT))
+    assert [(one.intent, one.base, one.now) for one in comparison.cut_intents] == [("chitchat/bye", 10, 0)]
+    assert verdict.summary.startswith("intent 'chitchat/bye' cut from 10 to 0 sentences")
+    assert verdict.reservation == "most of an intent is gone", "though an old failure is there as well"
+    whole = judged(replace(side(0), nlu=replace(nlu_of(side(0)), training=tuple(many("a", 3)))), side(9, BASE_COMMIT))
+    assert [one.intent for one in whole[0].cut_intents] == ["chitchat"], "not each of its keys"
+
+
+def test_a_key_that_has_another_name_was_not_cut() -> None:
+    def side(key: str, commit: str = "2" * 40) -> Report:
+        item = CoverageItem(
+            name=f"utter_chitchat/{key}", location=Location("domain.yml", 3, 3), digest=key, covered=True, content="Bye"
+        )
+        return report(
+            examples=[example("a", "a")],
+            sentences=[*many("chitchat/mood", 30), *many(f"chitchat/{key}", 9)],
+            covered={"responses": KindCoverage(items=(item,), share=1.0)},
+            commit=commit,
+        )
+
+    assert judged(side("goodbye"), side("bye", BASE_COMMIT))[0].cut_intents == ()
+
+
+@pytest.mark.parametrize(("kept", "reservation"), [(20, ""), (19, "most of an intent is gone")])
+def test_an_intent_that_lost_most_of_its_sentences_is_a_reservation(kept: int, reservation: str) -> None:
+    def side(number: int, commit: str = "2" * 40) -> Report:
+        return report(examples=[example("a", "a")], sentences=many("a", number), stories=[story("s")], commit=commit)
+
+    assert judged(side(kept), side(39, BASE_COMMIT))[1].reservation == reservation
+
+
 def test_annotations_that_were_removed_are_counted_and_not_reported_as_errors_of_the_model() -> None:
     def side(spans: Iterable[tuple[int, int, str]], *entities: str, commit: str) -> Report:
         examples = [example(f"to Rome {n}", "go", entities=[*spans], found=[(3, 7, "city")]) for n in range(12)]
@@ -109,6 +149,7 @@ def test_annotations_that_were_removed_are_counted_and_not_reported_as_errors_of
     assert [(one.intent, one.annotations, one.entities) for one in comparison.stripped] == [("go", 12, ("city",))]
     assert comparison.entities.newly_failing == ()
     assert verdict.summary.startswith("12 annotations removed from intent 'go'")
+    assert verdict.reservation == "annotations are gone"
     assert "#### Annotations removed (12)" in visible(text)
     assert "no case changed sides" not in verdict.summary
 
@@ -136,20 +177,57 @@ def test_a_real_drop_is_listed_in_plain_sight() -> None:
     )
 
 
-def test_a_story_that_fails_since_a_rule_was_removed_names_the_rule_and_its_line(golden: Golden) -> None:
-    def rules(*names: str) -> dict[str, KindCoverage]:
-        items = tuple(
-            CoverageItem(
-                name=name,
-                location=Location("data/rules.yml", 7, 3),
-                digest=name,
-                covered=True,
-                names=("bye", "utter_bye"),
-            )
-            for name in names
+def rules(*names: str, line: int = 7) -> dict[str, KindCoverage]:
+    """Rules that say goodbye; of several with one name each has other content."""
+    items = tuple(
+        CoverageItem(
+            name=name.partition("#")[0],
+            location=Location("data/rules.yml", line + number, 3),
+            digest=name,
+            covered=True,
+            names=("bye", "utter_bye"),
         )
-        return {"rules": KindCoverage(items=items, share=1.0)}
+        for number, name in enumerate(names)
+    )
+    return {"rules": KindCoverage(items=items, share=1.0)}
 
+
+def test_a_removed_rule_is_in_the_line_even_if_no_test_fails() -> None:
+    base, head = (report(stories=[story("s")], covered=rules(*names)) for names in (("a", "b", "c"), ("b",)))
+
+    _, verdict, text = judged(head, replace(base, source=replace(base.source, commit=BASE_COMMIT)))
+
+    assert verdict.summary.startswith("rule 'a' and 1 more part removed; 1 of 1 story passed")
+    assert "rule `c`" in visible(text)
+
+
+@pytest.mark.parametrize("kept", ["bye#1", "bye#2"])
+def test_of_two_rules_with_one_name_the_one_that_was_removed_is_the_cause(kept: str) -> None:
+    before = ("bye#1", "bye#2")
+    base = report(stories=[story("s", "utter_bye")], covered=rules(*before), commit=BASE_COMMIT)
+    head = report(stories=[story("s", "utter_bye!action_listen")], covered=rules(kept))
+
+    comparison, verdict, _ = judged(head, base)
+
+    (part,) = comparison.stories.worse[0].rules
+    assert (part.name, part.change, part.location.line) == ("bye", "removed", 8 if kept == "bye#1" else 7)
+    assert f"rule 'bye' was removed (data/rules.yml:{part.location.line}:3)" in verdict.summary
+
+
+def test_a_rule_that_explains_only_some_of_the_newly_failing_tests_is_in_the_line_as_well() -> None:
+    passing = [story(name, "utter_bye") for name in "abc"]
+    failing = [*(story(name, "utter_bye!action_listen") for name in "ab"), story("c", "utter_bye!utter_other")]
+    wrong = replace(failing[2], steps=(replace(failing[2].steps[0], expected="utter_thanks"),))
+    base = report(stories=[*passing[:2], story("c", "utter_thanks")], covered=rules("say goodbye"), commit=BASE_COMMIT)
+
+    _, verdict, _ = judged(report(stories=[*failing[:2], wrong], covered=rules()), base)
+
+    assert verdict.summary.startswith(
+        "3 stories newly fail: rule 'say goodbye' was removed (data/rules.yml:7:3), for 2 of them"
+    )
+
+
+def test_a_story_that_fails_since_a_rule_was_removed_names_the_rule_and_its_line(golden: Golden) -> None:
     base = report(stories=[story("s", "utter_bye")], covered=rules("say goodbye"), commit=BASE_COMMIT)
     head = report(stories=[story("s", "utter_bye!action_listen")], covered=rules())
 

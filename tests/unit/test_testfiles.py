@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories
+from turncheck.project.testfiles import file_and_case, find_e2e_cases, find_test_nlu, find_test_stories
 from turncheck.run.reading import read_tests
 from turncheck.settings.options import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 STORIES = "stories: []\n"
 NLU = "nlu: []\n"
@@ -113,3 +113,15 @@ def test_e2e_cases_stand_where_rasa_has_them(tmp_path: Path) -> None:
     assert find_e2e_cases(tmp_path) == []
     write(tmp_path, tests__e2e_test_cases="test_cases: []\n")
     assert names(tmp_path, find_e2e_cases(tmp_path)) == ["tests/e2e_test_cases.yml"]
+
+
+def test_a_path_with_colons_is_not_cut_where_a_case_could_begin(tmp_path: Path) -> None:
+    file = tmp_path / "bots::old" / "e2e.yml"
+    file.parent.mkdir()
+    file.write_text("test_cases: []\n")
+
+    assert file_and_case(file) == (file, None)
+    assert file_and_case(f"{file}::a::b") == (file, "a::b")
+    assert file_and_case(f"{file.parent}::a") == (file.parent, "a")
+    assert file_and_case("missing.yml::a::b") == (Path("missing.yml"), "a::b")
+    assert file_and_case("missing.yml") == (Path("missing.yml"), None)

@@ -22,7 +22,7 @@ from turncheck.messages.errors import UserError
 from turncheck.report.codec import BASELINE_NAME, MAX_BYTES, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.ci.rest import RestClient
     from turncheck.report.model import Report
@@ -285,22 +285,31 @@ class Reports:
         Raises:
             RestError: the host could not be asked.
         """
-        by_commit: dict[str, list[EarlierRun]] = {}
-        for run in self.runs.of_branch(branch):
-            by_commit.setdefault(run.commit, []).append(run)
+        by_commit = self._by_commit(branch)
         by_commit.pop(commit, None)  # that one was already looked up
-        for ancestor in self.runs.ancestors(commit) if by_commit else ():
-            if found := self._first(by_commit.get(ancestor, ())):
-                return found
-        return None
+        return self._nearest(by_commit, commit)
 
-    def of_earlier_run(self, branch: str) -> PreviousReport | None:
-        """Return the newest report of a branch that an earlier run left.
+    def of_earlier_run(self, branch: str, commit: str) -> PreviousReport | None:
+        """Return the report that an earlier run left of a branch as it is at a commit, or was before.
+
+        A run of a tag with the name of the branch is listed with those of the branch, whatever commit it is of.
 
         Raises:
             RestError: the host could not be asked.
         """
-        return self._first(self.runs.of_branch(branch))
+        return self._nearest(self._by_commit(branch), commit)
+
+    def _by_commit(self, branch: str) -> dict[str, list[EarlierRun]]:
+        found: dict[str, list[EarlierRun]] = {}
+        for run in self.runs.of_branch(branch):
+            found.setdefault(run.commit, []).append(run)
+        return found
+
+    def _nearest(self, runs: Mapping[str, Sequence[EarlierRun]], commit: str) -> PreviousReport | None:
+        for ancestor in self.runs.ancestors(commit) if runs else ():
+            if found := self._first(runs.get(ancestor, ())):
+                return found
+        return None
 
     @property
     def unreadable(self) -> bool:

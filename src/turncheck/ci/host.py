@@ -111,7 +111,7 @@ class Base:
     that the change is to be merged into.
 
     It is ``commit`` if known, else the point where ``head`` left ``branch``, else the commit before ``child``; without
-    any of them, whatever an earlier run on ``branch`` measured.
+    any of them, what an earlier run on ``branch`` measured of ``tip`` or what came before it.
 
     ``tip`` is the commit of the branch at the time of this run; only here an id may be shortened. ``of_a_change``: a
     change is to be merged into the branch, whatever started this run.
@@ -210,8 +210,8 @@ class EarlierReports(Protocol):
     def of_ancestor(self, branch: str, commit: str) -> PreviousReport | None:
         """Return the report of the nearest ancestor of a commit that has one."""
 
-    def of_earlier_run(self, branch: str) -> PreviousReport | None:
-        """Return the newest report of a branch."""
+    def of_earlier_run(self, branch: str, commit: str) -> PreviousReport | None:
+        """Return the newest report of a branch as it is at a commit, or was before."""
 
     def in_words(self) -> str:
         """What was found but could not be used, in one line: "2 expired, 1 of a fork"."""

@@ -1,4 +1,4 @@
-"""``turncheck run``: the run as started from the command line."""
+"""``turncheck run`` from the command line: whole, as one shard, or merged; and what follows when it has finished."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from turncheck.publishing.files import (
 )
 from turncheck.publishing.publish import publish, result_of, result_of_several
 from turncheck.render.page.page import NAME as PAGE
+from turncheck.render.sinks.commands import log_line
 from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.prepare import baseline_finder, prepare
 from turncheck.run.run import run_and_conclude
@@ -73,7 +74,7 @@ def finish_run(
             screen.alarm(f"turncheck: warning: {warning}")
         say_unpublished(given, screen)
     if outcome.report.stopped is not None:
-        sys.stderr.write(f"turncheck: {outcome.report.stopped}\n")
+        sys.stderr.write(log_line(f"turncheck: {outcome.report.stopped}\n"))
     return outcome.exit_code
 
 
@@ -128,9 +129,9 @@ def _run_several(
     screen = Console(quiet=quiet, verbose=verbose)
 
     def finished(name: str, outcome: Outcome) -> None:
-        sys.stdout.write(f"{name}\n{'-' * len(name)}\n{terminal_summary(outcome, outcome.links)}\n")
+        sys.stdout.write(f"{log_line(name)}\n{'-' * len(name)}\n{terminal_summary(outcome, outcome.links)}\n")
         if outcome.report.stopped is not None:
-            sys.stderr.write(f"turncheck: {outcome.report.stopped}\n")
+            sys.stderr.write(log_line(f"turncheck: {outcome.report.stopped}\n"))
 
     runs = SeveralRuns(chosen, given, os.environ, screen, finished)
     for trouble in runs.host.run.troubles:
@@ -173,7 +174,7 @@ def run_shard(
     sys.stdout.write(f"{shard_line(head)}\n")
     screen.note(written_line(folder, written))
     if head.stopped is not None:
-        sys.stderr.write(f"turncheck: {head.stopped}\n")
+        sys.stderr.write(log_line(f"turncheck: {head.stopped}\n"))
     return exit_code_of_shard(head.stopped)
 
 

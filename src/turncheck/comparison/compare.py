@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -97,16 +97,34 @@ def removed_items(base: Report, head: Report, renamed: Iterable[Renamed]) -> tup
         if kind in _NAMED_ELSEWHERE or kind not in base.coverage or kind not in head.coverage:
             continue
         before, after = base.coverage[kind].items, head.coverage[kind].items
-        left = Counter(one.name for one in after)
         contents = Counter(one.content for one in _new(before, after))
-        for item in before:
-            if left[item.name] > 0:
-                left[item.name] -= 1
-            elif item.content and contents[item.content] > 0:
+        for item, now in _paired(before, after):
+            if now is not None:
+                continue
+            if item.content and contents[item.content] > 0:
                 contents[item.content] -= 1
             elif (kind, item.name) not in now_called:
                 found.append(ChangedPart(kind=kind, name=item.name, location=item.location, change="removed"))
     return tuple(found)
+
+
+def _paired(
+    before: Sequence[CoverageItem], after: Sequence[CoverageItem]
+) -> list[tuple[CoverageItem, CoverageItem | None]]:
+    """Each item of the base with the one of its name now, or with none; of several of a name, equal ones first."""
+    left: dict[str, list[CoverageItem]] = defaultdict(list)
+    for one in after:
+        left[one.name].append(one)
+    unchanged: dict[int, CoverageItem] = {}
+    for place, item in enumerate(before):
+        equal = next((one for one in left[item.name] if one.digest == item.digest), None)
+        if equal is not None:
+            left[item.name].remove(equal)
+            unchanged[place] = equal
+    return [
+        (item, unchanged[place] if place in unchanged else left[item.name].pop(0) if left[item.name] else None)
+        for place, item in enumerate(before)
+    ]
 
 
 def cut_word_lists(base: Report, head: Report) -> tuple[ChangedPart, ...]:
@@ -210,14 +228,12 @@ def with_changed_rules(cases: ChangedCases, base: Report, head: Report, removed:
 
 def _changed(base: Report, head: Report, removed: Iterable[ChangedPart]) -> list[tuple[ChangedPart, frozenset[str]]]:
     """The rules and stories that the change edited or removed, each with the names of its steps on both sides."""
-    gone = {(one.kind, one.name): one for one in removed}
+    gone = {(one.kind, one.location): one for one in removed}
     found = []
     for kind in _LEADING:
         if kind in base.coverage and kind in head.coverage:
-            after = {one.name: one for one in head.coverage[kind].items}
-            for old in base.coverage[kind].items:
-                new = after.get(old.name)
-                if new is None and (part := gone.get((kind, old.name))):
+            for old, new in _paired(base.coverage[kind].items, head.coverage[kind].items):
+                if new is None and (part := gone.get((kind, old.location))):
                     found.append((part, frozenset(old.names)))
                 elif new is not None and new.digest != old.digest:
                     part = ChangedPart(kind=kind, name=new.name, location=new.location, change="changed")

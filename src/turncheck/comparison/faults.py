@@ -1,4 +1,4 @@
-"""Evaluations that could not be run because of a fault: never a success, whatever the gate settings."""
+"""Evaluations that could not be run because of a fault, never a success, and what followed from that fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gates about tests: which failed, which newly fail, and whether all required ones were run."""
+"""Gates about tests and data errors: what failed, newly failed, is gone, was suppressed, or was not run."""
 
 from __future__ import annotations
 

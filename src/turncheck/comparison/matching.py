@@ -1,4 +1,4 @@
-"""Matches the cases of both sides by their content, never by their position.
+"""Matches the cases of both sides by their content, never by their position, and lists what only one side has.
 
 Matching uses ever weaker keys: the same in the same file, the same in another file (``moved``), then what was edited
 (a sentence with another expectation, a story whose steps changed) or renamed. What remains was added or removed.

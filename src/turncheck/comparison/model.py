@@ -1,4 +1,4 @@
-"""The documents that accompany the report: ``comparison.json``, and how it and ``verdict.json`` are written."""
+"""The documents beside the report: ``comparison.json``, its baseline, and how it and ``verdict.json`` are written."""
 
 from __future__ import annotations
 

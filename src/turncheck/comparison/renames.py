@@ -1,4 +1,4 @@
-"""What a change renamed: an intent, entity, slot, response, action or form that has another name now."""
+"""What a change renamed (an intent, entity, slot, response, action or form), and what still has the old name."""
 
 from __future__ import annotations
 

@@ -37,6 +37,7 @@ from turncheck.comparison.training_changes import (
     dropped_intents,
     is_likely_misheard,
     is_likely_noise,
+    removed_in_words,
     sentences_of,
     taken_away_in_words,
 )
@@ -150,22 +151,20 @@ def gone_unjudged(report: Report, compared: Comparison, gates: Sequence[GateResu
 def misunderstood_in_words(report: Report, compared: Comparison | None) -> str:
     """Tests that only a sentence keeps from passing, if they do not count as failed."""
     new = {name: number_of(cases) for name, cases in newly_misunderstood(report, compared)}
-    parts = (
-        _misunderstood_of(tally, new.get(tally.evaluation, 0) if compared else None)
-        for tally in tallies(report)
-        if tally.misunderstood
-    )
-    return joined(parts)
+    found = [tally for tally in tallies(report) if tally.misunderstood]
+    if compared is None:
+        return joined(f"{tally.counted(len(tally.misunderstood))} misunderstood" for tally in found)
+    return joined(_newly_misunderstood(tally, new.get(tally.evaluation, 0), compared) for tally in found)
 
 
-def _misunderstood_of(tally: Tally, newly: int | None) -> str:
-    """The misunderstood tests of one kind, and how many of them are new, if that is known."""
-    number = len(tally.misunderstood)
-    if newly == 0:
+def _newly_misunderstood(tally: Tally, new: int, compared: Comparison) -> str:
+    """The misunderstood tests of one kind: how many are new, whether that may be noise, and how many are old."""
+    old = len(tally.misunderstood) - new
+    if not new:
         return f"{tally.misunderstood_in_words} {ON_BASE_TOO}"
-    new = number if newly is None else newly
-    known = f" ({number - new:,} more {ON_BASE_TOO})" if number > new else ""
-    return f"{tally.counted(new)} {'' if newly is None else 'newly '}misunderstood{known}"
+    noise = ["within noise"] if is_likely_misheard(compared, tally.evaluation) else []
+    details = ", ".join([*noise, *([f"{old:,} more {ON_BASE_TOO}"] if old > 0 else [])])
+    return f"{tally.counted(new)} newly misunderstood{f' ({details})' if details else ''}"
 
 
 def left_open(report: Report, comparison: Comparison | None, gates: Sequence[GateResult], text: str) -> str:
@@ -363,14 +362,16 @@ def _failed_tests(
 
 
 def _because_of_a_rule(comparison: Comparison) -> str:
-    """``: rule 'a' was removed (data/rules.yml:3:3)``, if it has to do with all newly failing tests."""
-    tests = newly_failing_tests(comparison)
-    shared = [part for part in tests[0][1].rules if all(part in case.rules for _, case in tests)] if tests else []
-    if not shared:
+    """``: rule 'a' was removed (data/rules.yml:3:3)``: what has to do with most of the newly failing tests."""
+    tests = [case for _, case in newly_failing_tests(comparison)]
+    explained = {part: number_of(case for case in tests if part in case.rules) for one in tests for part in one.rules}
+    if not explained:
         return ""
-    first, others = shared[0], len(shared) - 1
-    kind = SINGULAR[first.kind]
-    return f": {kind} '{first.name}' was {first.change} ({first.location}){f' and {others:,} more' if others else ''}"
+    first = max(explained, key=lambda part: explained[part])
+    alike = sum(number == explained[first] for number in explained.values()) - 1
+    some = f", for {explained[first]:,} of them" if explained[first] < number_of(tests) else ""
+    more = f" and {alike:,} more" if alike and not some else ""
+    return f": {SINGULAR[first.kind]} '{first.name}' was {first.change} ({first.location}){more}{some}"
 
 
 def _all_because_of_one(failing: Sequence[GateResult], comparison: Comparison) -> bool:
@@ -387,6 +388,8 @@ def _new_errors(report: Report, comparison: Comparison | None) -> int:
     return report.validation.counts.error if report.validation else 0
 
 
+_MANY_ANNOTATIONS: Final = 3
+"""One or two annotations that are gone are usually a correction."""
 _MOST: Final = 3
 """The largest number of clauses in the line."""
 _ORDER: Final = (
@@ -418,12 +421,13 @@ def summarize(
     words = and_more(failing_clauses(failing, report, comparison), _MOST - bool(intents))
     causes, symptoms = (words[:0], words) if failing and failing[0].name in TEST_GATES else (words[:1], words[1:])
     broken = [clause for clause in (*causes, intents, *symptoms, misunderstood) if clause]
-    newly_broken = words or intents or (misunderstood and not misunderstood.endswith(ON_BASE_TOO))
     away = taken_away_in_words(compared) if compared else []
-    if newly_broken:
+    if words or intents or _misunderstood(report, comparison):
         clauses = [[*causes, *away[:1], *broken[len(causes) :], *away[1:]]]
     else:
-        clauses = [[*away[:1], passed_in_words(report, compared), *broken, *away[1:]]]
+        removed = removed_in_words(compared) if compared else ""
+        first, *others = [*away, removed]
+        clauses = [[first, passed_in_words(report, compared), *broken, *others]]
     clauses.append(uncounted_clauses(report, compared, gates, settings))
     clauses.append([unseen_in_words(compared, report.engine.name)] if compared and report.engine else [])
     clauses.append([accepted_in_words(report, compared, gates)])
@@ -436,10 +440,11 @@ def summarize(
 def reservation(report: Report, comparison: Comparison | None, gates: Sequence[GateResult]) -> Reservation:
     """Return the reason why "passed" alone would be misleading, if there is one."""
     found = tallies(report)
-    if any(tally.failed for tally in found):
-        new = next((gate for gate in gates if gate.name == "new-failures"), None)
-        old = new is not None and new.outcome == "passed" and comparison is not None and comparison.judged
-        return (_suppressed(comparison) or "old failures only") if old else "although tests fail"
+    fails = any(tally.failed for tally in found)
+    new = next((gate for gate in gates if gate.name == "new-failures"), None)
+    old = new is not None and new.outcome == "passed" and comparison is not None and comparison.judged
+    if fails and not old:
+        return "although tests fail"
     if taken := _reservation_by_comparison(report, comparison, gates):
         return taken
     if misunderstood := _misunderstood(report, comparison):
@@ -448,7 +453,9 @@ def reservation(report: Report, comparison: Comparison | None, gates: Sequence[G
         return "a change cannot be judged" if len(comparison.unseen_changes) == 1 else "changes cannot be judged"
     if any(tally.none_ran for tally in found):
         return "not all tests were run"
-    return "not all gates were judged" if not_judged(report, gates) else ""
+    if not_judged(report, gates):
+        return "not all gates were judged"
+    return "old failures only" if fails else ""
 
 
 def _reservation_by_comparison(
@@ -460,6 +467,10 @@ def _reservation_by_comparison(
         return "although tests fail"
     if any(one.unjudged for one in comparison.cut_intents):
         return "less is judged"
+    if comparison.cut_intents:
+        return "most of an intent is gone"
+    if sum(one.annotations for one in comparison.stripped) >= _MANY_ANNOTATIONS:
+        return "annotations are gone"
     if gone_unjudged(report, comparison, gates):
         return "although tests are gone"
     if suppressed := _suppressed(comparison):

@@ -29,35 +29,48 @@ _FEWEST_LOST: Final = 3
 """An intent of two sentences that lost one was hardly cut."""
 _MOST_KEPT: Final = 0.5
 """An intent was cut if it kept at most this part of its sentences."""
+_UTTER: Final = "utter_"
+"""Begins the name of a response, which for a key of a retrieval intent is ``utter_chitchat/goodbye``."""
 
 
 def cut_intents(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple[CutIntent, ...]:
     """Return the intents that lost most of their training sentences or are no longer judged, the worst first.
 
-    A sentence that moved to another intent is lost to the first one.
+    A sentence that moved to another intent is lost to the first one. The keys of a retrieval intent count as well
+    (``chitchat/goodbye``), unless the whole intent was cut.
     """
     now_called = {one.old: one.new for one in renamed if one.kind == "intents"}
-    before, after = _by_intent(base.training_sentences), _by_intent(head.training_sentences)
+    keys = {one.old: one.new for one in renamed if one.kind == "responses"}
+    before, after = _by_name(base.training_sentences), _by_name(head.training_sentences)
     if not before or not after:
         return ()
     judged, unjudged = _judged(base), {one.intent for one in (head.nlu.unjudged if head.nlu else ())}
     found = []
-    for intent, had in before.items():
-        name = now_called.get(intent, intent)
-        has = after.get(name, [])
-        no_longer = intent in judged and name in unjudged
-        cut = len(had) - len(has) >= _FEWEST_LOST and len(has) <= _MOST_KEPT * len(had)
+    for name, had in before.items():
+        now = keys.get(f"{_UTTER}{name}", "").removeprefix(_UTTER) or _with_intent_of(name, now_called)
+        has = after.get(now, [])
+        no_longer = name in judged and now in unjudged
+        cut = not has or (len(had) - len(has) >= _FEWEST_LOST and len(has) <= _MOST_KEPT * len(had))
         if cut or (no_longer and len(has) < len(had)):
             place = (has or had)[0].location
-            found.append(CutIntent(intent=name, base=len(had), now=len(has), unjudged=no_longer, location=place))
+            found.append(CutIntent(intent=now, base=len(had), now=len(has), unjudged=no_longer, location=place))
+    whole = {one.intent for one in found}
+    found = [one for one in found if one.intent.partition("/")[0] not in whole - {one.intent}]
     return tuple(sorted(found, key=lambda one: (not one.unjudged, one.now - one.base, one.intent)))
 
 
-def _by_intent(sentences: Iterable[TrainingSentence]) -> dict[str, list[TrainingSentence]]:
+def _with_intent_of(name: str, now_called: Mapping[str, str]) -> str:
+    intent, slash, key = name.partition("/")
+    return f"{now_called.get(intent, intent)}{slash}{key}"
+
+
+def _by_name(sentences: Iterable[TrainingSentence]) -> dict[str, list[TrainingSentence]]:
+    """Sentences by their intent, those of a retrieval intent by its key as well."""
     found: dict[str, list[TrainingSentence]] = defaultdict(list)
     for sentence in sentences:
-        if sentence.intent:
-            found[sentence.intent.partition("/")[0]].append(sentence)
+        for name in dict.fromkeys((sentence.intent.partition("/")[0], sentence.intent)):
+            if name:
+                found[name].append(sentence)
     return dict(found)
 
 
@@ -211,6 +224,16 @@ def taken_away_in_words(compared: Comparison) -> list[str]:
     if less and not changed:  # a consequence of what is named before it
         clauses.append(f"{count(less.number, 'sentence')} no longer understood")
     return clauses
+
+
+def removed_in_words(compared: Comparison) -> str:
+    """Return which parts of the project are gone, a rule or story first; empty if none is."""
+    removed = [one for one in compared.removed_items if one.change == "removed"]
+    if not removed:
+        return ""
+    first = min(removed, key=lambda one: one.kind not in {"rules", "stories"})
+    more = f" and {count(len(removed) - 1, 'more part')}" if len(removed) > 1 else ""
+    return f"{SINGULAR.get(first.kind, 'part')} '{first.name}'{more} removed"
 
 
 def _cut(compared: Comparison) -> str:

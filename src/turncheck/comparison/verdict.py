@@ -1,4 +1,4 @@
-"""The document ``verdict.json``: every gate, its outcome, and the outcome of the run."""
+"""The document ``verdict.json``: every gate and its outcome; and the rules that gates are made of."""
 
 from __future__ import annotations
 
@@ -100,6 +100,8 @@ Reservation = Literal[
     "a warning is newly suppressed",
     "warnings are newly suppressed",
     "less is judged",
+    "most of an intent is gone",
+    "annotations are gone",
     "less is understood",
     "intents collide",
     "a change cannot be judged",

@@ -1,4 +1,4 @@
-"""The states that a policy looks at before it predicts: by text or by intent, with or without what only rules know."""
+"""The states that a policy looks at before it predicts, and what forms leave of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state that the events of a conversation lead to."""
+"""The state that the events of a conversation lead to, slots included."""
 
 from __future__ import annotations
 

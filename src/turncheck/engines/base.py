@@ -1,4 +1,4 @@
-"""What an engine is: it understands sentences, decides on actions and holds conversations."""
+"""What an engine is and can do: understand, decide, converse, answer suites, train variants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a conversation with an assistant is, whichever engine holds it."""
+"""What a conversation with an assistant is, and what is decided in it, whichever engine holds it."""
 
 from __future__ import annotations
 

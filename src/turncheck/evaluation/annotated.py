@@ -1,4 +1,4 @@
-"""Sentences with their entities marked in brackets, as Rasa writes them into its results."""
+"""Sentences of stories with their entities, as Rasa writes them into its results and as policies find them."""
 
 from __future__ import annotations
 

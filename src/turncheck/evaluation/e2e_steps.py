@@ -1,4 +1,4 @@
-"""Judges one turn of an end-to-end case: compares what was expected with what happened.
+"""Judges one turn of an end-to-end case, traces it, and counts what it covers.
 
 Rules (see ``docs/e2e.md``): events beyond the expected ones never fail; order does not matter, except for slots with
 the ``strict`` order; a ``bot`` or ``utter`` step needs a message of its own.

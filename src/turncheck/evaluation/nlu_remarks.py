@@ -1,4 +1,4 @@
-"""What a reader of an NLU evaluation needs to know: what was not scored, and why."""
+"""What a reader of an NLU evaluation needs to know: what was not scored, overlaps, covered intents, insights."""
 
 from __future__ import annotations
 

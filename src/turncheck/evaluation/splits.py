@@ -1,4 +1,4 @@
-"""Folds for cross-validation that are stable when the data change.
+"""Divisions of the data: folds that are stable when the data change, their answers, and Rasa's own split.
 
 Each example's fold follows from its own text and label: within a label the examples are sorted by a hash of their
 text, and the sorted list is cut into ``folds`` even parts. A new sentence shifts each of the cuts by at most one

@@ -1,4 +1,4 @@
-"""The one error for what a user can fix, and the exit codes of every command."""
+"""Errors: what a user can fix, what ends an engine's answers, and the exit codes of every command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The known name that an unknown one was probably meant to be: a typo, or the same words with some more or fewer.
+"""Small parts of sentences: plurals, and the known name that an unknown one was probably meant to be.
 
 Names are compared by their own words: what all names of a kind begin with (``utter_``, ``action_``) says nothing, and a
 word that many known names have says little.

@@ -1,4 +1,4 @@
-"""Which environment variables are passed on: secrets of the job stay with the job."""
+"""Environment variables and secrets: which are passed on, and how a secret is kept from every output."""
 
 from __future__ import annotations
 

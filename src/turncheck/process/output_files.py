@@ -1,4 +1,4 @@
-"""Temporary folders and files: removed with their process, even if it could not clean up.
+"""Files that turncheck writes: temporary ones, removed with their process, and results, which replace only its own.
 
 Their process locks them while it runs; the system releases the lock when the process ends, however it ends. A folder
 with our name that is not locked was left behind, and the next process of ours removes it. The lock is that of

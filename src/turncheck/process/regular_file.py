@@ -1,4 +1,4 @@
-"""Opening files that somebody else may have put there: only regular ones, of a bounded size, without waiting.
+"""Reading what somebody else may have put there: only regular files, of a bounded size, also when unpacked.
 
 In the place of a file there may be a pipe that nobody writes to, a link to a device without an end, a sparse file of
 many gigabytes. Every file that is read is opened here.

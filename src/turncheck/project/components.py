@@ -1,4 +1,4 @@
-"""The components and policies of Rasa 3.6, and what each needs before it in the pipeline."""
+"""The components and policies of Rasa 3.6, what each needs before it, and those of Rasa Pro (CALM)."""
 
 from __future__ import annotations
 

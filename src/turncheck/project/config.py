@@ -1,4 +1,4 @@
-"""``config.yml`` → the model's ``Config``."""
+"""``config.yml`` → the model's ``Config``, also those of older Rasas."""
 
 from __future__ import annotations
 

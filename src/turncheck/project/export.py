@@ -1,4 +1,4 @@
-"""A project that is the export of a Kore.ai assistant."""
+"""A project that is the export of a Kore.ai assistant; and names that several files of a project define."""
 
 from __future__ import annotations
 

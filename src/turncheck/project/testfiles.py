@@ -1,4 +1,4 @@
-"""Where a project keeps its tests."""
+"""Where a project keeps its tests, and the Python code of its actions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location, shown_path
-from turncheck.process.regular_file import TooLargeError, is_file, is_folder, is_link, read_regular
+from turncheck.process.regular_file import TooLargeError, is_file, is_folder, is_link, is_there, read_regular
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, absolute_name, is_foreign, own_folders
 from turncheck.project.formats.registry import recognised
 from turncheck.project.project_file import NLU_KEYS, SHARED_FILE, STORY_KEYS
@@ -140,6 +140,20 @@ def find_e2e_cases(root: Path) -> list[Path]:
     return sorted(found, key=absolute_name)
 
 
+def file_and_case(named: Path | str) -> tuple[Path, str | None]:
+    """Return the file of ``file::case``, and the name of the case, if one is named.
+
+    The paths of folders may have colons as well: the longest path that exists is the file.
+    """
+    words = str(named).split("::")
+    for length in range(len(words), 0, -1):
+        if is_there(file := Path("::".join(words[:length]))):
+            break
+    else:
+        file, length = Path(words[0]), 1
+    return file, "::".join(words[length:]) if words[length:] else None
+
+
 def find_e2e_cases_not_looked_for(root: Path, named: Iterable[str]) -> list[str]:
     """Return files with end-to-end cases that are not run, relative to the project, sorted.
 
@@ -148,7 +162,7 @@ def find_e2e_cases_not_looked_for(root: Path, named: Iterable[str]) -> list[str]
         named: what the setting names (files, folders, ``file::case``). If it is empty, these are files elsewhere with
             ``e2e`` in their path.
     """
-    places = [absolute_name(Path(path.partition("::")[0])) for path in named]
+    places = [absolute_name(file_and_case(path)[0]) for path in named]
     if places:
         found = [path for path in find_e2e_cases(root) if not any(_is_at(path, place) for place in places)]
     else:

@@ -1,4 +1,4 @@
-"""Which renderings go where; a failing publisher affects no other and never the verdict.
+"""Which renderings go where, and what became of each; a failing publisher never affects the verdict.
 
 A publisher is a name and a function. When it fails, the reason is a warning in the log and in the job summary, and the
 run continues: the verdict holds, and the results are in their folder.

@@ -1,4 +1,4 @@
-"""Batch suites in plain lines: each suite's numbers, then the cases that failed, then the counts."""
+"""Batch suites in plain lines, and as the platform's CSV."""
 
 from __future__ import annotations
 

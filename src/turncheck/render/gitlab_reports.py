@@ -1,4 +1,4 @@
-"""GitLab's code quality report: what a merge request shows at its lines.
+"""GitLab's reports beside JUnit: code quality, which a merge request shows at its lines, and metrics.
 
 Source: "Code Quality report format" in GitLab's documentation. An entry needs ``description``, ``check_name``,
 ``fingerprint``, ``severity`` and ``location`` with ``path`` and ``lines.begin``; of those with equal fingerprints only

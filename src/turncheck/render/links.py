@@ -1,4 +1,4 @@
-"""Links to a file and line of a commit, to a commit, a run, an artifact; plain text outside a CI host."""
+"""Links to a file and line of a commit, to a commit, a run, an artifact; and paths from the repository's top."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``rasa test`` of Rasa 1.x and ``rasa_nlu.evaluate`` of 0.x called their pictures and story files.
+"""The pictures and story files of ``rasa test`` of Rasa 1.x and of ``rasa_nlu.evaluate`` of 0.x.
 
 Of 1.x the names of 1.10, of 0.x those of 0.13 to 0.15; 0.11 only printed.
 """

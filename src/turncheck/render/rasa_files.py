@@ -1,4 +1,4 @@
-"""The files of ``rasa test nlu``: same names, same shapes, same numbers, so that scripts written for Rasa keep working.
+"""The files of ``rasa test``: same names, same shapes, same numbers, so that scripts written for Rasa keep working.
 
 Made from the report alone. ``_errors`` and ``_successes`` files are left out where they would be empty, as Rasa does.
 Names and shapes are those of a major version of Rasa, 1 to 3; see :mod:`turncheck.render.older_files` for Rasa NLU 0.x.

@@ -1,4 +1,4 @@
-"""The parts of the report about conversations: stories."""
+"""The parts of the report about conversations: stories and end-to-end cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of the report about language understanding: scores, predictions, what they were learnt from."""
+"""The part of the report about language understanding: scores, predictions, labels, training sentences."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.location import shown_path
 from turncheck.process.regular_file import read_regular
 from turncheck.project.assistants_below import assistants_below, is_assistant, may_be_assistant
+from turncheck.project.testfiles import file_and_case
 from turncheck.settings.sources import FILE_NAME, read_settings_file
 
 if TYPE_CHECKING:
@@ -87,15 +88,17 @@ class BaseTree:
             return value
         if not isinstance(value, str):
             return tuple(self.moved(path) for path in value)
-        path, separator, case = value.partition("::")
-        folder = self.folder_of(path)
-        return value if folder is None else f"{folder}{separator}{case}"
+        path, case = file_and_case(value)
+        folder = self.folder_of(str(path))
+        if folder is None:
+            return value
+        return str(folder) if case is None else f"{folder}::{case}"
 
     def paths_of(self, settings: Settings) -> list[str]:
         """Return the paths in the repository of all that these settings, of the base, name."""
         named = [settings.project, settings.config, settings.domain, settings.nlu]
         named += [*settings.data, *settings.stories, *settings.e2e, *settings.batch]
-        places = [Path(os.path.normpath(path.partition("::")[0])) for path in named if path]
+        places = [Path(os.path.normpath(file_and_case(path)[0])) for path in named if path]
         return [self.path_of(place) for place in places if place.is_relative_to(self.tree)]
 
     def is_pattern(self, word: str) -> bool:
@@ -217,7 +220,7 @@ def _named_files(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _any_exists(values: Iterable[Any]) -> bool:
     named = (path for value in values if value for path in ((value,) if isinstance(value, str) else value))
-    return any(Path(path.partition("::")[0]).exists() for path in named)
+    return any(file_and_case(path)[0].exists() for path in named)
 
 
 def _settings_of(folder: Path) -> Mapping[str, Any] | None:

@@ -1,4 +1,4 @@
-"""The test stories of a run."""
+"""The test stories of a run, and whether any of them is to be understood."""
 
 from __future__ import annotations
 

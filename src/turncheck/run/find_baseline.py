@@ -25,7 +25,9 @@ from turncheck.comparison.model import Baseline, Missing, Present, Unreachable, 
 from turncheck.comparison.verdict import read_rules
 from turncheck.messages.errors import INTERRUPTED, UserError
 from turncheck.messages.location import shown_path
+from turncheck.process.regular_file import is_there
 from turncheck.process.screen import Console
+from turncheck.project.testfiles import file_and_case
 from turncheck.report.codec import MAX_BYTES, decode
 from turncheck.report.model import DEFAULT_EVALUATIONS, EVALUATIONS, Skipped, Source
 from turncheck.run.base_projects import BaseTree, paired
@@ -521,14 +523,19 @@ def is_tracked(named: str, checkout: Checkout | None) -> bool:
 
 def words_of(given: Mapping[str, Any]) -> list[str]:
     """Return the folders and patterns that flags or inputs name as the project."""
-    return [line.strip() for line in str(given.get("project", ".")).splitlines() if line.strip()]
+    words = str(given.get("project", "."))
+    if words.strip() and is_there(Path(words)):  # the name of a folder may have line ends
+        return [words]
+    return [line.strip() for line in words.splitlines() if line.strip()]
 
 
 def _left_by_a_run(reports: EarlierReports, base: Base) -> PreviousReport | None:
-    return reports.of_commit(base.branch, base.commit) if base.commit else reports.of_earlier_run(base.branch)
+    if base.commit is not None:
+        return reports.of_commit(base.branch, base.commit)
+    return reports.of_earlier_run(base.branch, base.tip) if base.tip is not None else None
 
 
 def _existing(value: Any) -> Any:
     if value is None or isinstance(value, str):
-        return value if value is not None and Path(value.partition("::")[0]).exists() else None
-    return tuple(path for path in value if Path(path.partition("::")[0]).exists())
+        return value if value is not None and file_and_case(value)[0].exists() else None
+    return tuple(path for path in value if file_and_case(path)[0].exists())

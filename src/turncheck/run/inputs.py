@@ -1,4 +1,4 @@
-"""Everything that determines what a run measures."""
+"""Everything that determines what a run measures, and the answers that are known before it begins."""
 
 from __future__ import annotations
 

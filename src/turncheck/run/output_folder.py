@@ -10,7 +10,7 @@ from turncheck.messages.errors import UserError
 from turncheck.process.regular_file import is_folder
 from turncheck.project.batch.reader import FOLDERS
 from turncheck.project.paths import DEFAULT_DATA, DEFAULT_DOMAIN_FOLDER
-from turncheck.project.testfiles import E2E_FOLDERS
+from turncheck.project.testfiles import E2E_FOLDERS, file_and_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +28,7 @@ def ensure_apart_from_project(out: Path | None, settings: Settings, *files: Path
     by_default = (root / DEFAULT_DOMAIN_FOLDER, *(root / name for name in dict.fromkeys((*E2E_FOLDERS, *FOLDERS))))
     given = (*settings.stories, *settings.e2e, *settings.batch, *filter(None, (settings.domain, settings.nlu)))
     data = settings.data or (root / DEFAULT_DATA,)
-    read = (*data, *by_default, *(path.partition("::")[0] for path in given))
+    read = (*data, *by_default, *(file_and_case(path)[0] for path in given))
     if out is not None:
         ensure_apart(out, read)
     for file in filter(None, files):

@@ -77,10 +77,17 @@ def _ensure_out_of_reach(folder: Path, project: Path, workspace: Path | None) ->
     """
     checkouts = list(_checkouts_around(project))
     tops = [checkout.top for checkout in checkouts] + ([Path(os.path.realpath(workspace))] if workspace else [])
-    within = tops or [Path(os.path.realpath(project))]
+    within = tops or _without_checkout(project)
     for place in _on_the_way(folder):
         if any(place.is_relative_to(top) for top in within):
             _ensure_not_tracked(folder, place)
+
+
+def _without_checkout(project: Path) -> list[Path]:
+    """Return the folders that a project which is not in a checkout may have come with: its own, and the current one
+    if it is in there."""
+    real, current = Path(os.path.realpath(project)), Path.cwd()
+    return [real, current] if real.is_relative_to(current) and current != Path(current.anchor) else [real]
 
 
 def _ensure_not_tracked(folder: Path, place: Path) -> None:
@@ -89,7 +96,7 @@ def _ensure_not_tracked(folder: Path, place: Path) -> None:
     around = list(_checkouts_around(place.parent if is_link(place) else place))
     if not around:
         raise UserError(
-            f"the cache folder '{folder}' is within the project, which is not in a git checkout:"
+            f"the cache folder '{folder}' belongs to the project, which is not in a git checkout:"
             " a change could bring results of its own",
             remedy=remedy,
         )

@@ -18,6 +18,7 @@ from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
 from turncheck.project.reader import read_nlu_files, read_project, read_story_files
 from turncheck.project.testfiles import (
     E2E_FOLDERS,
+    file_and_case,
     find_e2e_cases,
     find_e2e_cases_not_looked_for,
     find_files_not_looked_for,
@@ -73,7 +74,7 @@ def read_given(settings: Settings, *, endpoints: Path | None = None, data: Itera
         path = getattr(settings, name)
         ensure_there(name, (path,) if path else ())
     for name in ("data", "stories", "e2e", "batch"):
-        ensure_there(name, (path.partition("::")[0] for path in getattr(settings, name)))
+        ensure_there(name, (file_and_case(path)[0] for path in getattr(settings, name)))
     ensure_there("endpoints", () if endpoints is None else (endpoints,))
     root, paths = Path(settings.project), [Path(path) for path in (settings.data if data is None else data)] or None
     is_for_engine = ENGINES[settings.engine].has_languages and export_of(root, paths) is None

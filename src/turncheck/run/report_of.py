@@ -1,4 +1,4 @@
-"""Assembles a report: the only place where it gets the tool's name and version."""
+"""Assembles a report, the only place where it gets the tool's name and version; and reads one from a file."""
 
 from __future__ import annotations
 

@@ -27,6 +27,7 @@ from turncheck.process.screen import Console
 from turncheck.project.assistants_below import may_be_assistant
 from turncheck.render.assistants import key_of
 from turncheck.render.page.page import NAME as HTML_NAME
+from turncheck.render.sinks.commands import log_line
 from turncheck.report.model import ProjectInfo
 from turncheck.run.base_projects import BaseTree, paired, path_in_repository
 from turncheck.run.find_baseline import SEARCHED, words_of
@@ -239,7 +240,7 @@ def choose(given: Mapping[str, Any]) -> Chosen | None:
     Raises:
         UserError: nothing matches, or a setting only makes sense for one assistant.
     """
-    words = [line.strip() for line in str(given.get("project", ".")).splitlines() if line.strip()]
+    words = words_of(given)
     if not words:
         return None
     shared: dict[str, Any] = {}
@@ -456,15 +457,15 @@ class SeveralRuns:
         """Report the assistants of the base that this run does not have, or that it is not known which there are."""
         if why := self._past.out_of_reach:
             words = " ".join(self.chosen.words)
-            sys.stderr.write(redact(f"turncheck: error: {shown_path(words)}: {why}\n"))
+            _report_error(f"{shown_path(words)}: {why}")
             self._give_up(_folder_of_results(Path(words), self.chosen.folders), Path(words), why)
         for gone in self._past.gone:
             why = why_gone(gone)
-            sys.stderr.write(redact(f"turncheck: error: {shown_path(gone)}: {why}\n"))
+            _report_error(f"{shown_path(gone)}: {why}")
             self._give_up(_folder_of_results(Path(gone), self.chosen.folders), Path(gone), why)
 
     def _refuse(self, folder: str, path: Path, error: UserError) -> None:
-        sys.stderr.write(redact(f"turncheck: error: {error.seen_from_above(str(path))}\n"))
+        _report_error(error.seen_from_above(str(path)))
         name = self._name(folder, path)
         why = ". ".join(part.rstrip(".") for part in (error.what, error.remedy) if part)
         place = f"{error.location.below(name)}: " if error.location else ""
@@ -483,3 +484,7 @@ class SeveralRuns:
 
 def _is_interrupted(measured: _Measured) -> bool:
     return not isinstance(measured, str | UserError) and measured.exit_code == EXIT_INTERRUPTED
+
+
+def _report_error(text: str) -> None:
+    sys.stderr.write(redact(log_line(f"turncheck: error: {text}\n")))

@@ -1,4 +1,4 @@
-"""The project that a command names: read, and refused if there is nothing to train on."""
+"""May this be run? The project that a command names: refused if nothing can be trained, or skipped with the reason."""
 
 from __future__ import annotations
 

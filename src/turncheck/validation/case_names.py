@@ -1,4 +1,4 @@
-"""End-to-end cases against the domain: names that the domain does not have."""
+"""End-to-end cases and batch suites against the project: names that it does not have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks that Rasa 3.6 has too, once a project is loaded: same faults, levels and effects on the exit code.
+"""Checks that Rasa has too: of a loaded project, of its domain, of the formats of older versions.
 
 Facts about Rasa's behaviour come from running Rasa 3.6.21; the wording is our own.
 """

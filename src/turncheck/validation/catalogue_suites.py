@@ -1,4 +1,4 @@
-"""What can be wrong with batch suites: found by `test batch` and by the batch evaluation of a run."""
+"""What can be wrong with batch suites and end-to-end cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stories and rules compared with each other."""
+"""Stories and rules compared with each other and with the tests."""
 
 from __future__ import annotations
 

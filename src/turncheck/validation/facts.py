@@ -1,4 +1,4 @@
-"""What a project's parts name and define, collected once for all checks."""
+"""What a project's parts name and define, collected once for all checks, and which parts cannot be relied on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the project defines and nothing uses, and definitions that are odd in themselves."""
+"""What the project defines and nothing uses, odd definitions, and what messages can be understood as at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Addresses: which may be called, which are the same server, and how they may be shown.
+r"""Addresses: which may be called, which are the same server, how they are shown, through which proxy.
 
 Parsers of addresses disagree about what RFC 3986 does not allow: for ``http://a\@b/`` one connects to ``a``, another
 takes ``b`` for the host. So an address here is only what the RFC allows, and of that only what every parser understands

@@ -1,5 +1,4 @@
-"""Shapes that YAML files must have: nodes with positions are validated against them, and they are written as JSON
-Schema.
+"""Shapes that YAML files must have, and patterns: nodes are validated, and shapes are written as JSON Schema.
 
 A shape is what both say: :func:`read` gives plain data and a fault for every place that has another shape,
 :func:`json_schema` the same rules for editors.

@@ -68,8 +68,6 @@ def base_of(context: GitHubContext) -> Base | Missing:
         return Missing(reason) if context.event_name == "schedule" else Unreachable(reason)
     if context.ref != f"refs/heads/{default}":
         return Base(default, head=exact_commit(context.sha) or "HEAD")
-    if context.event_name == "schedule":
-        return Base(default)
     if context.event_name != "push":  # a comment on a pull request, say, whose head the job has checked out
         return Base(default, tip=exact_commit(context.sha))
     return Base(default, commit=exact_commit(event.get("before")), child=exact_commit(context.sha))

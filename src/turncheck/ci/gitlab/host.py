@@ -126,22 +126,24 @@ class GitLab(JobHost):
 
     @cached_property
     def _project(self) -> GitLabProject | None:
-        return self._project_within(ASKING)
+        """The project that the change is to be merged into, which differs from that of a fork's job."""
+        opened = self._open_merge_request
+        elsewhere = opened is not None and opened[0] != self.variables.text("CI_PROJECT_PATH")
+        return self._project_within(ASKING, opened[0] if opened is not None and elsewhere else self._own_project)
 
     @cached_property
     def _published_in(self) -> GitLabProject | None:
-        return self._project_within(PUBLISHING)
+        return self._project_within(PUBLISHING, self._own_project)
 
-    def _project_within(self, seconds: float) -> GitLabProject | None:
-        """The project that merge requests are opened in, which differs from that of a fork's job."""
-        given, opened = self.variables, self._open_merge_request
-        project = given.text("CI_MERGE_REQUEST_PROJECT_ID", "CI_PROJECT_ID", "CI_PROJECT_PATH")
-        if opened is not None and opened[0] != given.text("CI_PROJECT_PATH"):
-            project = opened[0]
-        api = given.address("CI_API_V4_URL") or _API
+    @property
+    def _own_project(self) -> str:
+        return self.variables.text("CI_MERGE_REQUEST_PROJECT_ID", "CI_PROJECT_ID", "CI_PROJECT_PATH")
+
+    def _project_within(self, seconds: float, project: str) -> GitLabProject | None:
+        api = self.variables.address("CI_API_V4_URL") or _API
         if self.token is None or not project:
             return None
-        client = GitLabClient(api, self.token, RetryBudget(seconds), Network.of(given.given))
+        client = GitLabClient(api, self.token, RetryBudget(seconds), Network.of(self.variables.given))
         return GitLabProject(client, project)
 
     def _told(self) -> GitLabProject:
@@ -232,8 +234,7 @@ class GitLab(JobHost):
         """The project and number of each that is open for the branch of this pipeline: ``group/project!7,group/fork!3``
         names them.
 
-        Those of its own project count before others, unless this may be the job of a fork, which has no token: its
-        author may open any there.
+        Those of its own project come last: the author of a fork may open any there, with a token of their own.
         """
         if self.variables.text("CI_MERGE_REQUEST_IID"):
             return ()
@@ -243,8 +244,8 @@ class GitLab(JobHost):
             for project, _, number in named
             if project and number.isascii() and number.isdecimal() and len(number) < 10
         ]
-        own = [one for one in found if one[0] == self.variables.text("CI_PROJECT_PATH")]
-        return tuple(dict.fromkeys(own if own and self.token is not None else found))
+        own = self.variables.text("CI_PROJECT_PATH")
+        return tuple(sorted(dict.fromkeys(found), key=lambda one: one[0] == own))
 
     @property
     def _open_merge_request(self) -> tuple[str, int] | None:
@@ -252,9 +253,8 @@ class GitLab(JobHost):
 
     def target(self) -> Target | str:
         given = self.variables
-        number, opened = given.number("CI_MERGE_REQUEST_IID"), self._open_merge_request
-        if number is None and opened is not None and opened[0] == given.text("CI_PROJECT_PATH"):
-            number = opened[1]
+        own = (number for project, number in self._open_merge_requests if project == given.text("CI_PROJECT_PATH"))
+        number = given.number("CI_MERGE_REQUEST_IID") or next(own, None)
         if number is None:
             return "this pipeline belongs to no merge request"
         source = given.text("CI_MERGE_REQUEST_SOURCE_PROJECT_ID")

@@ -109,10 +109,11 @@ def looks_like_project(word: str) -> bool:
 
 def holds_test_cases(word: str) -> bool:
     """Return whether a word names a file of end-to-end test cases, or one case of it."""
-    file, colons, _ = word.partition("::")
-    path = Path(file)
-    if colons or not path.is_file():
-        return bool(colons)
+    from turncheck.project.testfiles import file_and_case
+
+    path, case = file_and_case(word)
+    if case is not None or not path.is_file():
+        return case is not None
     from turncheck.process.regular_file import open_regular
 
     try:
@@ -208,7 +209,7 @@ def _can_be_value(flag: argparse.Action, word: str) -> bool:
     if flag.nargs == "?":  # the name of a file to write, which does not exist yet
         return flag.dest != "json" or word.lower().endswith(".json")
     if flag.type is Path or flag.metavar == "PATH":
-        return Path(word.partition("::")[0]).exists()
+        return any(Path(word[: colons.start()]).exists() for colons in re.finditer("::|$", word))
     if flag.metavar == "RULE":
         return any(sign in word for sign in _RULE_SIGNS)
     if flag.metavar == "HOST":

@@ -1,4 +1,4 @@
-"""``turncheck test strength``: its flags."""
+"""The flags of ``test strength``, ``test robustness`` and ``suggest``."""
 
 from __future__ import annotations
 

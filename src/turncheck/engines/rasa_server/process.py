@@ -1,4 +1,4 @@
-"""Real Rasa, run by turncheck: trained on the project, served on a free loopback port, stopped again."""
+"""Real Rasa, run by turncheck: trained on the project, served on free loopback ports, stopped again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated cases for review: the project's own sentences with other values of the same entity."""
+"""Suites made of what is there: generated cases, conversations, and the project's own training sentences."""
 
 from __future__ import annotations
 

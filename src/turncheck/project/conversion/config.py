@@ -1,4 +1,4 @@
-"""Configurations of Rasa 0.x, 1.x and 2.x → that of Rasa 3, and the rules for messages that are not understood."""
+"""Configurations and domains of Rasa 0.x to 2.x → those of Rasa 3, with their comments."""
 
 from __future__ import annotations
 

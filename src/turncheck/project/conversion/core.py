@@ -1,4 +1,4 @@
-"""Stories in Markdown → YAML."""
+"""Stories and NLU data of older Rasas → YAML, and what a conversion leaves to its reader."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ from turncheck.project.folder import ProjectFolder, absolute_name
 from turncheck.project.formats.format import Opened
 from turncheck.project.formats.registry import recognised
 from turncheck.project.project_file import SHARED_FILE
+from turncheck.project.testfiles import file_and_case
 from turncheck.yaml_tree.tree import parse_yaml
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
     findings: list[Finding] = []
     files: list[str] = []
     for path in paths:
-        file, name = _split_name(path)
+        file, name = file_and_case(path)
         if not is_there(file):
             findings.append(_missing(folder, file))
             continue
@@ -126,11 +127,6 @@ def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
         if shown not in whole:
             cases = [case for case in cases if case.location.path != shown or case.name in names]
     return E2ECases(tuple(cases), tuple(stubs), tuple(findings), tuple(files))
-
-
-def _split_name(path: Path | str) -> tuple[Path, str | None]:
-    file, colons, name = str(path).partition("::")
-    return Path(file), name if colons else None
 
 
 def _is_hidden(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""The export of a Kore.ai assistant: ``botDefinition.json``, ``appDefinition.json``, or the platform's ``.zip`` of one.
+"""Kore.ai's formats: the export of an assistant, also as the platform's ``.zip``, and batch suites.
 
 Findings made here: ``kore-not-an-export``. Other faults of the assistant are in ``Project.kore.findings``, since they
 do not prevent training.

@@ -1,4 +1,4 @@
-"""NLU data in the Markdown of Rasa 0.x to 2.x, as Rasa 1.10 reads it.
+"""NLU data and responses in the Markdown of Rasa 0.x to 2.x, as Rasa 1.10 reads it.
 
 Sections begin with ``## intent:name`` (or synonym, regex, lookup), their items with ``-``, ``*`` or ``+``. Findings
 made here: ``markdown-refused`` where Rasa ends, ``markdown-ignored`` for what it skips silently,

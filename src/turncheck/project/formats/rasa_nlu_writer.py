@@ -1,4 +1,4 @@
-"""Writes NLU data as Rasa 3 YAML, so that reading it again gives the same data.
+"""Writes NLU data as Rasa 3 YAML, so that reading it again gives the same data; and as Markdown.
 
 The layout is that of Rasa's own writer: examples grouped by intent, in a literal block if plain lines can hold them,
 else as a list of ``text`` and ``metadata``.

@@ -1,4 +1,4 @@
-"""Workflow commands, and log lines that must not become one.
+"""Lines of logs: plain ones that no host takes for a command, and the commands of GitHub and Azure.
 
 GitHub's runner reads ``::name key=value::message`` at the start of a line of output, and the older ``##[name]``
 anywhere in one. Escaping is that of the runner's own toolkit (``core/src/command.ts``): percent sign first, then line

@@ -1,4 +1,4 @@
-"""HTML: the text and the attributes of a page.
+"""HTML: the text and the attributes of a page, and how spans and entries become it.
 
 Only functions of this module make :class:`Html`, and templates print nothing else, so that a sentence of a pull request
 is never more than its own letters: no element, no attribute, no script, no comment. What cannot be seen is dropped, as

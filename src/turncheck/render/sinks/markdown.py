@@ -1,4 +1,4 @@
-"""Markdown as GitHub renders it: comments, job summaries.
+"""Markdown as GitHub renders it: comments and job summaries, and how spans and entries become it.
 
 Only functions of this module make :class:`Markdown`, and templates print nothing else, so that a sentence of a pull
 request is never more than its own letters: no mention, no link, no HTML, no table cell, no formula, no new line.

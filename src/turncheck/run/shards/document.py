@@ -1,4 +1,4 @@
-"""The files of one shard: a head that says what was measured, and the answers of its engine."""
+"""The files of one shard: what was measured, its engine's answers, and what makes shards parts of one run."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from turncheck.messages.errors import UserError
 from turncheck.process.output_files import ensure_replaceable, whole_file
 from turncheck.process.regular_file import open_regular, read_regular
 from turncheck.project.folder import MAX_FILE_BYTES
+from turncheck.project.testfiles import file_and_case
 from turncheck.report.codec import MAX_BYTES
 from turncheck.report.model import EngineInfo, Evaluation, Source, Tool  # noqa: TC001 - msgspec reads them
 from turncheck.report.part import Part
@@ -401,7 +402,7 @@ def _test_files(root: Path, tests: Tests) -> Iterator[Path]:
     for name in (*of_examples, *of_stories):
         yield root / name
     for named in (*tests.e2e, *tests.batch):
-        yield from _files_at(Path(named.partition("::")[0]))
+        yield from _files_at(file_and_case(named)[0])
 
 
 def _files_at(path: Path) -> Iterable[Path]:

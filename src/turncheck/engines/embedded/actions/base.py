@@ -1,4 +1,4 @@
-"""What an action is: given the dialogue so far, it returns events."""
+"""What an action is: given the dialogue so far, it returns events; and the messages of the bot."""
 
 from __future__ import annotations
 

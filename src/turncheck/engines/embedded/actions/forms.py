@@ -1,4 +1,4 @@
-"""Forms: ask for one required slot after the other, and validate the values. Mirrors Rasa 3's form action."""
+"""Forms: ask for one required slot after the other, extract and validate values. Mirrors Rasa 3's form action."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From an action's name to what it does."""
+"""From an action's name to what it does, and the default actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trains the stand-in for a Kore.ai assistant from its export."""
+"""The stand-in for a Kore.ai assistant, trained from its export: intents, traits, substitutions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cannot be known here about a Kore.ai assistant: it is not evaluated, so it never counts as wrong."""
+"""What cannot be known here about a Kore.ai assistant, patterns included: not evaluated, never counted as wrong."""
 
 from __future__ import annotations
 

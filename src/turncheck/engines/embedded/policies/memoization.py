@@ -1,4 +1,4 @@
-"""MemoizationPolicy and AugmentedMemoizationPolicy: what followed in the stories after exactly these states."""
+"""MemoizationPolicy, AugmentedMemoizationPolicy and RulePolicy: what followed after exactly these states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a project's policies section to trained policies."""
+"""From a project's policies section to trained policies, and those in a model file."""
 
 from __future__ import annotations
 
