@@ -223,15 +223,35 @@ def test_a_project_that_leads_out_of_the_repository_is_refused(
 def test_a_clone_that_lacks_files_has_its_base(
     repository: Repository, kind: str, then: Callable[[Path], None], expected: int
 ) -> None:
-    change(repository, at_the_top, then)
-    (repository.server / "data" / "rules.yml").write_text(RULES + "# meanwhile\n")
+    change(repository, in_bot, then)
+    (repository.server / "bot" / "data" / "rules.yml").write_text(RULES + "# meanwhile\n")
     repository.commit("meanwhile")
+    repository.clone(*kind.split())
     if "--sparse" in kind:
-        git(repository.server, "config", "uploadpack.allowAnySHA1InWant", "true")
+        git(repository.job, "sparse-checkout", "set", "bot")
 
-    code, comparison = repository.judged(clone=tuple(kind.replace(" --sparse", "").split()))
+    code, comparison = repository.run()
 
     assert (code, comparison["baseline"]["status"]) == (expected, "present")
+
+
+@pytest.mark.parametrize("kind", ["--filter=blob:none", "--filter=tree:0"])
+def test_a_clone_that_lacks_files_whose_remote_is_gone_names_the_command(repository: Repository, kind: str) -> None:
+    change(repository, at_the_top, one_test_deleted)
+    (repository.server / "data" / "rules.yml").write_text(RULES + "# meanwhile\n")
+    repository.commit("meanwhile")
+    repository.clone(kind)
+    git(repository.job, "remote", "set-url", "origin", "file:///nowhere/bots")
+
+    code, comparison = repository.run()
+
+    assert (code, comparison["baseline"]["status"]) == (1, "unreachable")
+    command = re.search("run `git ([^`]+)`", comparison["baseline"]["reason"])
+    assert command is not None
+    git(repository.job, "remote", "set-url", "origin", f"file://{repository.server}")
+    git(repository.job, *command[1].split())
+    git(repository.job, "remote", "set-url", "origin", "file:///nowhere/bots")
+    assert repository.run()[1]["baseline"]["status"] == "present"
 
 
 @pytest.mark.parametrize("are_there", [True, False])

@@ -6,10 +6,13 @@ import gzip
 import io
 import tarfile
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from turncheck.ci import tarball
+from turncheck.ci.github.client import GitHubClient, Tree, TreeEntry
+from turncheck.ci.github.stored_reports import paths_of
 from turncheck.ci.rest import RestError
 from turncheck.ci.tarball import unpack
 
@@ -50,6 +53,29 @@ def test_a_symbolic_link_is_made_once_all_files_are_there_and_none_is_written_th
         with pytest.raises(RestError, match="link in the place"):
             unpack(archive(*members), tmp_path / f"other{len(list(tmp_path.iterdir()))}")
     assert not any(outside.iterdir())
+
+
+class Trees:
+    """GitHub's answers to which tree has what; the root is too long for one answer."""
+
+    def __init__(self, below: tuple[TreeEntry, ...]) -> None:
+        self.below = list(below)
+
+    def get(self, path: str, kind: type[Tree], recursive: str = "", **_: str) -> Tree:
+        if path.endswith("/folder"):
+            return Tree(tree=self.below)
+        listed = [TreeEntry(path="README", type="blob", sha="1"), TreeEntry(path="bot", type="tree", sha="folder")]
+        return Tree(tree=listed, truncated=bool(recursive))
+
+
+def test_a_tree_that_is_too_long_is_listed_by_its_folders_of_which_none_is_empty() -> None:
+    files = (TreeEntry(path="data", type="tree", sha="2"), TreeEntry(path="data/nlu.yml", type="blob", sha="3"))
+
+    listed = paths_of(cast(GitHubClient, Trees(files)), "/repos/acme/bots", "root")
+
+    assert sorted(listed) == ["README", "bot/data/nlu.yml"]
+    with pytest.raises(RestError, match="is empty"):
+        list(paths_of(cast(GitHubClient, Trees(())), "/repos/acme/bots", "root"))
 
 
 def test_hard_links_are_not_made(tmp_path: Path) -> None:

@@ -82,7 +82,10 @@ class BaseSearch:
         )
 
     def missing(self, base: Base) -> str:
-        """Say that the commit of a base is not in this checkout, and how to fetch it."""
+        """Say that the commit of a base, or some of its files, are not here, and how to fetch them; "" if all are."""
+        if self.checkout is not None and base.commit is not None and self.checkout.has(base.commit):
+            command = self.checkout.refetch_command()
+            return f"some of its files are not in this checkout (run `{command}`)" if command else ""
         brought = self._brought_by(base.branch, base.commit)
         return "its commit is not in this checkout" + (f" ({brought})" if brought else "")
 

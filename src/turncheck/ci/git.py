@@ -250,6 +250,11 @@ class Checkout:
         whole = ["--unshallow"] if self.is_shallow() else []
         return shlex.join(["git", "fetch", *whole, remote, *wanted]) if whole or wanted else ""
 
+    def refetch_command(self) -> str:
+        """Return the ``git fetch`` that gets all files that a partial clone has left out; "" if this is none."""
+        promised = self._ask("config", "--get-regexp", r"^remote\..*\.promisor$")
+        return shlex.join(["git", "fetch", "--refetch", "--no-filter", self.remote()]) if promised else ""
+
     # --- what is in it -----------------------------------------------------------------------------------------------
 
     def is_changed(self, folder: Path, *, without: Path | None = None) -> bool:

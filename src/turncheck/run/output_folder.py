@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from turncheck.messages.errors import UserError
-from turncheck.process.regular_file import is_folder
+from turncheck.process.regular_file import file_and_case, is_folder
 from turncheck.project.batch.reader import FOLDERS
 from turncheck.project.paths import DEFAULT_DATA, DEFAULT_DOMAIN_FOLDER
-from turncheck.project.testfiles import E2E_FOLDERS, file_and_case
+from turncheck.project.testfiles import E2E_FOLDERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -117,6 +117,8 @@ def paths_of(client: GitHubClient, repository: str, commit: str) -> Iterator[str
     """
     path = f"{repository}/git/trees/{commit}"
     tree = client.get(path, Tree, recursive="1", needs="contents: read")
+    if not tree.tree:
+        raise RestError("GitHub's list of a folder of the base is empty")
     if not tree.truncated:
         yield from (one.path for one in tree.tree if one.type != "tree")
         return
