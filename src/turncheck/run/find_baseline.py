@@ -25,9 +25,8 @@ from turncheck.comparison.model import Baseline, Missing, Present, Unreachable, 
 from turncheck.comparison.verdict import read_rules
 from turncheck.messages.errors import INTERRUPTED, UserError
 from turncheck.messages.location import shown_path
-from turncheck.process.regular_file import is_there
+from turncheck.process.regular_file import file_and_case, is_there
 from turncheck.process.screen import Console
-from turncheck.project.testfiles import file_and_case
 from turncheck.report.codec import MAX_BYTES, decode
 from turncheck.report.evaluations import DEFAULT_EVALUATIONS, EVALUATIONS
 from turncheck.report.model import Skipped, Source
