@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,8 +26,9 @@ from turncheck.run.changed_lines import changed_lines
 from turncheck.run.find_baseline import SEARCHED, BaselineSearch, is_tracked, read_baseline
 from turncheck.run.inputs import Inputs
 from turncheck.run.output_folder import ensure_apart_from_project
+from turncheck.settings.file import SettingsFile, read_settings_file
 from turncheck.settings.gates import named_projects
-from turncheck.settings.sources import FILE_NAME, SettingsFile, combine, read_settings_file
+from turncheck.settings.sources import FILE_NAME, combine
 from turncheck.web.addresses import Network
 
 if TYPE_CHECKING:
@@ -85,15 +87,30 @@ def _ensure_out_of_reach(folder: Path, project: Path, workspace: Path | None) ->
 
 def _without_checkout(project: Path) -> list[Path]:
     """Return the folders that a project which is not in a checkout may have come with: its own, and the current one
-    if it is in there."""
+    if it is in there, unless that is where this user is at home."""
     real, current = Path(os.path.realpath(project)), Path.cwd()
-    return [real, current] if real.is_relative_to(current) and current != Path(current.anchor) else [real]
+    try:
+        home = pwd.getpwuid(os.getuid()).pw_dir  # the variable could be the change's
+    except KeyError:
+        home = "/"
+    is_above = real.is_relative_to(current) and not Path(os.path.realpath(home)).is_relative_to(current)
+    return [real, current] if is_above else [real]
+
+
+def _may_not_be_read(folder: Path) -> bool:
+    try:
+        with os.scandir(folder):
+            return False
+    except OSError as error:
+        return isinstance(error, PermissionError)
 
 
 def _ensure_not_tracked(folder: Path, place: Path) -> None:
     """Make sure that no repository around a place has files there."""
     remedy = "Name a folder outside of the repository with --cache-folder, or use --no-cache."
     around = list(_checkouts_around(place.parent if is_link(place) else place))
+    if not around and _may_not_be_read(place):
+        return  # nothing comes from there
     if not around:
         raise UserError(
             f"the cache folder '{folder}' belongs to the project, which is not in a git checkout:"
