@@ -26,8 +26,9 @@ from turncheck.run.changed_lines import changed_lines
 from turncheck.run.find_baseline import SEARCHED, BaselineSearch, is_tracked, read_baseline
 from turncheck.run.inputs import Inputs
 from turncheck.run.output_folder import ensure_apart_from_project
+from turncheck.settings.file import SettingsFile, read_settings_file
 from turncheck.settings.gates import named_projects
-from turncheck.settings.sources import FILE_NAME, SettingsFile, combine, read_settings_file
+from turncheck.settings.sources import FILE_NAME, combine
 from turncheck.web.addresses import Network
 
 if TYPE_CHECKING:
