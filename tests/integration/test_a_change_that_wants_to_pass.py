@@ -285,7 +285,7 @@ def test_another_choice_of_assistants_is_said(
 # --- errors that are silenced ----------------------------------------------------------------------------------------
 
 _SUPPRESSED = "This change suppresses errors that the base does not"
-_BROKEN = _STORIES + "- story: broken\n  steps:\n  - intent: greet\n  - action: action_nope{}\n"
+_BROKEN = _STORIES + "- story: broken\n  steps:\n  - intent: nlu_fallback\n  - action: action_nope{}\n"
 _QUIET = _BROKEN.format("   # turncheck: ignore action-not-in-domain")
 _RUN: Mapping[str, Any] = {"evaluations": ("validate", "core")}
 _SILENCED = (
