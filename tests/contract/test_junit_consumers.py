@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import re
 import shutil
 import subprocess
 import sys
@@ -25,11 +26,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import report_builder as build
+from hostile import HOSTILE
 from junitparser import Error, Failure, JUnitXml
 from lxml import etree
+from node_tools import node_folder, npm_package
 from pull_request import LINKS, pull_request
 
+from turncheck.comparison.gates import judge
 from turncheck.render.junit import render_junit
+from turncheck.report.model import Skipped
 
 if TYPE_CHECKING:
     from turncheck.settings.options import JunitFlavour
@@ -194,3 +200,65 @@ def test_its_own_verdict_is_a_failure() -> None:
     )
 
     assert done.returncode == 1, done.stderr
+
+
+# --- xunit-viewer, from npm ------------------------------------------------------------------------------------------
+
+UNUSUAL = (
+    *HOSTILE,
+    "здравствуйте",
+    "今日は",
+    "ÀÉÎ",
+    "__proto__",
+    "constructor",
+    "toString",
+    "</script>",
+    "{{{x}}}",
+    "]]>",
+)
+
+
+def hostile_report(text: str) -> bytes:
+    """Return a JUnit file in which everything that a project can name is this text."""
+    made = build.report(
+        examples=[build.example(text, text, f"{text}x"), build.example("b", "y")],
+        stories=[build.story(text, f"a!{text}", path=text)],
+        cases=[build.case(text, f"a!{text}", path=text)],
+        suites=[build.suite(text, (text, False))],
+        findings=[build.finding(text, text, path=text)],
+        skipped=[Skipped(evaluation="batch", reason=text)],
+        name=text,
+        root=text,
+    )
+    return render_junit(made, None, judge(made, None, made.settings), LINKS).encoded
+
+
+@pytest.mark.slow
+def test_xunit_viewer_reads_hostile_files(tmp_path: Path) -> None:
+    """It guesses encodings, and ends with 0 even if it could not read a file: so its counts are compared."""
+    program = npm_package("xunit-viewer", "10.6.1") / "bin" / "xunit-viewer.js"
+    documents = [GOLDEN.read_bytes(), *map(hostile_report, UNUSUAL)]
+    for number, document in enumerate(documents):
+        (tmp_path / f"{number}.xml").write_bytes(document)
+    page = tmp_path / "page.html"
+    command = [str(node_folder() / "bin" / "node"), str(program), "-r", str(tmp_path), "-o", str(page)]
+
+    done = subprocess.run(
+        [*command, "--console", "--no-clear", "--no-color"], capture_output=True, text=True, timeout=120, check=True
+    )
+
+    assert "Failed to parse" not in done.stdout, done.stdout
+    assert page.stat().st_size > sum(map(len, documents)) // 10
+    suites = [one for document in documents for one in etree.fromstring(document)]
+    # Suites of one name are one to it, and so are tests of one class and name in a suite.
+    cases = {
+        (one.get("name"), case.get("classname"), case.get("name")): case
+        for one in suites
+        for case in one.iter("testcase")
+    }
+    wrong, skipped = (sum(case.find(kind) is not None for case in cases.values()) for kind in ("failure", "skipped"))
+    passed = len(cases) - wrong - skipped
+    assert min(wrong, skipped, passed) > len(UNUSUAL) // 2
+    described = f"{wrong} failure, {passed} passed, {skipped} skipped"
+    counts = re.findall(r"^(?:\d+ \w+(?:, )?)+$", done.stdout, re.MULTILINE)
+    assert sorted(counts[-1].split(", ")) == sorted(described.split(", "))

@@ -12,6 +12,10 @@ import pytest
 import yaml
 
 from turncheck.cli import run_command_line
+from turncheck.commands.compare_policies import _left
+from turncheck.dialogue.domain import DialogueDomain
+from turncheck.dialogue.story_steps import story_steps
+from turncheck.project.reader import read_project
 
 ROOT = Path(__file__).parents[2]
 PROJECTS = (
@@ -85,3 +89,28 @@ def test_the_report_of_shuffled_and_split_files_is_the_same_but_for_places(
     other = rewritten(project, tmp_path / "other", Random(seed))
     before, after = report_of(one, tmp_path / "before"), report_of(other, tmp_path / "after")
     assert without_places(after) == without_places(before)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_value_in_several_entities_is_named_by_its_usual_one_first(
+    backwards: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sentences = ["fly to [Oslo](city)", "is [Oslo](location) far", "from [Oslo](area) please"]
+    lines = "".join(f"    - {text}\n" for text in (sentences[::-1] if backwards else sentences))
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "nlu.yml").write_text(f"nlu:\n- intent: travel\n  examples: |\n{lines}", encoding="utf-8")
+    (tmp_path / "domain.yml").write_text("intents: [travel]\nentities: [city, location, area]\n", encoding="utf-8")
+    run_command_line(["data", "validate", "--project", str(tmp_path)])
+    found = capsys.readouterr().out
+    assert all(f"annotated as '{name}' here, and as 'location' elsewhere" in found for name in ("area", "city"))
+
+
+def test_the_stories_left_out_of_a_comparison_are_the_same_in_any_order() -> None:
+    project = read_project(ROOT / "examples" / "pizzeria")
+    domain = DialogueDomain.of(project)
+    stories = [*project.stories, *project.rules]
+    kept = [
+        sorted(step.name for step in _left(story_steps(order, domain), 40, "1")) for order in (stories, stories[::-1])
+    ]
+    assert 0 < len(kept[0]) < len(stories)
+    assert kept[0] == kept[1]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -177,5 +179,6 @@ def test_without_a_checkout_the_current_folder_may_be_the_repository(
     with pytest.raises(UserError, match="not in a git checkout"):
         cache(repository, given)
     assert cache(repository, {"HOME": str(tmp_path / "home")}) is not None
-    monkeypatch.chdir("/")
-    assert cache(repository, given) is not None, "nobody keeps a repository there"
+    assert cache(repository, given, str(repository / ".cache")) is not None, "whoever names a folder knows it"
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: SimpleNamespace(pw_dir=str(repository)))
+    assert cache(repository, given) is not None, "this user is at home there"

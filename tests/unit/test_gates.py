@@ -20,7 +20,8 @@ from turncheck.comparison.metrics import find_metric, metrics_of
 from turncheck.comparison.model import Missing, Present, encode
 from turncheck.comparison.verdict import GateResult, Verdict, read_rules
 from turncheck.messages.errors import UserError
-from turncheck.report.model import EVALUATIONS, GateSettings, Nlu, Report, Skipped, Understood, UnjudgedIntent
+from turncheck.report.evaluations import EVALUATIONS
+from turncheck.report.model import GateSettings, Nlu, Report, Skipped, Understood, UnjudgedIntent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

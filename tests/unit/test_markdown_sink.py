@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html as html_entities
 import re
+import unicodedata
 from collections.abc import Callable
 
 import pytest
@@ -12,7 +13,7 @@ from hostile import HOSTILE
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from turncheck.render.sinks.commands import one_line
+from turncheck.render.sinks.commands import one_line, with_blanks
 from turncheck.render.sinks.markdown import block, code, code_cell, link, marker, prose, ticked
 
 texts = st.one_of(
@@ -148,3 +149,11 @@ def test_invisible_characters_that_turn_text_around_are_dropped(text: str) -> No
 
 def test_letters_that_need_joiners_and_emoji_stay_whole() -> None:
     assert code("می‌خواهم 👩‍👩‍👧") == "`می‌خواهم 👩‍👩‍👧`"
+
+
+@given(st.text(max_size=30))
+def test_whether_a_character_shows_does_not_depend_on_what_is_beside_it(text: str) -> None:
+    cleaned = "".join(with_blanks(character, 1) for character in text)
+    assert with_blanks(text, 30) == cleaned
+    assert with_blanks(f"{text}\u202e\n", 32) == f"{cleaned} "
+    assert not any(unicodedata.category(character) in {"Cc", "Cs", "Co", "Cn"} for character in cleaned)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from turncheck.cli import run_command_line
-from turncheck.messages.errors import EXIT_NOT_DONE, UserError
+from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.settings.options import Settings
 
@@ -61,6 +61,9 @@ COMMANDS = {
     "batch": ("test", "batch"),
     "split": ("data", "split", "nlu"),
     "validate": ("data", "validate"),
+    "train": ("train",),
+    "compare": ("report", "compare", "a.json", "b.json"),
+    "render": ("report", "render", "a.json"),
 }
 
 
@@ -76,3 +79,68 @@ def test_each_command_that_writes_results_refuses_before_it_measures(
     assert "the output folder 'data/results' is in " in said
     assert "which is read: the next run would take the results for data or tests" in said
     assert sorted(path.relative_to(project) for path in project.rglob("*")) == before
+
+
+FILES = {
+    "run": ("run", "--json"),
+    "nlu": ("test", "nlu", "--json"),
+    "reports": ("test", "nlu", "--report"),
+    "errors": ("test", "nlu", "--errors"),
+    "core": ("test", "core", "--json"),
+    "both": ("test", "--json"),
+    "batch": ("test", "batch", "--json"),
+    "e2e": ("test", "e2e", "--json"),
+    "validate": ("data", "validate", "--json"),
+    "page": ("report", "render", "a.json", "--html", "--out"),
+}
+
+
+@pytest.mark.parametrize("command", FILES)
+def test_so_is_each_further_file(project: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    before = sorted(path.relative_to(project) for path in project.rglob("*"))
+
+    assert run_command_line([*FILES[command], "data/more.json"]) == EXIT_NOT_DONE
+
+    assert "'data/more.json' would be in 'data', which is read" in capsys.readouterr().err
+    assert sorted(path.relative_to(project) for path in project.rglob("*")) == before
+
+
+def test_a_model_may_be_where_models_usually_are_whatever_is_read(project: Path) -> None:
+    assert run_command_line(["train", "core", "--data", "."]) == EXIT_OK
+    assert list((project / "models").glob("*.tar.gz"))
+
+
+NLU = "## intent:greet\n- hi\n- hello\n"
+
+
+@pytest.mark.parametrize(("out", "given"), [("data", ()), ("data/new", ()), ("data", ("data/nlu.md",))])
+def test_a_conversion_is_not_written_beside_its_original(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    out: str,
+    given: tuple[str, ...],
+) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "nlu.md").write_text(NLU)
+    monkeypatch.chdir(tmp_path)
+
+    assert run_command_line(["data", "convert", "nlu", *given, "--out", out]) == EXIT_NOT_DONE
+
+    assert "would be in 'data', which is read" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["nlu.md"]
+
+
+def test_a_conversion_may_go_into_the_data_from_elsewhere_or_replace_its_original(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "old" / "nlu.md").write_text(NLU)
+    (tmp_path / "data" / "more.yml").write_text('version: "2.0"\nnlu:\n- intent: bye\n  examples: "- bye"\n')
+    monkeypatch.chdir(tmp_path)
+
+    assert run_command_line(["data", "convert", "nlu", "old", "--out", "data"]) == EXIT_OK
+    assert run_command_line(["data", "convert", "nlu", "data/more.yml", "--out", "data"]) == EXIT_OK
+
+    assert 'version: "3' in (tmp_path / "data" / "more.yml").read_text()

@@ -16,6 +16,7 @@ from turncheck.comparison.changes import FindingChange
 from turncheck.comparison.verdict import Reservation
 from turncheck.messages.location import Location
 from turncheck.render.assistants import Assistants, Broken, Run, key_of
+from turncheck.render.main_metrics import main_metrics
 from turncheck.render.markdown import render_overview_comment, render_overview_summary
 
 
@@ -124,3 +125,20 @@ def test_a_host_without_html_has_the_names_as_code() -> None:
     assert "**❌ `bots/01`**" in text
     assert "<details" not in text
     assert "<code>" not in text
+
+
+def test_the_table_names_places_from_the_top_and_the_figures_that_changed() -> None:
+    first, *others = runs(2)
+    report = structs.replace(first.report, project=structs.replace(first.report.project, root="bots/00"))
+    path = next(story.location.path for story in report.core.stories) if report.core else ""
+    verdict = structs.replace(first.verdict, summary=f"it broke ({path}:3:1)")
+    run = replace(first, report=report, verdict=verdict)
+
+    text = str(render_overview_comment(Assistants("bots/*", (run, *others)), LINKS).content)
+    row = next(line for line in text.splitlines() if line.startswith("|") and "`bots/00`" in line).replace("\\", "")
+
+    assert f"it broke (bots/00/{path}:3:1)" in row
+    changed = [one for one in main_metrics(report, run.comparison) if one.mark in {"better", "worse", "real drop"}]
+    assert changed
+    assert all(one.title in row for one in changed[:4])
+    assert run.summary("00") == f"it broke (00/{path}:3:1)", "as it is opened from the folder with the assistants"

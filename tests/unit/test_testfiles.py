@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from turncheck.project.testfiles import file_and_case, find_e2e_cases, find_test_nlu, find_test_stories
+from turncheck.process.regular_file import file_and_case
+from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories
 from turncheck.run.reading import read_tests
 from turncheck.settings.options import Settings
 
@@ -125,3 +127,16 @@ def test_a_path_with_colons_is_not_cut_where_a_case_could_begin(tmp_path: Path) 
     assert file_and_case(f"{file.parent}::a") == (file.parent, "a")
     assert file_and_case("missing.yml::a::b") == (Path("missing.yml"), "a::b")
     assert file_and_case("missing.yml") == (Path("missing.yml"), None)
+
+
+def test_a_pipe_or_a_device_in_the_place_of_tests_is_found_so_that_reading_says_why(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    os.mkfifo(tmp_path / "tests" / "test_pipe.yml")
+    (tmp_path / "tests" / "test_nlu.yml").symlink_to("/dev/zero")
+
+    assert "tests/test_pipe.yml" in names(tmp_path, find_test_stories(tmp_path))
+    assert names(tmp_path, find_test_nlu(tmp_path)) == ["tests/test_nlu.yml"]
+    tests = read_tests(Settings(project=str(tmp_path)))
+    found = {(finding.code, finding.location.path) for finding in tests.findings}
+    assert ("file-unreadable", "tests/test_pipe.yml") in found
+    assert ("file-outside-project", "tests/test_nlu.yml") in found

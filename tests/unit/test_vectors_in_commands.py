@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -135,3 +136,10 @@ def test_a_real_rasa_has_features_of_its_own(bot: Path, capsys: pytest.CaptureFi
     for command in (["run", "--baseline", "none"], ["test", "nlu"]):
         assert run_command_line([*command, *flags, "--vectors", "--quiet"]) == 2
         assert "--vectors is for the engine 'embedded'" in capsys.readouterr().err
+
+
+def test_a_pipe_is_not_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "model")
+
+    assert run_command_line(["parse", "--project", str(tmp_path), "--vectors", str(tmp_path / "model"), "hi"]) == 2
+    assert "--vectors" in capsys.readouterr().err

@@ -36,7 +36,7 @@ def run_bare_test(
         UserError: the cause, after everything that was finished is written.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
-    ensure_apart_from_project(core_output.folder, core.settings)
+    ensure_apart_from_project(core_output.folder, core.settings, *nlu_output.further)
     report, stopped = evaluate_core(core, screen)
     write_core_files(report, core_output, screen)
     sys.stdout.write(noted_version_line(report.project, str(core.project)))

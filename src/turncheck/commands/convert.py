@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
@@ -24,11 +25,13 @@ from turncheck.project.conversion.core import YAML_SUFFIXES, Converted, convert_
 from turncheck.project.files import read_data
 from turncheck.project.folder import MAX_FILE_BYTES, ProjectFolder
 from turncheck.project.model import UserStep
+from turncheck.project.paths import DEFAULT_DATA
 from turncheck.project.project_file import DATA_KEYS
 from turncheck.project.reader import read_nlu, read_nlu_responses, read_project, read_stories
 from turncheck.project.testfiles import find_test_stories
 from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import place, text
+from turncheck.run.output_folder import ensure_file_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -73,6 +76,8 @@ def run_data_convert(conversion: Conversion, screen: Console) -> int:
             f"there is nothing to convert: no {conversion.kind} of an older Rasa in {', '.join(map(str, paths))}",
             remedy="Name training data, a domain or a configuration of Rasa 0.x, 1.x or 2.x.",
         )
+    if conversion.kind in {"nlu", "core"}:
+        _ensure_apart(conversion, paths, converted)
     if conversion.dry_run:
         for name, content in converted.files.items():
             sys.stdout.writelines(_diff(conversion, name, content))
@@ -96,6 +101,20 @@ def run_data_convert(conversion: Conversion, screen: Console) -> int:
             sys.stdout.write(f"Checked: both projects treat {' and '.join(behaviour.compared)} the same.\n")
     screen.detail(f"{len(converted.files)} files converted")
     return EXIT_FAILED if differences else EXIT_OK
+
+
+def _ensure_apart(conversion: Conversion, paths: Sequence[Path], converted: Converted) -> None:
+    """Refuse to write converted data beside the original, which the next run would read, too.
+
+    A file that is replaced by its conversion is in no one's way.
+    """
+    originals = {os.path.realpath(path) for path in paths}
+    data = conversion.project / DEFAULT_DATA
+    is_data = any(Path(original).is_relative_to(os.path.realpath(data)) for original in originals)
+    read = (*paths, *([data] if is_data else ()))
+    for name in converted.files:
+        if not (conversion.out / name).exists():
+            ensure_file_apart(conversion.out / name, read)
 
 
 def _usual(root: Path, kind: Kind) -> list[Path]:

@@ -90,7 +90,7 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Console,
         TrainingRefusedError: there was no model, and the project cannot be trained.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
-    ensure_apart_from_project(output.folder, options.settings)
+    ensure_apart_from_project(output.folder, options.settings, output.json)
     report, stopped = evaluate_core(options, screen, source)
     write_core_files(report, output, screen)
     sys.stdout.write(noted_version_line(report.project, str(options.project)))

@@ -21,6 +21,7 @@ from turncheck.render.e2e_text import e2e_text, mark
 from turncheck.render.sinks.terminal import place, text
 from turncheck.run.assistant import running_assistant
 from turncheck.run.cut_short import cause, end_with, require_same_model, run_until_failure
+from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import read_dialogue_assistant
 from turncheck.validation.case_names import check_cases
@@ -66,6 +67,7 @@ def run_test_e2e(
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
     settings = assistant.settings
+    ensure_apart_from_project(None, settings, options.json)
     project = read_dialogue_assistant(settings, endpoints=assistant.endpoints)
     found = () if options.paths else tuple(find_e2e_cases(project.root))
     read = read_cases(project.root, options.paths or found or (project.root / DEFAULT_PATH,))

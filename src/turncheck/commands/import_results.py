@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 
     from turncheck.process.screen import Console
     from turncheck.project.model import Story
-    from turncheck.report.model import Core, Evaluation, Nlu
+    from turncheck.report.evaluations import Evaluation
+    from turncheck.report.model import Core, Nlu
 
 
 _REPORT: Final = "_report.json"

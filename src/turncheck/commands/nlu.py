@@ -107,7 +107,7 @@ def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Console, so
             was finished is written before.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
-    ensure_apart_from_project(output.folder, options.settings)
+    ensure_apart_from_project(output.folder, options.settings, *output.further)
     report, stopped = evaluate_nlu(options, screen, source)
     write_test_files(report, output, screen)
     sys.stdout.write(noted_version_line(report.project, str(options.project)))

@@ -40,6 +40,12 @@ class NluOutput:
     histogram_file: Path | None = None
     confusion_file: Path | None = None
 
+    @property
+    def further(self) -> tuple[Path | None, ...]:
+        """What is written elsewhere than in the folder, as far as it is named."""
+        named = (self.report_folder, self.successes_file, self.errors_file, self.histogram_file, self.confusion_file)
+        return (self.json, *named)
+
 
 def write_under_names(files: Sequence[Rendered], nlu: Nlu, output: NluOutput) -> None:
     """Write reports, successes and errors again to the places that flags of older Rasas name."""

@@ -25,8 +25,10 @@ from turncheck.render.links import Links
 from turncheck.render.page.page import NAME as PAGE
 from turncheck.report.codec import BASELINE_NAME, MAX_BYTES
 from turncheck.run.find_baseline import read_baseline
+from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.prepare import links_of
 from turncheck.run.report_of import REPORT_NAME, read_report
+from turncheck.settings.options import Settings
 from turncheck.web.addresses import Network
 
 if TYPE_CHECKING:
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
     from turncheck.process.environment import Secret
     from turncheck.process.screen import Console
     from turncheck.report.model import Report
-    from turncheck.settings.options import Settings
 
 COMPARISON_FILES = ("comparison.json", "verdict.json", "report.html", "comment.md", "summary.md")
 
@@ -55,6 +56,7 @@ def compare_reports(
     Raises:
         UserError: a report that cannot be read, or a gate that cannot be.
     """
+    ensure_apart_from_project(out, Settings())
     report = _with_gates(read_report(head), gates)
     # Gates that are set from outside apply to both: neither report has changed them.
     outcome = _outcome(report, Present(_with_gates(read_report(base), gates), "file"))
@@ -70,6 +72,7 @@ def render_report(path: Path, baseline: str | None, out: Path, screen: Console, 
     Raises:
         UserError: a report that cannot be read.
     """
+    ensure_apart_from_project(out, settings)
     found = read_baseline(baseline, Network.of(os.environ)) if baseline else Missing("none was given")
     formats = settings.output_format or find_host(os.environ).formats
     outcome = conclude(
@@ -94,6 +97,7 @@ def render_pages(paths: Sequence[Path], baseline: str | None, out: Path | None, 
     """
     if out is None:
         OwnFiles(Path()).claim(PAGE)
+    ensure_apart_from_project(None, Settings(), out)
     out = out or Path(PAGE)
     found = read_baseline(baseline, Network.of(os.environ)) if baseline else None
     links = links_of(find_host(os.environ))

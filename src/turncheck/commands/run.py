@@ -23,6 +23,7 @@ from turncheck.publishing.files import (
 from turncheck.publishing.publish import publish, result_of, result_of_several
 from turncheck.render.page.page import NAME as PAGE
 from turncheck.render.sinks.commands import log_line
+from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.prepare import baseline_finder, prepare
 from turncheck.run.run import run_and_conclude
 from turncheck.run.several import SeveralRuns, choose
@@ -104,6 +105,7 @@ def run_from_flags(flags: Mapping[str, Any], *, json: str | None, plots: bool, q
         refuse_shards_of_several(given)
         return _run_several(chosen, given, json=json, plots=plots, quiet=quiet, verbose=verbose)
     prepared = prepare(given, os.environ)
+    ensure_apart_from_project(None, prepared.settings, Path(json) if json else None)
     screen = Console(quiet=quiet, verbose=verbose)
     for trouble in prepared.host.run.troubles:
         screen.alarm(f"turncheck: warning: {trouble}")

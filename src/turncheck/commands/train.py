@@ -14,6 +14,7 @@ from turncheck.engines.embedded.training_key import project_fingerprint
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserError
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.render.phrases import substitution_lines
+from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.trainable import (
     ensure_nlu_accepted,
     ensure_policies_accepted,
@@ -74,6 +75,8 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Console) -> 
     Raises:
         UserError: nothing to read or to learn from, a model that cannot be written.
     """
+    if options.out != Path(DEFAULT_MODELS):  # with `--data .` the usual place is in what is read, and no model is data
+        ensure_apart_from_project(options.out, options.settings)
     project = read_assistant(options.settings, data=options.data)
     wanted = _possible(project, parts, screen)
     writer = MemberWriter()

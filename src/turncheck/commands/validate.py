@@ -103,8 +103,8 @@ def run_data_validate(
     if explain_code is not None:
         stream.write(explain(explain_code))
         return EXIT_OK
-    if files.out is not None:
-        _ensure_apart(files.out, request)
+    if files != ReportFiles():
+        _ensure_apart(files, request)
     checked = check_project(request)
     if output_format == "text":
         stream.write(_text(checked, notes, str(request.project), coloured=_is_colour_terminal(stream)))
@@ -231,7 +231,7 @@ def _ignored(folder: Path) -> tuple[tuple[str, Location], ...]:
     """The codes that the project's ``turncheck.yml`` leaves out, with their places."""
     if not (folder / "turncheck.yml").exists():
         return ()
-    from turncheck.settings.sources import read_settings_file  # only where there is such a file
+    from turncheck.settings.file import read_settings_file
 
     return read_settings_file(folder).ignored
 
@@ -281,7 +281,7 @@ def _rendered(checked: Checked, output_format: Literal["json", "github", "sarif"
     return findings_commands(findings, repository_root(folder))
 
 
-def _ensure_apart(out: Path, request: Request) -> None:
+def _ensure_apart(files: ReportFiles, request: Request) -> None:
     from turncheck.run.output_folder import ensure_apart_from_project  # only if files are written
     from turncheck.settings.options import Settings
 
@@ -289,7 +289,7 @@ def _ensure_apart(out: Path, request: Request) -> None:
     settings = Settings(
         project=str(request.project), data=tuple(map(str, data)), domain=None if domain is None else str(domain)
     )
-    ensure_apart_from_project(out, settings)
+    ensure_apart_from_project(files.out, settings, files.json)
 
 
 def _write_report(checked: Checked, folder: Path, files: ReportFiles) -> None:

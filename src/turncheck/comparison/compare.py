@@ -77,7 +77,8 @@ if TYPE_CHECKING:
     from turncheck.comparison.changes import CutIntent
     from turncheck.comparison.matching import Matched
     from turncheck.comparison.model import Renamed
-    from turncheck.report.model import ConfiguredComponent, CoverageItem, Evaluation, NluPrediction, Report, Understood
+    from turncheck.report.evaluations import Evaluation
+    from turncheck.report.model import ConfiguredComponent, CoverageItem, NluPrediction, Report, Understood
     from turncheck.report.trust import Trust
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from turncheck.comparison.verdict import FailedBy, GateResult
 from turncheck.messages.phrasing import count
-from turncheck.report.model import EVALUATIONS
+from turncheck.report.evaluations import EVALUATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from turncheck.comparison.changes import CaseChange, ChangedCases, FindingChange
     from turncheck.comparison.model import Comparison, OneSided
     from turncheck.comparison.tally import Tally
-    from turncheck.report.model import Evaluation, Report, Skipped
+    from turncheck.report.evaluations import Evaluation
+    from turncheck.report.model import Report, Skipped
 
 
 STAND_IN: Final = "by the embedded engine, which stands in for the assistant's own"

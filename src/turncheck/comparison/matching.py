@@ -19,7 +19,8 @@ from turncheck.comparison.faults import faults_of
 from turncheck.comparison.metrics import FEW_INTENTS
 from turncheck.comparison.model import BaseTests, OneSided
 from turncheck.comparison.tally import is_asked_for, skipped_entry
-from turncheck.report.model import EVALUATIONS, ON_REQUEST, BatchCase, Evaluation
+from turncheck.report.evaluations import EVALUATIONS, ON_REQUEST, Evaluation
+from turncheck.report.model import BatchCase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence

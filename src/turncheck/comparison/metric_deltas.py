@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from turncheck.comparison.cases import Case
     from turncheck.comparison.matching import Matched, Pair
     from turncheck.comparison.model import ChangedItem
-    from turncheck.report.model import BatchCase, Evaluation, Report
+    from turncheck.report.evaluations import Evaluation
+    from turncheck.report.model import BatchCase, Report
     from turncheck.report.trust import Trust
 
 

@@ -23,7 +23,8 @@ from turncheck.comparison.metrics import MetricDelta
 from turncheck.comparison.verdict import Verdict
 from turncheck.messages.location import Location
 from turncheck.report.codec import document_schema, file_of
-from turncheck.report.model import BatchCase, CaseResult, Confusion, Evaluation, StoryResult
+from turncheck.report.evaluations import Evaluation
+from turncheck.report.model import BatchCase, CaseResult, Confusion, StoryResult
 from turncheck.report.part import Part
 
 if TYPE_CHECKING:

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Final
 from turncheck.comparison.misunderstood import words_of_difference
 from turncheck.comparison.verdict import FailedBy
 from turncheck.comparison.wording import count
-from turncheck.report.model import DEFAULT_EVALUATIONS
+from turncheck.report.evaluations import DEFAULT_EVALUATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from turncheck.messages.location import Location
-    from turncheck.report.model import CaseResult, Evaluation, Misunderstanding, Report, Skipped
+    from turncheck.report.evaluations import Evaluation
+    from turncheck.report.model import CaseResult, Misunderstanding, Report, Skipped
 
 NAMES: Final[dict[Evaluation, tuple[str, str]]] = {
     "core": ("story", "stories"),

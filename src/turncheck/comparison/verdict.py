@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 from turncheck.comparison.metrics import metric_of
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
-from turncheck.report.model import EVALUATIONS
+from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.part import Part
 
 if TYPE_CHECKING:
-    from turncheck.report.model import Evaluation, GateSettings
+    from turncheck.report.evaluations import Evaluation
+    from turncheck.report.model import GateSettings
 
 
 VERDICT_SCHEMA: Final = "turncheck/verdict/v1"

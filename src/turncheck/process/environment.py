@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from collections.abc import Mapping
@@ -243,6 +242,8 @@ def redact_all(text: str) -> str:
 
 def _forms(text: str) -> set[str]:
     """The string itself, and as Python, JSON, an address or a login would write it."""
+    import base64  # only where there is a secret
+
     content = text.encode("utf-8", "backslashreplace")
     return {
         text,

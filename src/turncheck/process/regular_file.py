@@ -119,6 +119,20 @@ def is_there(path: Path) -> bool:
     return os.path.exists(path)  # noqa: PTH110 - as above
 
 
+def file_and_case(named: Path | str) -> tuple[Path, str | None]:
+    """Return the file of ``file::case``, and the name of the case, if one is named.
+
+    The paths of folders may have colons as well: the longest path that exists is the file.
+    """
+    words = str(named).split("::")
+    for length in range(len(words), 0, -1):
+        if is_there(file := Path("::".join(words[:length]))):
+            break
+    else:
+        file, length = Path(words[0]), 1
+    return file, "::".join(words[length:]) if words[length:] else None
+
+
 # Unpacking what somebody else may have packed: never more than a bound.
 
 

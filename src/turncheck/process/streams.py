@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import select
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -34,6 +33,8 @@ class _LastingFile(io.FileIO):
 
     def _written(self, content: Any) -> int:
         while (written := super().write(content)) is None:  # the reader of a pipe is slower than we are
+            import select  # most never wait
+
             select.select([], [self], [])
         return written
 

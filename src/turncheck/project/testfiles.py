@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location, shown_path
-from turncheck.process.regular_file import TooLargeError, is_file, is_folder, is_link, is_there, read_regular
+from turncheck.process.regular_file import (
+    TooLargeError,
+    file_and_case,
+    is_file,
+    is_folder,
+    is_link,
+    is_there,
+    read_regular,
+)
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, absolute_name, is_foreign, own_folders
 from turncheck.project.formats.registry import recognised
 from turncheck.project.project_file import NLU_KEYS, SHARED_FILE, STORY_KEYS
@@ -140,20 +148,6 @@ def find_e2e_cases(root: Path) -> list[Path]:
     return sorted(found, key=absolute_name)
 
 
-def file_and_case(named: Path | str) -> tuple[Path, str | None]:
-    """Return the file of ``file::case``, and the name of the case, if one is named.
-
-    The paths of folders may have colons as well: the longest path that exists is the file.
-    """
-    words = str(named).split("::")
-    for length in range(len(words), 0, -1):
-        if is_there(file := Path("::".join(words[:length]))):
-            break
-    else:
-        file, length = Path(words[0]), 1
-    return file, "::".join(words[length:]) if words[length:] else None
-
-
 def find_e2e_cases_not_looked_for(root: Path, named: Iterable[str]) -> list[str]:
     """Return files with end-to-end cases that are not run, relative to the project, sorted.
 
@@ -212,12 +206,17 @@ def _with_keys(root: Path, paths: Iterable[Path], keys: tuple[str, ...]) -> list
     """Return the files that seem to hold one of these kinds. One that cannot be read counts: reading it says why."""
     found = []
     for path in paths:
-        file_format = _format(root, path) if is_file(path) else None
+        file_format = _format(root, path) if _is_no_folder(path) else None
         if file_format is not None:
             source = ProjectFolder(root).read(path)
             if source is None or not file_format.kinds(source).isdisjoint(keys):
                 found.append(path)
     return found
+
+
+def _is_no_folder(path: Path) -> bool:
+    """Whether there is a file, or a pipe or a device in the place of one."""
+    return is_there(path) and not is_folder(path)
 
 
 # The names in a project's Python code, and the code of its custom actions: read, never run.

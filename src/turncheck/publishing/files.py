@@ -167,7 +167,10 @@ def terminal_summary(outcome: Outcome, links: Links) -> str:
 
 def terminal_overview(assistants: Assistants) -> str:
     """Return the outcomes of several assistants, one per line, the worst last, at the end of a terminal's output."""
-    parts = [(run.name, f"{run.verdict.in_words}: {run.verdict.summary}") for run in reversed(assistants.worst_first)]
+    parts = [
+        (run.name, f"{run.verdict.in_words}: {run.summary(run.links.folder)}")
+        for run in reversed(assistants.worst_first)
+    ]
     parts += [(one.name, f"not measured: {one.why}") for one in assistants.broken]
     lines = [f"  {one_line(name, 200)}: {one_line(text, 1000)}" for name, text in parts]
     return log_line("\n".join(["", f"{assistants.in_words[:1].upper()}{assistants.in_words[1:]}", *lines, ""]))

@@ -352,7 +352,7 @@ def result_of(outcome: Outcome, folder: Path, written: Sequence[Path]) -> Result
         key=comment_key(outcome.report),
         passed=verdict.passed,
         changed=comparison.changed,
-        summary=verdict.summary,
+        summary=outcome.run.summary(),
         failed_gates=tuple(_failed_gates(outcome)),
         warnings=tuple(comparison.baseline.warnings),
         annotations=find_annotations(outcome.report, comparison),
@@ -360,7 +360,7 @@ def result_of(outcome: Outcome, folder: Path, written: Sequence[Path]) -> Result
         texts=outcome.texts,
         outputs={
             "verdict": verdict.outcome,
-            "summary": verdict.summary,
+            "summary": outcome.run.summary(),
             "metrics": json.dumps(_metrics(comparison)),
             "deltas": json.dumps(_deltas(comparison)),
             "results": str(folder),

@@ -11,7 +11,7 @@ from turncheck.comparison.changes import with_copy_count
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.render.case_keys import misunderstood_cases, misunderstood_stories, new_and_old
 from turncheck.render.changed_sections import likely_noise
-from turncheck.render.links import repository_path
+from turncheck.render.links import PathResolver, base_places, repository_path
 from turncheck.render.phrases import expected_got, expected_intent, nearest, understood_as
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.commands import command, one_line
@@ -84,7 +84,8 @@ def find_remarks(report: Report, comparison: Comparison | None) -> list[Remark]:
     # What failed before is only as severe as the gates count it, and never displaces what is new.
     counts = "test-failures" in report.settings.fail_on
     remarks += _test_remarks(old, level="error" if counts else "warning", failed="failed (on the base too)")
-    return remarks
+    rooted = PathResolver(report, also=base_places(compared))
+    return [one._replace(text=rooted.text(one.text)) for one in remarks]
 
 
 def within_limit(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from turncheck.messages.phrasing import count
+from turncheck.render.links import PathResolver, base_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +31,10 @@ class Run:
     def name(self) -> str:
         """What it is called among others: its path in the repository, else its name."""
         return comment_key(self.report)
+
+    def summary(self, root: str | None = None) -> str:
+        """Its verdict in a line, with paths from the repository's top, or from where the project's path is ``root``."""
+        return PathResolver(self.report, root, base_places(self.comparison)).text(self.verdict.summary)
 
     @property
     def could_not_end(self) -> bool:

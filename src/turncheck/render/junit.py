@@ -53,15 +53,8 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding
     from turncheck.render.assistants import Assistants, Broken
     from turncheck.render.links import Links
-    from turncheck.report.model import (
-        BatchCase,
-        Evaluation,
-        Misunderstanding,
-        NluPrediction,
-        Report,
-        StoryResult,
-        StoryStep,
-    )
+    from turncheck.report.evaluations import Evaluation
+    from turncheck.report.model import BatchCase, Misunderstanding, NluPrediction, Report, StoryResult, StoryStep
     from turncheck.settings.options import JunitFlavour
 
 

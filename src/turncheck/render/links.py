@@ -168,7 +168,8 @@ def places(report: Report) -> Iterator[Location]:
 
 
 def base_places(comparison: Comparison | None) -> Iterator[Location]:
-    """Yield the places of tests that exist only on the base."""
+    """Yield the places of what exists only on the base: tests, and parts of the project."""
     if comparison is not None:
+        yield from (part.location for part in comparison.removed_items)
         for cases in (comparison.stories, comparison.e2e, comparison.batch):
             yield from (case.base_location for case in cases.gone if case.base_location is not None)

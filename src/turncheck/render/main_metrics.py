@@ -273,8 +273,15 @@ def mark(delta: MetricDelta) -> Mark:
 
 
 def first_figures(report: Report, comparison: Comparison) -> list[str]:
-    """Return the first figures in words, for a line about an assistant."""
+    """Return some figures in words, for a line about an assistant: the first of those that changed, else the first."""
+    rows = main_metrics(report, comparison)
+    shown = sorted(rows, key=_is_less_news)[:_FIRST]
     return [
         f"{row.title} {row.subject} {row.now}".replace("  ", " ") + (f" ({row.change})" if row.change else "")
-        for row in main_metrics(report, comparison)[:_FIRST]
+        for row in rows
+        if row in shown
     ]
+
+
+def _is_less_news(row: MainMetric) -> tuple[bool, bool]:
+    return row.mark not in {"real gain", "real drop", "better", "worse"}, row.base == row.now or not row.change

@@ -339,7 +339,7 @@ def _rows(assistants: Assistants) -> list[Markdown]:
         for one in assistants.broken
     ]
     for run in assistants.worst_first:
-        outcome, why = run.verdict.in_words, run.verdict.summary
+        outcome, why = run.verdict.in_words, run.summary()
         if run.report.stopped is not None:
             outcome, why = "not measured completely", run.report.stopped
         words = join([trusted("**"), prose(outcome), trusted("**: "), prose(why, _LONGEST_REASON)])

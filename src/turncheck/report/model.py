@@ -46,6 +46,7 @@ from turncheck.report.conversations import (
     TurnTrace,
     WrittenStep,
 )
+from turncheck.report.evaluations import Evaluation
 from turncheck.report.part import Count, Figure, Part
 from turncheck.report.plugin_figures import PluginFigure
 from turncheck.report.robustness import FailedVariant, NoiseGroup, Robustness, SentenceUnderNoise
@@ -75,16 +76,6 @@ from turncheck.report.understanding import (
     UnjudgedIntent,
     WordList,
 )
-
-# The evaluations there are, by their names.
-
-Evaluation = Literal["validate", "nlu", "core", "e2e", "batch", "strength", "robustness"]
-EVALUATIONS: Final[tuple[Evaluation, ...]] = ("validate", "nlu", "core", "e2e", "batch", "strength", "robustness")
-"""Those that run, in their order."""
-ON_REQUEST: Final[tuple[Evaluation, ...]] = ("strength", "robustness")
-"""Those that only run on request."""
-DEFAULT_EVALUATIONS: Final = tuple(name for name in EVALUATIONS if name not in ON_REQUEST)
-
 
 SCHEMA: Final = "turncheck/report/v1"
 

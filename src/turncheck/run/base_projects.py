@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import shown_path
-from turncheck.process.regular_file import read_regular
+from turncheck.process.regular_file import file_and_case, read_regular
 from turncheck.project.assistants_below import assistants_below, is_assistant, may_be_assistant
-from turncheck.project.testfiles import file_and_case
-from turncheck.settings.sources import FILE_NAME, read_settings_file
+from turncheck.settings.file import read_settings_file
+from turncheck.settings.sources import FILE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

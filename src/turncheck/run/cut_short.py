@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import Engine
     from turncheck.messages.errors import UserError
-    from turncheck.report.model import Evaluation
+    from turncheck.report.evaluations import Evaluation
 
 Result = TypeVar("Result")
 

@@ -11,7 +11,8 @@ from msgspec import structs
 
 from turncheck.comparison.verdict import read_rules
 from turncheck.engines.choice import chosen_engines
-from turncheck.report.model import EVALUATIONS, TrainingSentence, WordList
+from turncheck.report.evaluations import EVALUATIONS
+from turncheck.report.model import TrainingSentence, WordList
 from turncheck.run.cases_again import rejudged_against_base
 from turncheck.run.evaluations import Evaluations
 from turncheck.run.inputs import NONE_PRECOMPUTED

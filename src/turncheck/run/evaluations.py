@@ -16,7 +16,8 @@ from turncheck.run.under_way import RunInProgress
 if TYPE_CHECKING:
     from turncheck.evaluation.nlu import NluMeasurement
     from turncheck.project.nlu_data import NluData
-    from turncheck.report.model import Batch, Core, EndToEnd, Evaluation, Robustness, Strength
+    from turncheck.report.evaluations import Evaluation
+    from turncheck.report.model import Batch, Core, EndToEnd, Robustness, Strength
     from turncheck.run.cases_again import Rejudge
 
 

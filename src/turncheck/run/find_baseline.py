@@ -25,17 +25,18 @@ from turncheck.comparison.model import Baseline, Missing, Present, Unreachable, 
 from turncheck.comparison.verdict import read_rules
 from turncheck.messages.errors import INTERRUPTED, UserError
 from turncheck.messages.location import shown_path
-from turncheck.process.regular_file import is_there
+from turncheck.process.regular_file import file_and_case, is_there
 from turncheck.process.screen import Console
-from turncheck.project.testfiles import file_and_case
 from turncheck.report.codec import MAX_BYTES, decode
-from turncheck.report.model import DEFAULT_EVALUATIONS, EVALUATIONS, Skipped, Source
+from turncheck.report.evaluations import DEFAULT_EVALUATIONS, EVALUATIONS
+from turncheck.report.model import Skipped, Source
 from turncheck.run.base_projects import BaseTree, paired
 from turncheck.run.evaluated_project import report_of_project
 from turncheck.run.report_of import REPORT_NAME, read_report, report_of
 from turncheck.settings.engines import ENGINES
+from turncheck.settings.file import SettingsFile, read_settings_file
 from turncheck.settings.gates import GATES, gate_settings, named_projects
-from turncheck.settings.sources import FILE_NAME, SettingsFile, combine, read_settings_file
+from turncheck.settings.sources import FILE_NAME, combine
 from turncheck.web.addresses import Network, is_https, without_login
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ if TYPE_CHECKING:
 
     from turncheck.ci.git import Checkout
     from turncheck.ci.host import CommitFiles, EarlierReports, Host, PreviousReport
-    from turncheck.report.model import Evaluation, Report
+    from turncheck.report.evaluations import Evaluation
+    from turncheck.report.model import Report
     from turncheck.run.base_projects import BaseProject
     from turncheck.run.inputs import Inputs
     from turncheck.settings.options import Settings

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from turncheck.process.cache import Cache
     from turncheck.process.environment import FileVariables
     from turncheck.project.model import Project
-    from turncheck.report.model import EngineInfo, Evaluation, Source
+    from turncheck.report.evaluations import Evaluation
+    from turncheck.report.model import EngineInfo, Source
     from turncheck.run.changed_lines import ChangedLines
     from turncheck.run.reading import Tests
     from turncheck.settings.options import Settings

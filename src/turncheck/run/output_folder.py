@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from turncheck.messages.errors import UserError
-from turncheck.process.regular_file import is_folder
+from turncheck.process.regular_file import file_and_case, is_folder
 from turncheck.project.batch.reader import FOLDERS
 from turncheck.project.paths import DEFAULT_DATA, DEFAULT_DOMAIN_FOLDER
-from turncheck.project.testfiles import E2E_FOLDERS, file_and_case
+from turncheck.project.testfiles import E2E_FOLDERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,17 +18,21 @@ if TYPE_CHECKING:
     from turncheck.settings.options import Settings
 
 
-def ensure_apart_from_project(out: Path, settings: Settings) -> None:
-    """Refuse an output folder in one of the folders that these settings read.
+def ensure_apart_from_project(out: Path | None, settings: Settings, *files: Path | None) -> None:
+    """Refuse an output folder, and further files to write, in one of the folders that these settings read.
 
     Raises:
-        UserError: it is in one, or is one.
+        UserError: one is in such a folder, or is one.
     """
     root = Path(settings.project)
     by_default = (root / DEFAULT_DOMAIN_FOLDER, *(root / name for name in dict.fromkeys((*E2E_FOLDERS, *FOLDERS))))
     given = (*settings.stories, *settings.e2e, *settings.batch, *filter(None, (settings.domain, settings.nlu)))
     data = settings.data or (root / DEFAULT_DATA,)
-    ensure_apart(out, (*data, *by_default, *(file_and_case(path)[0] for path in given)))
+    read = (*data, *by_default, *(file_and_case(path)[0] for path in given))
+    if out is not None:
+        ensure_apart(out, read)
+    for file in filter(None, files):
+        ensure_file_apart(file, read)
 
 
 def ensure_apart(out: Path, read: Iterable[Path | str]) -> None:
@@ -37,11 +41,30 @@ def ensure_apart(out: Path, read: Iterable[Path | str]) -> None:
     Raises:
         UserError: it is in one, or is one.
     """
-    real = Path(os.path.realpath(out))
-    for folder in map(Path, read):
-        if is_folder(folder) and real.is_relative_to(os.path.realpath(folder)):
-            where = "" if os.path.realpath(folder) == str(real) else f"in '{folder}', which is "
-            raise UserError(
-                f"the output folder '{out}' is {where}read: the next run would take the results for data or tests",
-                remedy="Name another folder with --out.",
-            )
+    folder = _read_folder_around(out, read)
+    if folder is not None:
+        where = "" if os.path.realpath(folder) == os.path.realpath(out) else f"in '{folder}', which is "
+        raise UserError(
+            f"the output folder '{out}' is {where}read: the next run would take the results for data or tests",
+            remedy="Name another folder with --out.",
+        )
+
+
+def ensure_file_apart(file: Path, read: Iterable[Path | str]) -> None:
+    """Refuse a file to write, named by itself, in one of the folders that are read.
+
+    Raises:
+        UserError: it is in one.
+    """
+    folder = _read_folder_around(file, read)
+    if folder is not None:
+        raise UserError(
+            f"'{file}' would be in '{folder}', which is read: the next run would take it for data or tests",
+            remedy="Name a place outside.",
+        )
+
+
+def _read_folder_around(path: Path, read: Iterable[Path | str]) -> Path | None:
+    real = Path(os.path.realpath(path))
+    folders = (Path(one) for one in read if is_folder(Path(one)))
+    return next((one for one in folders if real.is_relative_to(os.path.realpath(one))), None)

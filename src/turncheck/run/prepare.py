@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,8 +26,9 @@ from turncheck.run.changed_lines import changed_lines
 from turncheck.run.find_baseline import SEARCHED, BaselineSearch, is_tracked, read_baseline
 from turncheck.run.inputs import Inputs
 from turncheck.run.output_folder import ensure_apart_from_project
+from turncheck.settings.file import SettingsFile, read_settings_file
 from turncheck.settings.gates import named_projects
-from turncheck.settings.sources import FILE_NAME, SettingsFile, combine, read_settings_file
+from turncheck.settings.sources import FILE_NAME, combine
 from turncheck.web.addresses import Network
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ def cache_of(settings: Settings, host: Host, project: Path, environment: Mapping
     folder = _named_folder(settings, environment)
     if folder is None:
         return None
-    _ensure_out_of_reach(folder, project, host.run.workspace)
+    _ensure_out_of_reach(folder, project, host.run.workspace, is_named=settings.cache_folder is not None)
     return Cache(folder, secret=settings.cache_key or secret_of(environment, KEY_VARIABLE))
 
 
@@ -69,7 +71,7 @@ def _named_folder(settings: Settings, environment: Mapping[str, str]) -> Path | 
     return None if base is None else Path(base, "turncheck")
 
 
-def _ensure_out_of_reach(folder: Path, project: Path, workspace: Path | None) -> None:
+def _ensure_out_of_reach(folder: Path, project: Path, workspace: Path | None, *, is_named: bool) -> None:
     """Make sure that nothing on the way to the folder, and nothing in it, belongs to the change.
 
     Raises:
@@ -77,7 +79,7 @@ def _ensure_out_of_reach(folder: Path, project: Path, workspace: Path | None) ->
     """
     checkouts = list(_checkouts_around(project))
     tops = [checkout.top for checkout in checkouts] + ([Path(os.path.realpath(workspace))] if workspace else [])
-    within = tops or _without_checkout(project)
+    within = tops or ([Path(os.path.realpath(project))] if is_named else _without_checkout(project))
     for place in _on_the_way(folder):
         if any(place.is_relative_to(top) for top in within):
             _ensure_not_tracked(folder, place)
@@ -85,15 +87,30 @@ def _ensure_out_of_reach(folder: Path, project: Path, workspace: Path | None) ->
 
 def _without_checkout(project: Path) -> list[Path]:
     """Return the folders that a project which is not in a checkout may have come with: its own, and the current one
-    if it is in there."""
+    if it is in there, unless that is where this user is at home."""
     real, current = Path(os.path.realpath(project)), Path.cwd()
-    return [real, current] if real.is_relative_to(current) and current != Path(current.anchor) else [real]
+    try:
+        home = pwd.getpwuid(os.getuid()).pw_dir  # the variable could be the change's
+    except KeyError:
+        home = "/"
+    is_above = real.is_relative_to(current) and not Path(os.path.realpath(home)).is_relative_to(current)
+    return [real, current] if is_above else [real]
+
+
+def _may_not_be_read(folder: Path) -> bool:
+    try:
+        with os.scandir(folder):
+            return False
+    except OSError as error:
+        return isinstance(error, PermissionError)
 
 
 def _ensure_not_tracked(folder: Path, place: Path) -> None:
     """Make sure that no repository around a place has files there."""
     remedy = "Name a folder outside of the repository with --cache-folder, or use --no-cache."
     around = list(_checkouts_around(place.parent if is_link(place) else place))
+    if not around and _may_not_be_read(place):
+        return  # nothing comes from there
     if not around:
         raise UserError(
             f"the cache folder '{folder}' belongs to the project, which is not in a git checkout:"

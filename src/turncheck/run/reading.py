@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
+from turncheck.process.regular_file import file_and_case
 from turncheck.project.batch.reader import find_suites
 from turncheck.project.export import export_of
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
@@ -18,7 +19,6 @@ from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
 from turncheck.project.reader import read_nlu_files, read_project, read_story_files
 from turncheck.project.testfiles import (
     E2E_FOLDERS,
-    file_and_case,
     find_e2e_cases,
     find_e2e_cases_not_looked_for,
     find_files_not_looked_for,

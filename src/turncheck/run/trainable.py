@@ -11,7 +11,8 @@ from turncheck.engines.base import DIALOGUE_PARTS
 from turncheck.messages.errors import TrainingRefusedError, UserError
 from turncheck.messages.location import NOWHERE
 from turncheck.project.assistants_below import assistants_in_words
-from turncheck.report.model import ON_REQUEST, Skipped
+from turncheck.report.evaluations import ON_REQUEST
+from turncheck.report.model import Skipped
 from turncheck.run.reading import read_given
 from turncheck.settings.engines import ENGINES
 from turncheck.validation.losses import PARTS, first_unreadable, losses, reason_of_loss
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding
     from turncheck.process.screen import Console
     from turncheck.project.model import Config, Project
-    from turncheck.report.model import Evaluation
+    from turncheck.report.evaluations import Evaluation
     from turncheck.settings.options import Settings
 
 

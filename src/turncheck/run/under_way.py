@@ -12,7 +12,8 @@ from turncheck.messages.errors import INTERRUPTED, UserError
 from turncheck.process.environment import redact
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Config
-from turncheck.report.model import ON_REQUEST, Skipped, Validation
+from turncheck.report.evaluations import ON_REQUEST
+from turncheck.report.model import Skipped, Validation
 from turncheck.run.cut_short import require_same_model, run_until_failure
 from turncheck.run.inputs import NONE_PRECOMPUTED
 from turncheck.run.suites import SuitesOfRun
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Console
     from turncheck.project.e2e.model import E2ECases
     from turncheck.project.model import Project
-    from turncheck.report.model import Batch, Core, EndToEnd, Evaluation, Robustness, Strength
+    from turncheck.report.evaluations import Evaluation
+    from turncheck.report.model import Batch, Core, EndToEnd, Robustness, Strength
     from turncheck.run.inputs import Inputs, PrecomputedAnswers
     from turncheck.run.reading import Tests
     from turncheck.work.workplace import Executor

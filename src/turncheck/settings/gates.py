@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from turncheck.messages.location import shown_path
 from turncheck.report.model import GateSettings
-from turncheck.settings.sources import read_settings_file
+from turncheck.settings.file import read_settings_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -162,20 +162,24 @@ def check_values(facts: Facts) -> Iterator[Finding]:
     project = facts.project
     examples = project.nlu.examples
     places = Places(project)
-    entities: dict[tuple[str, ...], Counter[str]] = {}
+    annotated: dict[tuple[str, ...], dict[str, list[tuple[Example, int]]]] = {}
     for example in examples:
         for entity in example.entities:
-            words = normalised(example.text[entity.start : entity.end])
-            if words:
-                known = entities.setdefault(words, Counter())
-                if known and entity.entity not in known:
-                    yield found(
-                        "value-in-several-entities",
-                        f"'{shown(' '.join(words))}' is annotated as '{entity.entity}' here, and as"
-                        f" '{next(iter(known))}' elsewhere.",
-                        places.in_example(example, entity.start),
-                    )
-                known[entity.entity] += 1
+            if words := normalised(example.text[entity.start : entity.end]):
+                annotated.setdefault(words, {}).setdefault(entity.entity, []).append((example, entity.start))
+    entities = {
+        words: Counter({name: len(held[name]) for name in sorted(held, reverse=True)})
+        for words, held in annotated.items()
+    }
+    for words, numbers in entities.items():
+        (usual, _), *others = numbers.most_common()  # of equally many the last by name, however files are ordered
+        for name, _ in others:
+            example, start = min(annotated[words][name], key=lambda one: (one[0].place_in_order, one[1]))
+            yield found(
+                "value-in-several-entities",
+                f"'{shown(' '.join(words))}' is annotated as '{name}' here, and as '{usual}' elsewhere.",
+                places.in_example(example, start),
+            )
     foreign = _intents_without(examples)
     bare: dict[tuple[str, ...], list[tuple[Example, int]]] = {}
     lengths: dict[str, int] = {}

@@ -109,7 +109,7 @@ def looks_like_project(word: str) -> bool:
 
 def holds_test_cases(word: str) -> bool:
     """Return whether a word names a file of end-to-end test cases, or one case of it."""
-    from turncheck.project.testfiles import file_and_case
+    from turncheck.process.regular_file import file_and_case
 
     path, case = file_and_case(word)
     if case is not None or not path.is_file():
@@ -205,7 +205,7 @@ def _both(flag: str, positional: argparse.Action, word: str) -> str:
 def _can_be_value(flag: argparse.Action, word: str) -> bool:
     """Return whether a flag could take this word."""
     if flag.dest == "vectors":  # a folder that is read
-        return Path(word).is_dir()
+        return Path(word).is_dir() or (Path(word).exists() and not Path(word).is_file())  # nor is a pipe a sentence
     if flag.nargs == "?":  # the name of a file to write, which does not exist yet
         return flag.dest != "json" or word.lower().endswith(".json")
     if flag.type is Path or flag.metavar == "PATH":

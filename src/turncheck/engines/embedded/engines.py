@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from turncheck.process.environment import FileVariables
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
-    from turncheck.report.model import ConfiguredComponent, Evaluation
+    from turncheck.report.evaluations import Evaluation
+    from turncheck.report.model import ConfiguredComponent
     from turncheck.report.trust import ConfidenceMap, Trust
     from turncheck.settings.options import Settings
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from turncheck.engines.rasa_server.answers import Served
     from turncheck.messages.location import Location
     from turncheck.project.model import Component, Project
-    from turncheck.report.model import Evaluation
+    from turncheck.report.evaluations import Evaluation
     from turncheck.settings.options import Settings
 
 UNKNOWN_VERSION: Final = "unknown"

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Final
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
 from turncheck.messages.phrasing import suggestion
-from turncheck.process.regular_file import is_file, is_folder, is_there
+from turncheck.process.regular_file import file_and_case, is_file, is_folder, is_there
 from turncheck.project.e2e.model import E2ECase, E2ECases, Stub
 from turncheck.project.e2e.reader import FileReader, Named
 from turncheck.project.folder import ProjectFolder, absolute_name
 from turncheck.project.formats.format import Opened
 from turncheck.project.formats.registry import recognised
 from turncheck.project.project_file import SHARED_FILE
-from turncheck.project.testfiles import file_and_case
 from turncheck.yaml_tree.tree import parse_yaml
 
 if TYPE_CHECKING:

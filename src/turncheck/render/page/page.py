@@ -364,7 +364,7 @@ def _overview(runs: Sequence[Run], parts: Sequence[_Part], broken: Sequence[Brok
         rows.append(_row(words(one.name), cells))
     for run, part in zip(runs, parts, strict=True):
         mark = join([sign(part.sign), words(f" {run.verdict.in_words}")])
-        cells = (mark, words(run.verdict.summary), words("; ".join(first_figures(run.report, run.comparison))))
+        cells = (mark, words(run.summary()), words("; ".join(first_figures(run.report, run.comparison))))
         rows.append(_row(link(part.name, f"#{part.slug}"), cells))
     return rows
 

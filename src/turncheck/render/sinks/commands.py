@@ -27,7 +27,7 @@ def one_line(text: str, limit: int) -> str:
     """
     # Long strings are cut first: what could not be shown is never processed.
     window = text[: 4 * limit + 16]
-    kept = "".join(" " if character.isspace() else character for character in window if _shows(character))
+    kept = _cleaned(window)
     line = " ".join(kept.split())
     if len(line) <= limit and len(window) == len(text):
         return line
@@ -37,7 +37,7 @@ def one_line(text: str, limit: int) -> str:
 def with_blanks(text: str, limit: int) -> str:
     """Return the text as :func:`one_line` does, but with as many blanks as it has."""
     window = text[: limit + 1]
-    kept = "".join(" " if character.isspace() else character for character in window if _shows(character))
+    kept = _cleaned(window)
     return kept if len(window) <= limit else kept[: max(limit - 1, 0)] + ELLIPSIS
 
 
@@ -47,10 +47,16 @@ def lines(text: str, limit: int) -> list[str]:
     for line in text[: 4 * limit + 16].splitlines():
         if limit <= 0:
             return [*shown, ELLIPSIS]
-        clean = "".join(" " if character.isspace() else character for character in line if _shows(character))
+        clean = _cleaned(line)
         shown.append(clean[:limit].rstrip())
         limit -= len(clean) + 1
     return shown
+
+
+def _cleaned(text: str) -> str:
+    if text.isprintable():  # nearly always: then each character shows, and only the space is white space
+        return text
+    return "".join(" " if character.isspace() else character for character in text if _shows(character))
 
 
 def _shows(character: str) -> bool:

@@ -108,10 +108,10 @@ _SIGNS: Final[dict[Sign, tuple[str, str]]] = {
     "caution": ("!", "caution"), "stopped": ("■", "stopped"),
 }  # fmt: skip
 """How a sign looks, and its name for a screen reader."""
-_MARKS: Final[dict[Mark, tuple[str, str]]] = {
-    "real gain": ("▲", "better"), "better": ("▲", "better"), "real drop": ("▼", "worse"), "worse": ("▼", "worse"),
-}  # fmt: skip
-"""The signs beside the words, never instead of them, and their class."""
+_KINDS: Final[dict[Mark, str]] = {"real gain": "better", "better": "better", "real drop": "worse", "worse": "worse"}
+"""The class of a difference, for its colour."""
+_ARROWS: Final = {"+": "▲", "−": "▼"}
+"""Beside the words, never instead of them; by the sign of the difference, since more warnings are worse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,9 +226,9 @@ def sign(of: Sign) -> Html:
 def _change(change: Change) -> Html:
     """A difference, how significant it is, and what to know about it."""
     difference, shown = change.words
-    shape, kind = _MARKS.get(change.mark, ("", "same"))
+    kind = _KINDS.get(change.mark, "same")
     parts = [words(difference)] if difference else []
-    if shape:
+    if (shape := _ARROWS.get(difference[:1])) and change.mark in _KINDS:
         parts.append(element("span", trusted(shape), aria_hidden="true"))
     if shown:
         parts.append(element("span", words(shown), class_="told"))

@@ -11,7 +11,8 @@ from turncheck.evaluation.written_answers import write_answer
 from turncheck.messages.errors import EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, INTERRUPTED
 from turncheck.messages.phrasing import count
 from turncheck.process.cache import software
-from turncheck.report.model import EVALUATIONS, Tool
+from turncheck.report.evaluations import EVALUATIONS
+from turncheck.report.model import Tool
 from turncheck.run.evaluated_project import engines_of_run, read_all
 from turncheck.run.evaluations import Evaluations
 from turncheck.run.inputs import PrecomputedAnswers

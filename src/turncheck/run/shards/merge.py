@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.engines.base import Part
     from turncheck.project.model import Project
-    from turncheck.report.model import EngineInfo, Evaluation
+    from turncheck.report.evaluations import Evaluation
+    from turncheck.report.model import EngineInfo
     from turncheck.run.inputs import Inputs
     from turncheck.run.prepare import Prepared
     from turncheck.run.reading import Tests
