@@ -71,6 +71,7 @@ def keep(fake: FakeAzure | FakeBitbucket, *names: str) -> None:
         (Answer(close=True), "cannot be reached"),
         (Answer(200, content=b"\x00garbage"), "is not JSON"),
         (Answer(200, content=b"[" * 100_000), "is not JSON"),
+        (Answer(200, {"value": [], "values": []}), "is empty"),
         (Answer(200, {"value": {}, "values": {}}), "is not a list"),
         (Answer(200, {"value": [{"path": 7}], "values": [{"path": 7}]}), "is not what it should be"),
         (Answer(200, {"value": []}, {"Content-Encoding": "gzip"}), "cannot be"),
