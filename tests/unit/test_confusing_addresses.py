@@ -442,6 +442,17 @@ def test_a_redirect_that_is_followed_elsewhere_gets_no_credentials(two: Two) -> 
     assert "Authorization" not in str(two.evil.reached)
 
 
+def test_no_header_of_an_endpoint_goes_on_to_another_server_that_may_be_called(two: Two) -> None:
+    two.good.location = f"http://{two.place(two.evil)}/"
+    endpoint = ActionEndpoint(f"http://{two.place(two.good)}/webhook", headers={"X-Api-Key": "s3cret"})
+
+    HttpActionServer(endpoint).send("action_x", b"{}")
+
+    assert two.evil.reached
+    assert "s3cret" not in str(two.evil.reached)
+    assert "s3cret" in str(two.good.reached)
+
+
 # --- right before sending --------------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
@@ -13,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from turncheck.engines.embedded import model_archive
 from turncheck.engines.embedded.nlu import steps
 from turncheck.engines.embedded.nlu import trainer as kept_steps
 from turncheck.engines.embedded.nlu.batch import Batch, Component, Tokens, Training
@@ -253,3 +256,38 @@ def test_arrays_have_one_digest_only_if_they_are_the_same(rows: list[list[int]],
         assert digest_of(made(array)) != digest_of(made(other))
     assert digest_of(array) != digest_of(array.T) or array.shape == array.T.shape
     assert digest_of(array) != digest_of(array.astype(np.float32))
+
+
+def narrower(members: dict[str, bytes]) -> bytes:
+    """The members of a classifier, packed again for one feature fewer."""
+    arrays = dict(np.load(io.BytesIO(members["weights.npz"])))
+    weights = io.BytesIO()
+    np.savez(weights, **{**arrays, "weights": arrays["weights"][:-1]})
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for name, content in {**members, "weights.npz": weights.getvalue()}.items():
+            head = tarfile.TarInfo(name)
+            head.size = len(content)
+            archive.addfile(head, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def test_an_entry_for_other_features_is_damaged(tmp_path: Path, trained: list[str]) -> None:
+    kept = Cache(tmp_path / "cache")
+    project = bot(tmp_path / "bot")
+    EmbeddedNluTrainer(cache=kept).fit(project)
+    narrowed = 0
+    for entry in (tmp_path / "cache").glob("*/*.entry"):
+        members = model_archive._members(entry.read_bytes().partition(b"\n")[2])
+        if "weights.npz" in members:
+            kept.put(entry.stem, "trained component", narrower(members))
+            narrowed += 1
+    assert narrowed
+    trained.clear()
+
+    again = EmbeddedNluTrainer(cache=kept).fit(project)
+
+    assert len(trained) == narrowed
+    assert set(trained) == {"LogisticRegressionClassifier", "ResponseSelectorStandIn"}
+    assert len(kept.damaged) == narrowed
+    assert again.parse(TEXTS) == EmbeddedNluTrainer().fit(project).parse(TEXTS)

@@ -36,7 +36,8 @@ _DYING_SECONDS = 0.2
 """A process that is ending closes its connections one after the other."""
 
 _MOST_REDIRECTS: Final = 10
-_LOGIN: Final = "authorization"
+_OF_EVERY_CALL: Final = frozenset({"content-type", "content-encoding", "accept"})
+"""Headers that say what is sent. Any other may be a secret, which only the endpoint's own server gets."""
 _JSON_TYPE: Final = re.compile(r"application/([\w.+-]+?\+)?json", re.IGNORECASE)
 """Rasa's client only reads answers whose content type begins with this."""
 _MOST_SHOWN: Final = 500
@@ -147,8 +148,8 @@ class HttpActionServer:
         return Call(
             "POST",
             self.endpoint.url,
-            {key: value for key, value in own.items() if key.lower() != _LOGIN},
-            credentials={key: value for key, value in own.items() if key.lower() == _LOGIN},
+            {key: value for key, value in own.items() if key.lower() in _OF_EVERY_CALL},
+            credentials={key: value for key, value in own.items() if key.lower() not in _OF_EVERY_CALL},
             login=self.endpoint.basic_auth,
             query=self.endpoint.params if query is None else query,
             body=body,

@@ -63,7 +63,7 @@ def kept_step(cache: Cache | None, step: Step, training: Training) -> Component 
         return train_step(step, training)
     learnt = learnt_by(step, training)
     key = step_key(step, learnt)
-    found = read_kept(cache, key, _KIND, lambda members: load_step(step, members))
+    found = read_kept(cache, key, _KIND, lambda members: _tried(load_step(step, members), learnt.batch))
     if found is not None:
         return found
     component = train_step(step, learnt)
@@ -71,6 +71,20 @@ def kept_step(cache: Cache | None, step: Step, training: Training) -> Component 
         keep(cache, key, _KIND, component.save)
     training.notes += learnt.notes
     training.left_out += learnt.left_out
+    return component
+
+
+def _tried(component: Component, learnt: Batch) -> Component:
+    """Return the component if it takes the first sentence that it learnt from: its own widths show only then.
+
+    Raises:
+        Exception: of any kind.
+    """
+    first = Batch.of(learnt.texts[:1], learnt.tokens[:1])
+    first.sentence_features = [block[:1] for block in learnt.sentence_features]
+    first.dense_token_features = learnt.dense_token_features and learnt.dense_token_features[:1]
+    first.patterns = learnt.patterns and learnt.patterns[:1]
+    component.process(first)
     return component
 
 
