@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import entry_points
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -36,7 +37,10 @@ def bot(tmp_path: Path) -> Path:
 
 def run(bot: Path, *arguments: str, plugin: bool = True) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-p", "no:randomly", "-p", "no:cacheprovider"]
-    loaded = ["-p", "turncheck.pytest_plugin"] if plugin else []
+    if any(point.name == "turncheck" for point in entry_points(group="pytest11")):  # pytest loads it by itself
+        loaded = [] if plugin else ["-p", "no:turncheck"]
+    else:
+        loaded = ["-p", "turncheck.pytest_plugin"] if plugin else []
     return subprocess.run([*command, *loaded, *arguments], cwd=bot.parent, capture_output=True, text=True, check=False)
 
 
