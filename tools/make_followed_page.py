@@ -17,8 +17,9 @@ PAGE = ROOT / "docs" / "followed.md"
 INTRODUCTION = """\
 # What is followed
 
-The pages on testing that the makers of Rasa and Kore.ai have published, sentence by sentence: what each one says, in our words, and
-the tests that show that turncheck does so. Where turncheck does something else on purpose, the row says what.
+The pages on testing that the makers of Rasa and Kore.ai have published, sentence by sentence: what each one says, in
+our words, and the tests that show that turncheck does so. Where turncheck does something else on purpose, the row
+says what.
 
 This page is generated from the tests (`python tools/make_followed_page.py`); a row without a test cannot exist.
 """

@@ -1,4 +1,4 @@
-"""The page of sentences that are followed is the one made from the marks on tests; a mark cannot be wrong in silence."""
+"""The page of sentences that are followed is the one made from the marks on tests; a wrong mark is refused."""
 
 from __future__ import annotations
 
