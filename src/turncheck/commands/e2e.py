@@ -13,7 +13,7 @@ from turncheck.evaluation.e2e import evaluate_cases, none_run
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.messages.location import Location
-from turncheck.messages.phrasing import count
+from turncheck.messages.phrasing import at_paths, count
 from turncheck.project.e2e.cases import DEFAULT_PATH, read_cases
 from turncheck.project.testfiles import code_of_actions, find_e2e_cases
 from turncheck.publishing.files import write_file, write_report
@@ -74,6 +74,9 @@ def run_test_e2e(
     checked = [] if project.domain.is_empty else check_cases(read, DialogueDomain.of(project), project.flows)
     folder = settings.project
     _refuse_faulty(read, checked, folder, screen)
+    if not read.cases:
+        what = f"there are no end-to-end test cases{at_paths(options.paths)}"
+        raise UserError(what, remedy=f"Name a file, or write {DEFAULT_PATH}.")
     progress = Progress(output, len(read.cases), folder)
     engine: EngineInfo | None = None
 
@@ -137,8 +140,6 @@ def _refuse_faulty(read: E2ECases, checked: Sequence[Finding], folder: str, scre
     if errors:
         faults = "\n".join(_fault_text(finding, folder) for finding in errors)
         raise UserError(f"the test cases have {len(errors)} faults:\n{faults}" if len(errors) > 1 else faults)
-    if not read.cases:
-        raise UserError("there are no end-to-end test cases", remedy=f"Name a file, or write {DEFAULT_PATH}.")
 
 
 def _fault_text(finding: Finding, folder: str) -> str:

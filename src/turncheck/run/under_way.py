@@ -122,7 +122,7 @@ class RunInProgress:
 
     def not_possible(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
         """The engine cannot do it, or a part of the project that it needs cannot be read completely."""
-        return impossible(evaluation, self.engines, self._lost, in_folds=in_folds)
+        return impossible(evaluation, self.engines, self._lost, self.project, in_folds=in_folds)
 
     @cached_property
     def _lost(self) -> Mapping[str, Finding]:

@@ -400,6 +400,14 @@ UNUSED = (
         matters_always=True,
     ),
     _check(
+        "path-without-data",
+        "warning",
+        "A path that was named holds nothing of the kind",
+        "Nothing is read from it. Correct the path, or leave it out.",
+        "turncheck data validate --data docs",
+        "turncheck data validate --data data",
+    ),
+    _check(
         "data-not-found",
         "warning",
         "A path of training data does not exist",
