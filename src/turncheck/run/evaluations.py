@@ -9,6 +9,7 @@ from turncheck.messages.phrasing import at_paths, count
 from turncheck.report.model import Skipped, Validation
 from turncheck.run.cases_again import EngineRejudge
 from turncheck.run.core import has_text, is_said, lazy_nlu
+from turncheck.run.reading import CASES_BELOW
 from turncheck.run.robustness import measure_robustness
 from turncheck.run.trainable import elsewhere, faulty, is_asked, not_asked, not_understood, unreadable, with_tests
 from turncheck.run.under_way import RunInProgress
@@ -135,7 +136,10 @@ class Evaluations(RunInProgress):
 
         why_not = self.not_now("e2e") or elsewhere("e2e", self.project, self.engines)
         if why_not is None and not self.tests.e2e:
-            why_not = Skipped(evaluation="e2e", reason="the project has no end-to-end cases", no_tests=True)
+            nothing = "the project has no end-to-end cases"
+            if others := self.tests.e2e_elsewhere:
+                nothing += f" below {CASES_BELOW}, but some{at_paths(others[:3])}: name them in the setting `e2e`"
+            why_not = Skipped(evaluation="e2e", reason=nothing, no_tests=True)
         why_not = why_not or self.not_possible("e2e")
         if why_not is not None:
             whole = why_not.fault and not any(finding.severity == "error" for finding in self.cases.findings)

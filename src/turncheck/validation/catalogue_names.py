@@ -344,8 +344,8 @@ UNUSED = (
         "data-key-unseen",
         "error",
         "Rasa does not see the key of a data file",
-        "It is misspelt, or directly follows a byte order mark. Rasa silently skips the whole file: its intents"
-        " have no examples, its stories teach nothing. Correct the key, or save the file without the mark.",
+        "It is misspelt, in quotes, or directly follows a byte order mark. Rasa silently skips what is below it: its"
+        " intents have no examples, its stories teach nothing. Correct the key, or save the file without the mark.",
         "storys:\n- story: greet",
         "stories:\n- story: greet",
         matters_always=True,
