@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import structs
 
 from turncheck.evaluation.answers import DelegatedError, answered
-from turncheck.messages.errors import INTERRUPTED, UserError
+from turncheck.messages.errors import INTERRUPTED, CutShortError, UserError
 from turncheck.process.environment import redact
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Config
@@ -24,7 +24,7 @@ from turncheck.validation.names_in_tests import ProjectTests
 from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from turncheck.engines.base import Engine
     from turncheck.evaluation.nlu import NluMeasurement
@@ -111,10 +111,25 @@ class RunInProgress:
         return result.finished
 
     def in_one_piece(self, evaluation: Evaluation, measure: Callable[[], Section]) -> Section | None:
-        """Measure a section whose answer is one unit."""
-        return self.evaluated(
-            evaluation, lambda: answered(self.precomputed.answers, [f"section:{evaluation}"], lambda _: [measure()])[0]
-        )
+        """Measure a section whose answer is one unit; a part of it is reported, but kept as nobody's answer."""
+        part: Section | None = None
+
+        def whole(_: Sequence[int]) -> list[Section]:
+            nonlocal part
+            try:
+                return [measure()]
+            except CutShortError as error:
+                part, error.finished = error.finished, None
+                raise
+
+        def measured() -> Section:
+            try:
+                return answered(self.precomputed.answers, [f"section:{evaluation}"], whole)[0]
+            except CutShortError as error:
+                error.finished = part
+                raise
+
+        return self.evaluated(evaluation, measured)
 
     def why_not(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
         """The reasons that apply to any evaluation with an engine."""
