@@ -311,7 +311,8 @@ def judge(
         UserError: a rule that cannot be parsed, or that is about an unknown metric.
     """
     # The setting decides which tests count as failed, wherever they are counted.
-    report = replace(report, settings=replace(report.settings, misunderstood=settings.misunderstood))
+    counted = {"misunderstood": settings.misunderstood, "batch_failures": settings.batch_failures}
+    report = replace(report, settings=replace(report.settings, **counted))
     rules = read_rules(settings, places)
     gates = with_consequences(
         replace(gate, fails=_fails(gate, comparison, settings), location=place_of_gate(gate.name, places))
