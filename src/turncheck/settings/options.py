@@ -273,8 +273,8 @@ class Settings:
     batch_failures: str = setting(
         "auto",
         one_of("auto", "fail"),
-        "how to count a failed batch case (auto: it fails the run unless the embedded engine judged it, which stands in "
-        "for the assistant's own)",
+        "how to count a failed batch case (auto: it fails the run unless the embedded engine judged it, which stands in"
+        " for the assistant's own)",
         choices=("auto", "fail"),
     )
     allow_custom_code: bool = setting(

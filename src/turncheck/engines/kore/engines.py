@@ -272,7 +272,14 @@ class KoreEngines(Engine):
             found = self.platform.find_intent(case.text, case.parent)
         except (KoreRefusedError, KoreFaultError) as error:
             return UtteranceAnswer(error=error.what)
-        return UtteranceAnswer(found.intents, found.traits, found.entities, scores=found.scores)
+        return UtteranceAnswer(
+            found.intents,
+            found.traits,
+            found.entities,
+            order=tuple(found.entities) or None,
+            scores={**found.scores, **found.by_engine},
+            bots=found.bots,
+        )
 
     # --- as a whole, on the platform ----------------------------------------------------------------------------------
 
