@@ -82,8 +82,9 @@ class Suite:
 class FakeKore:
     """The platform's state. ``polls``: so often a run is under way before it has ended.
 
-    ``engines``: the scores of each engine by utterance and intent (``fm``, ``ml``, ``faq``), where the documentation has
-    them. ``bots``: the linked bot of an intent of a universal bot. ``page``: the most suites of a page, whatever the limit. ``built_in_everywhere``: its own suite is on every page.
+    ``engines``: the scores of each engine (``fm``, ``ml``, ``faq``) by utterance and intent, where the documentation
+    has them. ``bots``: the linked bot of an intent of a universal bot. ``page``: the most suites of a page, whatever
+    the limit. ``built_in_everywhere``: its own suite is on every page.
     """
 
     intents: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -353,7 +353,7 @@ def test_sentences_are_parsed_from_an_export(capsys: pytest.CaptureFixture[str])
         (["shell"], "run on the platform alone"),
         (["test", "core"], "run on the platform alone"),
         (["test", "strength"], "`turncheck test robustness`"),
-        (["suggest"], "`turncheck suite suggest` generates cases"),
+        (["test", "strength"], "`turncheck suggest` suggests cases of a batch suite"),
         (["test", "nlu", "-c", "config.yml"], "--config"),
         (["data", "validate", "stories"], "no stories"),
     ],

@@ -63,7 +63,7 @@ def read_dialogue_assistant(settings: Settings, *, endpoints: Path | None = None
     project = read_assistant(settings, endpoints=endpoints)
     if (elsewhere := project.kind.no_dialogues) is not None:
         tests = "`turncheck test nlu`, `turncheck test robustness`, `turncheck run`"
-        remedy = f"Test what it understands: {tests}. `turncheck suite suggest` generates cases for it."
+        remedy = f"Test what it understands: {tests}. `turncheck suggest` suggests cases of a batch suite."
         raise UserError(elsewhere, remedy=remedy)
     return project
 
