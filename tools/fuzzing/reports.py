@@ -106,11 +106,16 @@ def leaves(document: dict[str, Any]) -> dict[tuple[str, ...], list[tuple[Any, An
     waiting: list[tuple[tuple[str, ...], Any]] = [((), document)]
     while waiting:
         above, holder = waiting.pop()
-        for key in holder if isinstance(holder, dict) else range(len(holder)):
-            names = (*above, str(key) if isinstance(holder, dict) else "[]")
-            found[names].append((holder, key))
-            if isinstance(holder[key], dict | list):
-                waiting.append((names, holder[key]))
+        if isinstance(holder, dict):
+            for key, value in holder.items():
+                names = (*above, key)
+                found[names].append((holder, key))
+                if isinstance(value, dict | list):
+                    waiting.append((names, value))
+        else:
+            names = (*above, "[]")
+            found[names] += [(holder, key) for key in range(len(holder))] if holder else []
+            waiting += [(names, value) for value in holder if isinstance(value, dict | list)]
     return found
 
 
