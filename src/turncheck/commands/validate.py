@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, TextIO
 from turncheck import __version__
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.location import Location, shown_path
+from turncheck.messages.plain_text import plain
 from turncheck.project.export import export_of
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.reader import read_nlu, read_project, read_stories
@@ -328,7 +329,7 @@ def _sarif(checked: Checked, folder: Path) -> str:
         repository_root(folder),
         __version__,
         line_hash=line_hash_below(folder),
-        say=lambda note: sys.stderr.write(f"turncheck: {note}\n"),
+        say=lambda note: sys.stderr.write(plain(f"turncheck: {note}\n")),
     )
     return sarif.encoded.decode()
 
