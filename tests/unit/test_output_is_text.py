@@ -110,6 +110,9 @@ COMMANDS: list[tuple[Any, ...]] = [
     ("test", "strength"),
     ("suggest",),
     ("parse", f"{FORGED} hello"),
+    ("parse", "--format", "jsonl", "##[error]f hello"),
+    ("data", "validate", "--format", "json"),
+    ("data", "validate", "--format", "sarif"),
     ("suite", "from-data", "--out", "s.json"),
     ("data", "convert", "nlu", "data/old.md", "--dry-run"),
 ]
@@ -121,6 +124,8 @@ def test_no_command_prints_one_of_the_hosts(project: Path, command: tuple[str, .
     done = turncheck(*command, cwd=project)
 
     assert done.stdout + done.stderr
+    if {"json", "jsonl"} & {*command}:
+        assert "##[error]" in json.dumps(json.loads(done.stdout))  # what it says is the same
     assert_mere_text(done.stdout)
     assert_mere_text(done.stderr)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, TextIO
 from turncheck import __version__
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.location import Location, shown_path
-from turncheck.messages.plain_text import plain
+from turncheck.messages.plain_text import log_json, plain
 from turncheck.project.export import export_of
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.reader import read_nlu, read_project, read_stories
@@ -273,12 +273,12 @@ def _version(project: Project | None, folder: str) -> str:
 
 def _rendered(checked: Checked, output_format: Literal["json", "github", "sarif"], folder: Path) -> str:
     if output_format == "sarif":
-        return _sarif(checked, folder)
+        return log_json(_sarif(checked, folder))
     from turncheck.render.findings import findings_commands, findings_json
 
     findings, counts = checked.validated.findings, checked.validated.counts
     if output_format == "json":
-        return findings_json(findings, counts)
+        return log_json(findings_json(findings, counts))
     return findings_commands(findings, repository_root(folder))
 
 

@@ -78,6 +78,11 @@ def log_line_in_place(text: str) -> str:
     return _OF_A_RUNNER.sub("# ", text.replace("::", ": "))
 
 
+def log_json(document: str) -> str:
+    """Return a JSON document that says the same, and holds nothing that a runner takes for a command."""
+    return document.replace("##", "#\\u0023")  # there are such only in strings
+
+
 def plain(text: str) -> str:
     """Return all of ``text``, of one line or several, without anything that a terminal or a host would act on."""
     return log_line("\n".join(map(_cleaned, text.split("\n"))))
