@@ -27,6 +27,7 @@ from turncheck.project.model import (
     UserStep,
 )
 from turncheck.project.rasa_version import NEWEST
+from turncheck.project.testfiles import CodeNames, names_in_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -158,6 +159,11 @@ class Facts:
         if "domain" in self.missing or not self.blocks:
             return None
         return Dialogues.of(self.project)
+
+    @cached_property
+    def code(self) -> CodeNames:
+        """The names in the project's Python code; it is read only when something asks for them."""
+        return names_in_code(self.project.root)
 
     @property
     def has_valid_max_history(self) -> bool:
