@@ -20,7 +20,7 @@ from turncheck.run.reading import ensure_tests_read, read_tests
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.strength import measure_strength
 from turncheck.run.trainable import ensure_possible, ensure_trainable, read_dialogue_assistant
-from turncheck.validation.names_in_tests import ProjectTests
+from turncheck.validation.facts import ProjectTests
 from turncheck.work.workplace import workplace_of
 
 if TYPE_CHECKING:

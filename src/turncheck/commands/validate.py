@@ -20,9 +20,8 @@ from turncheck.project.export import export_of
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories
-from turncheck.validation.facts import missing_parts
+from turncheck.validation.facts import ProjectTests, missing_parts
 from turncheck.validation.findings import found
-from turncheck.validation.names_in_tests import ProjectTests
 from turncheck.validation.pipeline import Validated, validate
 from turncheck.validation.registry import explain
 from turncheck.validation.suppressions import suppress
