@@ -13,7 +13,8 @@ from urllib.parse import parse_qs
 import pytest
 
 from turncheck.cli import run_command_line
-from turncheck.engines.embedded.nlu.duckling import EXTRACTOR, REFERENCE_TIME, DucklingAccess
+from turncheck.engines.embedded.nlu.batch import REFERENCE_TIME, DucklingAccess
+from turncheck.engines.embedded.nlu.duckling import EXTRACTOR
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location

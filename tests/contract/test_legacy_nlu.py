@@ -52,6 +52,9 @@ def test_rasa_nlu_0_writes_where_it_is_started(tmp_path: Path, monkeypatch: pyte
     assert_alike(read(Path("errors.json")), read(expected / "test" / "errors.json"))
 
 
+@pytest.mark.follows(
+    page="rasa-0", sentence="`--report`, `--errors`, `--successes`, `--histogram` and `--confmat` name the files."
+)
 def test_the_flags_of_rasa_nlu_0_name_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = commands_below("keyword_crf_015", tmp_path, monkeypatch)
     before = set(files_below(Path()))
@@ -73,6 +76,9 @@ def test_rasa_nlu_0_writes_nothing_by_cross_validation(tmp_path: Path, monkeypat
     assert files_below(Path()) == before
 
 
+@pytest.mark.follows(
+    page="rasa-0", sentence="Cross-validation takes no model, since it trains a new one for each fold."
+)
 def test_cross_validation_takes_no_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
