@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +26,8 @@ from turncheck.commands.flags.shared import (
 from turncheck.settings.bounds import capped_workers
 
 if TYPE_CHECKING:
+    import argparse
+
     from turncheck.commands.nlu import NluTestOptions
     from turncheck.commands.nlu_output import NluOutput
 
@@ -108,7 +109,11 @@ def add_output_flags(parser: argparse.ArgumentParser) -> None:
     )
     output.add_argument("--no-errors", action="store_true", help="do not write wrong predictions to files")
     output.add_argument("--no-plot", action="store_true", help="draw no plots")
-    output.add_argument("--no-warnings", action="store_true", help=argparse.SUPPRESS)
+    output.add_argument(
+        "--no-warnings",
+        action="store_true",
+        help="do not write stories with warnings to a file; about NLU data there is none (as in Rasa)",
+    )
     add_json(output)
     add_rasa_files(output)
     output.add_argument(
