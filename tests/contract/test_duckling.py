@@ -9,7 +9,8 @@ import pytest
 from duckling_server import AMOUNT, duckling
 
 from turncheck.cli import run_command_line
-from turncheck.engines.embedded.nlu.duckling import EXTRACTOR, REFERENCE_TIME, DucklingAccess
+from turncheck.engines.embedded.nlu.batch import REFERENCE_TIME, DucklingAccess
+from turncheck.engines.embedded.nlu.duckling import EXTRACTOR
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location

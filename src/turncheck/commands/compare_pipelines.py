@@ -21,6 +21,7 @@ from turncheck.evaluation.nlu import evaluate_held_out
 from turncheck.evaluation.pipelines import FEWEST_EXAMPLES, WORTHWHILE, Advice, RunPlan, Score, advise, plan_runs
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.phrasing import count
+from turncheck.messages.plain_text import plain
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.regular_file import read_regular
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml, write_responses_yaml
@@ -383,7 +384,7 @@ def run_compare_nlu(
     alike = [line for group in configured for line in alike_in_words(group, "pipeline")]
     advice = advise(plans, scores, lambda name: [one for group in configured for one in alike_to(name, group)])
     write_results(plans, scores, advice, output, screen, alike=alike)
-    sys.stdout.write("\n".join([*advice_text(advice, alike), ""]))
+    sys.stdout.write(plain("\n".join([*advice_text(advice, alike), ""])))
     return EXIT_OK
 
 

@@ -17,6 +17,7 @@ from turncheck.evaluation.nlu import NluMeasurement, cross_validate, evaluate_he
 from turncheck.evaluation.splits import response_name, split_as_rasa
 from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.phrasing import count
+from turncheck.messages.plain_text import plain
 from turncheck.process.screen import Console, duration
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml, write_responses_yaml
 from turncheck.project.paths import DEFAULT_CONFIG, DEFAULT_DATA
@@ -105,9 +106,9 @@ def print_nlu(report: Report, project: Path) -> None:
         return
     entry = trust_entry(report)
     trust = TerminalWriter(folder, PathResolver(report, folder)).entry(entry) if entry else ""
-    sys.stdout.write(nlu_text(nlu, report.engine, folder, trust))
+    sys.stdout.write(plain(nlu_text(nlu, report.engine, folder, trust)))
     if major_of_files(report.project) < NAMED_AS_TODAY:
-        sys.stdout.write(label_tables(nlu, report.engine))
+        sys.stdout.write(plain(label_tables(nlu, report.engine)))
 
 
 def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Console, source: Source | None = None) -> int:
@@ -354,7 +355,7 @@ def run_data_split_nlu(
         ),
     )
     sys.stdout.write(
-        f"{count(len(split.training), 'example')} to train on and {len(split.test):,} to test with: {out}\n"
+        plain(f"{count(len(split.training), 'example')} to train on and {len(split.test):,} to test with: {out}\n")
     )
     return EXIT_OK
 

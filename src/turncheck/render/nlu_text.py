@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.comparison.wording import expected_got
 from turncheck.messages.phrasing import count
-from turncheck.render.phrases import covered_lines, overlap_remarks, substitution_lines, unjudged_remark
+from turncheck.render.phrases import covered_lines, how_judged, overlap_remarks, substitution_lines, unjudged_remark
 from turncheck.render.sinks.terminal import place, text
 from turncheck.render.spans import Code, Entry, Prose, line
 from turncheck.report.trust import LEAST_AGREEMENT
@@ -32,8 +32,7 @@ def nlu_text(nlu: Nlu, engine: EngineInfo | None = None, folder: str = "", trust
 
 
 def _head(nlu: Nlu, engine: EngineInfo | None, trust: str) -> Iterator[str]:
-    how = f"{nlu.folds}-fold cross-validation" if nlu.mode == "cross-validation" else "held out"
-    yield f"NLU: {count(nlu.examples, 'sentence')}, {how}"
+    yield f"NLU: {count(nlu.examples, 'sentence')}, {how_judged(nlu)}"
     yield from (f"  {remark.in_words}" for remark in overlap_remarks(nlu))
     yield from (f"  {line}" for line in substitution_lines(engine.substitutions if engine else ()))
     if trust:

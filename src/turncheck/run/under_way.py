@@ -18,9 +18,9 @@ from turncheck.run.cut_short import require_same_model, run_until_failure
 from turncheck.run.inputs import NONE_PRECOMPUTED
 from turncheck.run.suites import SuitesOfRun
 from turncheck.run.trainable import impossible, is_asked, not_asked, refused_training, unreadable
+from turncheck.validation.facts import ProjectTests
 from turncheck.validation.findings import found
 from turncheck.validation.losses import losses
-from turncheck.validation.names_in_tests import ProjectTests
 from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:

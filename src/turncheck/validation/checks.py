@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, Unpack
 
 from turncheck.messages.finding import Severity  # noqa: TC001 - the types of rows are looked at
+from turncheck.validation.facts import Part  # noqa: TC001 - likewise
 
 if TYPE_CHECKING:
     from turncheck.messages.location import Location
@@ -20,9 +21,6 @@ Stage = Literal["arguments", "load", "domain", "nlu", "stories", "config", "own"
 ``cases``, ``suites``: not validation at all, but reading end-to-end test cases and batch suites to run them. ``kore``:
 a check of the export of a Kore.ai assistant, which Rasa does not know: it is always shown with its own severity.
 """
-
-Part = Literal["domain", "nlu", "stories", "config", "responses"]
-"""A part of a project that may be incomplete; ``responses``: those that NLU files define."""
 
 Then = Literal["goes on", "stops", "empties the domain"]
 """What Rasa does once it has found the fault: it goes on, stops, or goes on with an empty domain."""

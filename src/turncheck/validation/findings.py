@@ -16,6 +16,7 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
 if TYPE_CHECKING:
     from turncheck.project.model import Project, Story
     from turncheck.project.nlu_data import Example
+    from turncheck.validation.facts import Part
     from turncheck.yaml_tree.tree import YamlNode
 
 
@@ -85,6 +86,17 @@ def found_by(check: Check, fault: Fault) -> Finding:
     """Return the finding of a check, as :func:`found` does."""
     words = f"{fault.message} {fault.suggestion}" if fault.suggestion else fault.message
     return Finding(check.code, check.severity, words, fault.location, check.text, fault.others, fault.subject)
+
+
+# Which findings hold for a project if a part of it could not be read.
+#
+# A fault between two things that could be read is kept. What assumes that something is absent ("used nowhere",
+# "defined nowhere") may be wrong: it may be in the missing part.
+
+
+def standing(findings: Iterable[Finding], missing: frozenset[Part]) -> Iterator[Finding]:
+    """Leave out what might be wrong because of the missing parts."""
+    return (finding for finding in findings if missing.isdisjoint(CHECKS[finding.code].needs))
 
 
 # The exact place of a finding's subject, if the typed project only knows what is around it.

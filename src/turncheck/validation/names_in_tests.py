@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from turncheck.dialogue.domain import SLOT_REQUESTED
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from turncheck.messages.location import Location
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Step, Story
-    from turncheck.project.nlu_data import Example
     from turncheck.validation.facts import Facts
 
 
@@ -97,19 +95,3 @@ def _of_cases(cases: Sequence[E2ECase]) -> Iterator[_Named]:
 
 
 # A project's tests, as far as validation checks them.
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectTests:
-    """Test stories, NLU test sentences and end-to-end test cases, to be compared with the training data."""
-
-    stories: Sequence[Story] = ()
-    examples: Sequence[Example] = ()
-    cases: Sequence[E2ECase] = ()
-
-    @property
-    def files(self) -> list[str]:
-        """The paths of the files they are in, sorted."""
-        places = [test.location for tests in (self.stories, self.examples) for test in tests]
-        places += [case.location for case in self.cases]
-        return sorted({place.path for place in places})

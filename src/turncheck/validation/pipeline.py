@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project
     from turncheck.project.rasa_version import RasaVersion
     from turncheck.validation.checks import Fails
-    from turncheck.validation.facts import Facts
-    from turncheck.validation.names_in_tests import ProjectTests
+    from turncheck.validation.facts import Facts, ProjectTests
 
 
 # Reports what ``rasa data validate`` reports, no more and no less, so that it can be replaced.

@@ -120,7 +120,10 @@ def check_repeated_examples(facts: Facts) -> Iterator[Finding]:
 
 
 def check_responses(facts: Facts) -> Iterator[Finding]:
-    """Responses that stories use and nothing defines, and those that no story uses."""
+    """Responses that stories use and nothing defines, and those that no story, form or custom action uses.
+
+    Rasa does not look into forms and custom actions.
+    """
     used = gathered((step.action, step) for _, step in facts.action_steps() if step.action.startswith(UTTER))
     for name, (first, *others) in used.items():
         if name not in facts.utterances:
@@ -136,12 +139,15 @@ def check_responses(facts: Facts) -> Iterator[Finding]:
             yield replace(finding, hint=finding.hint + selects) if is_key else finding
     asked = {f"{UTTER}ask_{slot}" for form in facts.domain.forms.values() for slot in form.required_slots}
     asked |= {f"{UTTER}ask_{form.name}_{slot}" for form in facts.domain.forms.values() for slot in form.required_slots}
-    reported: set[str] = set()
+    unused: dict[str, Location] = {}
     for response in facts.domain.responses.values():
         name = response.name.partition("/")[0]
-        if name not in used and name not in asked and name not in reported:
-            reported.add(name)
-            yield found("response-unused", f"The response '{name}' is used in no story or rule.", response.location)
+        if name not in used and name not in asked:
+            unused.setdefault(name, response.location)
+    in_code = {quoted.partition("/")[0] for quoted in facts.code.quoted} if unused else set()
+    for name, place in unused.items():
+        if name not in in_code:
+            yield found("response-unused", f"The response '{name}' is used in no story or rule.", place)
 
 
 def check_listed_responses(facts: Facts) -> Iterator[Finding]:

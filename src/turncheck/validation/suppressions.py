@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from turncheck.messages.finding import Severity
     from turncheck.project.model import Project
-    from turncheck.validation.names_in_tests import ProjectTests
+    from turncheck.validation.facts import ProjectTests
     from turncheck.validation.pipeline import Validated
     from turncheck.yaml_tree.source import YamlSource
     from turncheck.yaml_tree.tree import YamlDocument, YamlNode

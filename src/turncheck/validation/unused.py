@@ -15,7 +15,6 @@ from turncheck.project.components import (
     is_custom,
     short_name,
 )
-from turncheck.project.testfiles import CodeNames, names_in_code
 from turncheck.validation.facts import UTTER
 from turncheck.validation.findings import found
 from turncheck.validation.undefined import filled_payload
@@ -35,14 +34,12 @@ _RESPONSE_NAME = re.compile(r"utter_[A-Za-z0-9_]+(?:/[A-Za-z0-9_]+)?")
 
 def check_unused(facts: Facts) -> Iterator[Finding]:
     """Actions, slots, forms, entities and retrieval responses that nothing uses."""
-    actions, slots = list(_actions(facts)), list(_slots(facts))
     # Custom actions may read a slot or call an action; their code is only read if there is something to look for.
-    code = names_in_code(facts.project.root) if actions or slots else CodeNames()
-    for action in actions:
-        if action.name not in code.called:
+    for action in _actions(facts):
+        if action.name not in facts.code.called:
             yield found("action-unused", f"The action '{action.name}' is used in no story or rule.", action.location)
-    for slot in slots:
-        if slot.name not in code.quoted:
+    for slot in _slots(facts):
+        if slot.name not in facts.code.quoted:
             yield found("slot-unused", f"The slot '{slot.name}' is not used anywhere.", slot.location)
     yield from _forms(facts)
     yield from _entities(facts)

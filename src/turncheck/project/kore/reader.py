@@ -16,12 +16,11 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.batch.model import THRESHOLD_MODES, THRESHOLDS, comparable
-from turncheck.project.kore.faults import Fault, not_an_export, shown
+from turncheck.project.kore.faults import Fault, Place, not_an_export, shown
 from turncheck.project.kore.knowledge import KnowledgeReader, read_entities
 from turncheck.project.kore.model import (
     KoreBot,
     KoreIntent,
-    Place,
     Texts,
     clean,
     in_language,
