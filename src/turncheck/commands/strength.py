@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.engines.choice import chosen_engines
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
+from turncheck.messages.plain_text import plain
 from turncheck.project.e2e.cases import read_cases
 from turncheck.publishing.files import write_report
 from turncheck.render.phrases import noted_version_line
@@ -74,7 +75,7 @@ def run_test_strength(options: StrengthOptions, screen: Console) -> int:
     if options.json is not None:
         write_report(options.json, report)
     sys.stdout.write(noted_version_line(report.project, settings.project))
-    sys.stdout.write(strength_text(strength, settings.project))
+    sys.stdout.write(plain(strength_text(strength, settings.project)))
     floor = options.fail_under
     if floor is not None and strength.score is None and not options.changed:
         raise UserError("--fail-under cannot be judged: there was no fault to notice")

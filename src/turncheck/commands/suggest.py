@@ -31,6 +31,7 @@ from turncheck.evaluation.strength.suggested import (
 )
 from turncheck.messages.errors import EXIT_OK
 from turncheck.messages.phrasing import count
+from turncheck.messages.plain_text import log_line, plain
 from turncheck.project.testfiles import E2E_CASES_FILE
 from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import text
@@ -121,13 +122,13 @@ def run_suggest(options: SuggestOptions, screen: Console) -> int:
     found = _Found(strength, sentence_tasks(project, tests.examples, strength), training)
     root = Path(settings.project)
     before = suggested_before(root)
-    sys.stdout.write("\n".join([*_lines(found), *_known(found, before), ""]))
+    sys.stdout.write(plain("\n".join([*_lines(found), *_known(found, before), ""])))
     for path, content in _files(found.without(before), root).items():
         if options.write:
             write_file(path, content.encode())
             sys.stdout.write(f"Written: {text(str(path))}\n")
         else:
-            sys.stdout.write(f"\n# {text(str(path))} (write it with --write)\n{content}")
+            sys.stdout.write(f"\n# {text(str(path))} (write it with --write)\n{log_line(content)}")
     return EXIT_OK
 
 
