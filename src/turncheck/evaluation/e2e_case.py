@@ -309,7 +309,7 @@ _REASONED: Final = ("ran", "stubbed", "failed", "timed out")
 class CaseRun:
     """How cases are run. ``workers``: number of parallel conversations; ``repeat``: how often each case is run."""
 
-    slot_order: SlotOrder = "any"
+    slot_order: SlotOrder = "strict"
     fail_fast: bool = False
     workers: int = 1
     repeat: int = 1
