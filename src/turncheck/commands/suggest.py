@@ -32,6 +32,7 @@ from turncheck.evaluation.strength.suggested import (
 )
 from turncheck.messages.errors import EXIT_OK
 from turncheck.messages.phrasing import count
+from turncheck.messages.plain_text import log_line, plain
 from turncheck.process.regular_file import read_regular
 from turncheck.project.batch.csv_reader import read_csv_suite
 from turncheck.project.batch.model import comparable
@@ -139,13 +140,13 @@ def run_suggest(options: SuggestOptions, screen: Console) -> int:
     found = _Found(strength, sentence_tasks(project, tests.examples, strength), training)
     root = Path(settings.project)
     before = suggested_before(root)
-    sys.stdout.write("\n".join([*_lines(found), *_known(found, before), ""]))
+    sys.stdout.write(plain("\n".join([*_lines(found), *_known(found, before), ""])))
     for path, content in _files(found.without(before), root).items():
         if options.write:
             write_file(path, content.encode())
             sys.stdout.write(f"Written: {text(str(path))}\n")
         else:
-            sys.stdout.write(f"\n# {text(str(path))} (write it with --write)\n{content}")
+            sys.stdout.write(f"\n# {text(str(path))} (write it with --write)\n{log_line(content)}")
     return EXIT_OK
 
 
@@ -173,7 +174,7 @@ def _suggest_suite(project: Project, *, write: bool) -> int:
         write_file(path, content.encode())
         sys.stdout.write(f"Written: {text(str(path))}. Review it, and rename it to .csv.\n")
     else:
-        sys.stdout.write(f"\n# {text(str(path))} (write it with --write)\n{content}")
+        sys.stdout.write(f"\n# {text(str(path))} (write it with --write)\n{log_line(content)}")
     return EXIT_OK
 
 

@@ -44,6 +44,7 @@ from turncheck.comparison.training_changes import (
 from turncheck.comparison.unseen_changes import unseen_in_words
 from turncheck.comparison.wording import count
 from turncheck.messages.location import Location
+from turncheck.messages.phrasing import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -305,7 +306,7 @@ def _clause(gate: GateResult, report: Report, comparison: Comparison | None) -> 
     if gate.outcome == "not judged":
         return f"{gate.name.partition(':')[0]} not judged ({short_reason(gate, comparison)})"
     if gate.name == "completed":
-        return cut(f"stopped before the end: {gate.reason.partition(chr(10))[0]}")
+        return cut(f"stopped before the end: {first_line(gate.reason)}")
     if gate.name == "could-be-run":
         return cause_first(faults_of(report))
     if gate.name in _ABOUT_ERRORS and len(gate.failed_by) == 1 and gate.failed_by[0].message:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from turncheck.comparison.changes import with_copy_count
 from turncheck.comparison.misunderstood import misunderstood_sentences
+from turncheck.messages.plain_text import one_line
 from turncheck.render.case_keys import misunderstood_cases, misunderstood_stories, new_and_old
 from turncheck.render.changed_sections import likely_noise
 from turncheck.render.links import PathResolver, base_places, repository_path
 from turncheck.render.phrases import expected_got, expected_intent, nearest, understood_as
 from turncheck.render.rendered import Rendered
-from turncheck.render.sinks.commands import command, one_line
+from turncheck.render.sinks.commands import command
 from turncheck.render.spans import line, plain
 
 if TYPE_CHECKING:

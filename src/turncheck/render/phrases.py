@@ -277,6 +277,16 @@ class OverlapRemark:
     new: bool
 
 
+def how_judged(nlu: Nlu) -> str:
+    """Say in a few words what kind of sentences was judged; a sentence that was trained on is not held out."""
+    if nlu.mode == "cross-validation":
+        return f"{nlu.folds}-fold cross-validation"
+    if nlu.on_training_sentences == nlu.examples:
+        return "all of them training sentences"
+    is_held_out = not nlu.on_training_sentences and not nlu.under_other_intents
+    return "held out" if is_held_out else "some of them training sentences"
+
+
 def overlap_remarks(nlu: Nlu, base: Overlap | None = None) -> Iterator[OverlapRemark]:
     """Yield a sentence for each kind of overlap; without a ``base`` all of it is new."""
     copies, contradicted = nlu.on_training_sentences, nlu.under_other_intents

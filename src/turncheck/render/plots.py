@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.phrasing import count as counted
+from turncheck.render.phrases import how_judged
 from turncheck.render.rasa_files import active_extractors, file_part
 from turncheck.render.rendered import Rendered
 from turncheck.report.understanding import (
@@ -414,7 +415,7 @@ def _confusion_matrix(name: str, title: str, matrix: Matrix, how: str, state: st
 
 
 def _how(nlu: Nlu) -> str:
-    return f"cross-validation, {count(nlu.folds, 'fold')}" if nlu.folds else "held-out sentences"
+    return f"{count(nlu.examples, 'sentence')}, {how_judged(nlu)}"
 
 
 def _histogram(
@@ -428,6 +429,8 @@ def _histogram(
         axes.hist([min(max(value, 0.0), 1.0) for value in values], bins=edges, color=colour, edgecolor="white")
         axes.set_ylabel(f"{word}: {len(values)}")
         axes.yaxis.get_major_locator().set_params(integer=True)
+        if not values:
+            axes.set_ylim(0, 1)  # else it would be an axis around zero
         if threshold is not None:
             axes.axvline(threshold, color="black", linestyle="--", linewidth=1)
     if threshold is not None:

@@ -280,6 +280,10 @@ class Skipped(Part, frozen=True, kw_only=True):
     """Whether something must be fixed first: a file that cannot be read, a pipeline that cannot be trained."""
     location: Location | None = None
     """Where that can be fixed, as far as it is known."""
+    cause: str = ""
+    """What must be fixed, in short and without its place; empty: the reason says it."""
+    without_place: str = ""
+    """The reason without the place that it names; empty: it names none."""
     tests: tuple[str, ...] | None = None
     """The names of the tests that were read and not run; ``None`` where they are not known."""
 

@@ -210,7 +210,8 @@ class EmbeddedEngine(Engine):
 
     @cached_property
     def _pipeline_trainer(self) -> EmbeddedNluTrainer:
-        from turncheck.engines.embedded.nlu.duckling import DucklingAccess, noon_of
+        from turncheck.engines.embedded.nlu.batch import DucklingAccess
+        from turncheck.engines.embedded.nlu.duckling import noon_of
         from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors
         from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 
