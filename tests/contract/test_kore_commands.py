@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -217,3 +218,28 @@ def test_what_was_parsed_before_the_platform_gave_up_is_printed(
     assert told.out.startswith("two bags to Oslo\n  Order Tea")
     assert "stop it\n  not evaluated" in told.out
     assert "refuses the credentials" in told.err
+
+
+@pytest.mark.parametrize("way", ["find-intent", "batch"])
+def test_names_of_suites_and_answers_are_text_wherever_progress_is_shown(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str], way: str
+) -> None:
+    """Neither a suite's name nor the platform's words become a command of the host."""
+    forged = "x ##[error]forged ::error::f"
+    (folder / f"{forged}.json").write_bytes(CONTENT)
+    kore.intents["two bags to Oslo"] = (forged,)
+    opens = ("--engine", "kore", "--kore-host", kore.url, "--kore-bot-id", BOT, "--kore-client-id", CLIENT)
+    batch = ["test", "batch", f"{forged}.json", *opens, "--kore-bot-name", "Tea Shop", "--kore-way", way]
+    assert run_command_line(batch) == 1
+    kore.ends_as = "\n::error::ended"
+    assert run_command_line(batch) == (1 if way == "find-intent" else 2)
+    kore.fault = lambda _call: refusal(500, "\r\n::error::forged ##[warning]f")
+    assert run_command_line(batch) == 2
+    kore.fault = lambda _call: None
+    kore.suites[forged] = Suite("ts-2", "\n::error::f", CONTENT, "json")
+    for command in (["suites"], ["suites", "--json"], ["run", forged], ["run", forged, "--no-wait"]):
+        run(kore, *command)
+
+    shown = capsys.readouterr()
+    assert "forged" in shown.err
+    assert not re.search(r"(?m)^\s*::|##\[", shown.out + shown.err)

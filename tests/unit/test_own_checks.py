@@ -10,7 +10,7 @@ from small_project import DOMAIN, checked, places, read, write_project
 from turncheck.commands.validate import Request, check_project
 from turncheck.project.model import Project
 from turncheck.project.reader import read_nlu, read_project, read_stories
-from turncheck.validation.names_in_tests import ProjectTests
+from turncheck.validation.facts import ProjectTests
 from turncheck.validation.pipeline import validate
 from turncheck.validation.registry import OWN_CHECKS
 

@@ -23,6 +23,7 @@ from turncheck.ci.github.host import GitHub
 from turncheck.comparison.model import Missing, Present
 from turncheck.conclude import Member, Several, conclude, page_of
 from turncheck.messages.errors import UserError
+from turncheck.messages.plain_text import lines, log_line
 from turncheck.publishing.files import terminal_overview, terminal_summary
 from turncheck.publishing.publish import result_of_any
 from turncheck.render.assistants import key_of
@@ -30,7 +31,6 @@ from turncheck.render.fork import Fork
 from turncheck.render.links import Links
 from turncheck.render.plots import nlu_plots, story_plots
 from turncheck.render.rasa_files import major_of_files
-from turncheck.render.sinks.commands import lines, log_line
 from turncheck.report.codec import decode
 
 if TYPE_CHECKING:
@@ -106,11 +106,16 @@ def leaves(document: dict[str, Any]) -> dict[tuple[str, ...], list[tuple[Any, An
     waiting: list[tuple[tuple[str, ...], Any]] = [((), document)]
     while waiting:
         above, holder = waiting.pop()
-        for key in holder if isinstance(holder, dict) else range(len(holder)):
-            names = (*above, str(key) if isinstance(holder, dict) else "[]")
-            found[names].append((holder, key))
-            if isinstance(holder[key], dict | list):
-                waiting.append((names, holder[key]))
+        if isinstance(holder, dict):
+            for key, value in holder.items():
+                names = (*above, key)
+                found[names].append((holder, key))
+                if isinstance(value, dict | list):
+                    waiting.append((names, value))
+        elif holder:
+            names = (*above, "[]")
+            found[names] += [(holder, key) for key in range(len(holder))]
+            waiting += [(names, value) for value in holder if isinstance(value, dict | list)]
     return found
 
 

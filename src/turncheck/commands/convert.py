@@ -16,6 +16,7 @@ from turncheck.engines.embedded.policies.trainer import train_ensemble
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.messages.phrasing import count
+from turncheck.messages.plain_text import log_line
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.regular_file import read_regular
 from turncheck.project.config import files_apart
@@ -185,7 +186,9 @@ def _diff(conversion: Conversion, name: str, content: str) -> Iterator[str]:
 
 
 def _shown(line: str) -> str:
-    return line[0] + "".join(one if one.isprintable() else "�" for one in line[1:].rstrip("\n")) + "\n"
+    shown = line[0] + "".join(one if one.isprintable() else "�" for one in line[1:].rstrip("\n")) + "\n"
+    is_of_a_host = shown.lstrip().startswith("::") or "##" in shown  # else as it is: a difference may be applied
+    return log_line(shown) if is_of_a_host else shown
 
 
 def _print(conversion: Conversion, converted: Converted) -> None:

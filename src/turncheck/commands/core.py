@@ -13,6 +13,7 @@ from turncheck.evaluation.coverage import coverage, reached_by_stories
 from turncheck.evaluation.stories import evaluate_stories, has_annotated_texts
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, CutShortError, UserError
 from turncheck.messages.phrasing import at_paths, count
+from turncheck.messages.plain_text import plain
 from turncheck.project.model import UserStep
 from turncheck.project.paths import PATH_WITHOUT_DATA
 from turncheck.project.story_sentences import with_story_sentences
@@ -105,7 +106,7 @@ def print_core(report: Report, project: Path) -> None:
     """Print what was measured, or why nothing was; paths are relative to the current folder."""
     core = report.core
     words = not_run_text(report) if core is None else story_text(core, report.engine, report.coverage, str(project))
-    sys.stdout.write(words)
+    sys.stdout.write(plain(words))
 
 
 def core_exit_code(report: Report, options: CoreTestOptions) -> int:

@@ -16,6 +16,7 @@ from turncheck.engines.kore.engines import as_uploaded, platform_of
 from turncheck.engines.kore.platform import VERSIONS
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK
 from turncheck.messages.phrasing import count
+from turncheck.messages.plain_text import log_json, plain
 from turncheck.process.regular_file import read_regular
 from turncheck.project.batch.reader import HowToRead, read_suites
 from turncheck.project.folder import MAX_FILE_BYTES
@@ -62,7 +63,7 @@ def run_kore(  # noqa: PLR0917 - what a command is given
     platform.client.say = screen.progress
     done = task(platform, screen)
     as_json = json.dumps(done.json, indent=2, ensure_ascii=False) + "\n"
-    output.write(as_json if to == "-" else "".join(f"{line}\n" for line in done.lines))
+    output.write(log_json(as_json) if to == "-" else plain("".join(f"{line}\n" for line in done.lines)))
     if to not in {None, "-"}:
         write_file(Path(str(to)), as_json.encode())
     return done.code

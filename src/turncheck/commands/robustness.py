@@ -12,6 +12,7 @@ from turncheck.engines.choice import chosen_engines
 from turncheck.evaluation.nlu import why_not_testable
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.messages.phrasing import at_paths
+from turncheck.messages.plain_text import plain
 from turncheck.publishing.files import write_report
 from turncheck.render.phrases import noted_version_line
 from turncheck.render.robustness_text import robustness_text
@@ -61,7 +62,7 @@ def run_test_robustness(options: RobustnessOptions, screen: Console) -> int:
     if options.json is not None:
         write_report(options.json, report)
     sys.stdout.write(noted_version_line(report.project, settings.project))
-    sys.stdout.write(robustness_text(robustness, settings.project))
+    sys.stdout.write(plain(robustness_text(robustness, settings.project)))
     most, rate = options.fail_over, robustness.failure_rate
     if most is not None and rate is None:
         raise UserError("--fail-over cannot be judged: no sentence that is understood could be varied")

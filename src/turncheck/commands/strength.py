@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.engines.choice import chosen_engines
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
+from turncheck.messages.plain_text import plain
 from turncheck.project.e2e.cases import read_cases
 from turncheck.publishing.files import write_report
 from turncheck.render.phrases import not_run_text, noted_version_line
@@ -20,7 +21,7 @@ from turncheck.run.reading import ensure_tests_read, read_tests
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.strength import measure_strength
 from turncheck.run.trainable import ensure_possible, ensure_trainable, read_dialogue_assistant
-from turncheck.validation.names_in_tests import ProjectTests
+from turncheck.validation.facts import ProjectTests
 from turncheck.work.workplace import workplace_of
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def run_test_strength(options: StrengthOptions, screen: Console) -> int:
     if options.json is not None:
         write_report(options.json, report)
     sys.stdout.write(noted_version_line(report.project, settings.project))
-    sys.stdout.write(not_run_text(report) if strength is None else strength_text(strength, settings.project))
+    sys.stdout.write(not_run_text(report) if strength is None else plain(strength_text(strength, settings.project)))
     if result.stopped is not None:
         end_with(result.stopped)
     return _exit_code(None if strength is None else strength.score, options)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from turncheck.messages.finding import LEGACY_PROJECT, SEVERITIES, Finding, Severity
 from turncheck.messages.location import Location
 from turncheck.messages.phrasing import count
+from turncheck.messages.plain_text import log_line_in_place
 from turncheck.render.links import repository_path
 from turncheck.render.sinks import commands as workflow_command
 from turncheck.render.sinks import terminal
@@ -130,8 +131,7 @@ def _window(source: str, column: int) -> tuple[str, int]:
     begin = max(0, column - 1 - _WIDTH // 2)
     part = source[begin : begin + _WIDTH]
     shown = "".join(character if character.isprintable() else " " if character == "\t" else "�" for character in part)
-    # A zero-width space would move the caret; two adjacent signs of a command are made harmless in place.
-    return shown.replace("::", ": ").replace("##[", "## "), column - begin
+    return log_line_in_place(shown), column - begin
 
 
 def _counted(number: int, severity: Severity) -> str:

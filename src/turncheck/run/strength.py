@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import Strength
     from turncheck.run.changed_lines import ChangedLines
     from turncheck.settings.options import Settings
-    from turncheck.validation.names_in_tests import ProjectTests
+    from turncheck.validation.facts import ProjectTests
     from turncheck.work.workplace import Executor
 
 

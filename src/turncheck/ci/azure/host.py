@@ -17,8 +17,9 @@ from turncheck.ci.earlier_reports import Reports
 from turncheck.ci.host import Base, CloneAddress, HostError, Run, Target
 from turncheck.ci.rest import ASKING, PUBLISHING, RetryBudget
 from turncheck.ci.variables import JobHost
+from turncheck.messages.plain_text import log_line
 from turncheck.process.environment import Secret, secret_of
-from turncheck.render.sinks.commands import log_line, logging_command
+from turncheck.render.sinks.commands import logging_command
 from turncheck.render.sinks.markdown import ticked
 from turncheck.web.addresses import Network
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from turncheck.evaluation.strength.mutant import Lines, Mutant
     from turncheck.messages.location import Location
     from turncheck.project.model import Project
-    from turncheck.validation.names_in_tests import ProjectTests
+    from turncheck.validation.facts import ProjectTests
     from turncheck.work.workplace import Executor
 
 
