@@ -82,12 +82,16 @@ class Suite:
 class FakeKore:
     """The platform's state. ``polls``: so often a run is under way before it has ended.
 
-    ``page``: the most suites of a page, whatever the limit. ``built_in_everywhere``: its own suite is on every page.
+    ``engines``: the scores of each engine (``fm``, ``ml``, ``faq``) by utterance and intent, where the documentation
+    has them. ``bots``: the linked bot of an intent of a universal bot. ``page``: the most suites of a page, whatever
+    the limit. ``built_in_everywhere``: its own suite is on every page.
     """
 
     intents: dict[str, tuple[str, ...]] = field(default_factory=dict)
     entities: dict[str, dict[str, Any]] = field(default_factory=dict)
     traits: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    engines: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
+    bots: dict[str, str] = field(default_factory=dict)
     suites: dict[str, Suite] = field(default_factory=dict)
     files: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     links: dict[str, bytes] = field(default_factory=dict)
@@ -289,10 +293,20 @@ class FakeKore:
             "traits": {trait: {"score": 0.9} for trait in self.traits.get(text, ())},
             "nlProcessing": {"originalInput": text, "canonical": text},
             "result": result,
-            "finalResolver": {"ranking": [], "winningIntent": winners, "entities": entities},
+            "finalResolver": {"ranking": self._ranking(text), "winningIntent": winners, "entities": entities},
         }
+        for intent, scores in self.engines.get(text, {}).items():
+            for engine, score in scores.items():
+                key, named = ("faqScore", "primaryQuestion") if engine == "faq" else ("score", "task")
+                part = response.setdefault(engine, {"definitive": []})
+                part["definitive"].append({named: intent, key: score})
         request = {"input": text, "streamName": name}
         return {"request": request, "response": response, "streamId": BOT, "streamName": name, "name": name}
+
+    def _ranking(self, text: str) -> list[Json]:
+        """Each intent with its linked bot, as the documented ``scoring`` names it."""
+        named = ((one, self.bots[one]) for one in self.intents.get(text, ()) if one in self.bots)
+        return [{"intent": one, "totalScore": 1.0, "scoring": {"botname": bot}} for one, bot in named]
 
     def _export_state(self, status: str) -> Json:
         shared = {"exportType": self.export["type"], "requestType": "Botexport", "_id": self.export["_id"], "__v": 0}

@@ -14,6 +14,7 @@ import yaml
 from turncheck.cli import run_command_line
 from turncheck.commands.init.command import first_tests, settings_text
 from turncheck.commands.init.workflows import CHECKOUT, workflow
+from turncheck.project.batch.reader import read_suites
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project
 from turncheck.project.testfiles import find_test_nlu, find_test_stories
@@ -228,5 +229,14 @@ def test_pull_requests_in_a_merge_queue_are_measured_too() -> None:
 
 
 @pytest.mark.parametrize("name", ["city_library", "tea_shop"])
-def test_an_export_of_kore_gets_no_file_of_test_sentences(name: str) -> None:
-    assert first_tests(read_project(ROOT / "tests" / "oracle" / "kore" / "exports" / name)) == {}
+def test_an_export_of_kore_gets_a_suite_instead_of_rasas_files(name: str, tmp_path: Path) -> None:
+    bot = shutil.copytree(ROOT / "tests" / "oracle" / "kore" / "exports" / name, tmp_path / "bot")
+    files = first_tests(read_project(bot))
+    assert list(files) == ["tests/first_suite.csv"]
+    assert run_command_line(["init", str(bot), "--write"]) == 0
+    assert (bot / "tests" / "first_suite.csv").read_text("utf-8") == files["tests/first_suite.csv"]
+    read = read_suites(bot, [bot / "tests" / "first_suite.csv"])
+    assert read.errors == ()
+    assert all(case.generated for case in read.suites[0].cases)
+    assert first_tests(read_project(bot)) == {}
+    assert not list(bot.glob("**/*.yml.template"))

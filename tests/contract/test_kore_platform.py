@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import signal
@@ -348,3 +349,49 @@ def test_the_csv_has_what_the_platforms_own_report_says(kore: FakeKore, folder: 
     for line in ('"Bot Name:","Tea Shop"', '"Bot Language:","en"', '"Mode:","faq"\n"pathCoverage:","50"\n'):
         assert line in written
     assert '"Last Tested:","2026-01-05 17:44"' in written
+
+
+def table_of(folder: Path) -> list[dict[str, str]]:
+    lines = (folder / "out.csv").read_text("utf-8").splitlines()
+    start = next(number for number, row in enumerate(lines) if row.startswith('"Utterance"'))
+    return list(csv.DictReader(lines[start:]))
+
+
+def test_the_platforms_own_order_of_entities_is_told_where_none_was_given(kore: FakeKore, folder: Path) -> None:
+    kore.entities["two bags to Oslo"] = {"Quantity": 2, "City": ["Oslo"]}
+    run(kore, "smoke.json", "--json", "r.json", "--csv", "out.csv")
+    order = batch_of(folder).suites[0].cases[0].order
+    assert order is not None
+    assert (order.expected, order.actual, order.assumed) == ((), ("Quantity", "City"), False)
+    first = table_of(folder)[0]
+    assert (first["Expected Entity Order"], first["Actual Entity Order"]) == ("", "Quantity>City")
+
+
+def test_the_scores_of_the_platforms_engines_are_kept_apart(kore: FakeKore, folder: Path) -> None:
+    kore.engines["stop it"] = {
+        "Track Parcel": {"fm": 11643.33, "ml": 0.71},
+        "Cancel Order": {"ml": 0.64, "faq": 52.0},
+    }
+    run(kore, "smoke.json", "--json", "r.json", "--csv", "out.csv")
+    scores = batch_of(folder).suites[0].cases[1].scores
+    assert {name: score for name, score in scores.items() if name.endswith(")")} == {
+        "Track Parcel (FM)": 11643.33,
+        "Track Parcel (ML)": 0.71,
+        "Cancel Order (ML)": 0.64,
+        "Cancel Order (KG)": 52.0,
+    }
+    row = next(row for row in table_of(folder) if row["Utterance"] == "stop it")
+    assert row["Matched Intent's Score"] == "FM: 11643.3300, ML: 0.7100"
+    assert row["Expected Intent's Score"] == "ML: 0.6400, KG: 52.0000"
+
+
+@pytest.mark.parametrize(("bot", "result"), [("Tea Shop", "tp"), ("City Library", "fp"), ("", "tp")])
+def test_the_bot_of_a_universal_bots_intent_is_compared(kore: FakeKore, folder: Path, bot: str, result: str) -> None:
+    case = {"input": "two bags to Oslo", "intent": "Order Tea|Reserve Book", "botName": "tea_shop|City Library"}
+    (folder / "universal.json").write_text(json.dumps({"testCases": [case]}), "utf-8")
+    kore.bots = {"Order Tea": bot} if bot else {}
+    run(kore, "universal.json", "--json", "r.json")
+    (judged,) = batch_of(folder).suites[0].cases
+    assert (judged.result, judged.bots) == (result, ("tea_shop", "City Library"))
+    assert judged.matched_bots == ((bot,) if bot else ())
+    assert judged.reason == ("Order Tea is matched in the bot City Library" if result == "fp" else None)

@@ -51,6 +51,10 @@ if TYPE_CHECKING:
     from turncheck.work.workplace import Executor
 
 
+PERCENTAGES: Final = (0, 25, 50, 75)
+MOST_LEFT_OUT_BY_RASA_0_AND_1: Final = 90
+
+
 # What a comparison of pipelines says in the end: figures, curves and advice.
 
 
@@ -325,16 +329,18 @@ def run_compare_nlu(
     screen: Console,
     *,
     runs: int = 3,
-    percentages: Sequence[int] = (0, 25, 50, 75),
+    percentages: Sequence[int] | None = None,
 ) -> int:
     """Compare pipelines, write Rasa's tree of files, print advice. Returns 0 whatever the scores are.
+
+    ``percentages``: those of the training data to leave out; without any, those of the Rasa that the project is for.
 
     Raises:
         UserError: no usable configuration or too little data, a bad number, the cluster cannot be used.
     """
     if runs < 1:
         raise UserError(f"--runs is {runs}, and must be 1 or more")
-    if not percentages or any(not 0 <= percentage < 100 for percentage in percentages):
+    if percentages is not None and not all(0 <= percentage < 100 for percentage in percentages):
         raise UserError("--percentages must be whole numbers from 0 to 99")
     ensure_apart_from_project(output.folder, options.settings)
     from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # imports NumPy
@@ -344,7 +350,8 @@ def run_compare_nlu(
     data = read_judged(replace(options, settings=settings, cross_validation=True), project, NLU_PARTS)
     pipelines = _pipelines(options, configs, screen)
     responses = project.domain.responses
-    steps = tuple(dict.fromkeys(percentages))
+    usual = PERCENTAGES if project.major >= NAMED_AS_TODAY else (*PERCENTAGES, MOST_LEFT_OUT_BY_RASA_0_AND_1)
+    steps = tuple(dict.fromkeys(percentages or usual))
     plans = plan_runs(data.examples, responses, runs=runs, percentages=steps, seed=settings.seed)
     if not plans[0].test:
         raise UserError(

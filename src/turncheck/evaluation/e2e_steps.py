@@ -1,7 +1,7 @@
 """Judges one turn of an end-to-end case, traces it, and counts what it covers.
 
-Rules (see ``docs/e2e.md``): events beyond the expected ones never fail; order does not matter, except for slots with
-the ``strict`` order; a ``bot`` or ``utter`` step needs a message of its own.
+Rules (see ``docs/e2e.md``): events beyond the expected ones never fail; order does not matter, except for consecutive
+``slot_was_set`` steps with the ``strict`` order; a ``bot`` or ``utter`` step needs a message of its own.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def response_name(event: Mapping[str, Any]) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def judge_steps(expectations: Sequence[Expectation], turn: Turn, slot_order: SlotOrder = "any") -> list[Judged]:
+def judge_steps(expectations: Sequence[Expectation], turn: Turn, slot_order: SlotOrder = "strict") -> list[Judged]:
     """Judge the steps of one turn in their order."""
     happened = Happened.in_turn(turn)
     by_index: dict[int, Judged] = {}
@@ -165,16 +165,23 @@ def _without_unseen(text: str) -> str:
 def _judge_slots(
     expected: Sequence[tuple[int, Expectation]], slots: Sequence[tuple[str, Any]], order: SlotOrder
 ) -> dict[int, Judged]:
+    """With the ``strict`` order, a step is met after the ones right before it; the slots of one step in any order."""
     judged: dict[int, Judged] = {}
-    position = 0
+    before: tuple[int, Expectation] | None = None
+    least = reached = 0  # where a slot of this step may be set at the earliest, and the last one that met a step
     for index, expectation in expected:
+        if order == "any" or before is None or before[0] != index - 1:
+            least = reached = 0
+        elif expectation.step is None or expectation.step != before[1].step:
+            least = reached
+        before = (index, expectation)
         found = [place for place, (name, value) in enumerate(slots) if _fits(expectation, name, value)]
-        later = [place for place in found if place >= position]
-        if order == "strict" and found and not later:
-            reason = "it was set, but before the slot that is expected before it"
+        later = [place for place in found if place >= least]
+        if found and not later:
+            reason = "it was set, but before the slot of the step before; --slot-order any takes any order"
             judged[index] = failed(expectation, None, reason, [f"+ {shown_slot(expectation)}"])
         elif found:
-            position = later[0] + 1 if order == "strict" else 0
+            reached = max(reached, later[0])
             judged[index] = passed(expectation)
         else:
             judged[index] = _slot_not_as_expected(expectation, slots)

@@ -38,6 +38,11 @@ _KIND: Final = re.compile(r"(?:utter|action|validate)_")
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
 
 
+def first_line(text: str) -> str:
+    """Return the first line of a text, for where there is room for one."""
+    return next(iter(text.splitlines()), "")
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """Return ``Did you mean 'x'?`` for a name that is close to a known one, else an empty string."""
     near = nearest(name, known)

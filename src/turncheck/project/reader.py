@@ -90,10 +90,9 @@ def files_of_domain(folder: ProjectFolder, path: Path, *, as_listed: bool) -> li
             folder.findings[already_found:] = [skipped]
             continue
         files.append(parsed)
-        version = version_too_high(parsed.mapping)
+        version = version_too_high(parsed.mapping, then="it is read all the same")
         if version is not None:
-            what = version.message.replace("the file is skipped", "it is read all the same")
-            folder.findings.append(replace(version, message=what))
+            folder.findings.append(version)
     return [*files, *(ProjectFile(name, "domain") for name in folder.closed[already_closed:])]
 
 

@@ -175,6 +175,8 @@ def batch_lines(case: BatchCase) -> Iterator[str]:
     yield f"class: {case.result.upper()}{f' ({case.reason})' if case.reason else ''}"
     if case.parent:
         yield f"parent: {' >> '.join(case.parent)}"
+    if case.bots:
+        yield f"bot: {expected_got(' or '.join(dict.fromkeys(case.bots)), ', '.join(case.matched_bots) or 'not known')}"
     for entity in case.entities:
         sign = " " if entity.passed else "!"
         words = plain(expected_got(" or ".join(entity.expected), entity.matched or "nothing"))

@@ -429,6 +429,8 @@ def _histogram(
         axes.hist([min(max(value, 0.0), 1.0) for value in values], bins=edges, color=colour, edgecolor="white")
         axes.set_ylabel(f"{word}: {len(values)}")
         axes.yaxis.get_major_locator().set_params(integer=True)
+        if not values:
+            axes.set_ylim(0, 1)  # else it would be an axis around zero
         if threshold is not None:
             axes.axvline(threshold, color="black", linestyle="--", linewidth=1)
     if threshold is not None:

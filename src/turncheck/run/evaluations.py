@@ -10,7 +10,7 @@ from turncheck.report.model import Skipped, Validation
 from turncheck.run.cases_again import EngineRejudge
 from turncheck.run.core import has_text, is_said, lazy_nlu
 from turncheck.run.robustness import measure_robustness
-from turncheck.run.trainable import elsewhere, faulty, is_asked, not_asked, not_understood, unreadable, with_tests
+from turncheck.run.trainable import elsewhere, fault_of, is_asked, not_asked, not_understood, unreadable, with_tests
 from turncheck.run.under_way import RunInProgress
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class Evaluations(RunInProgress):
         faults = (*read.findings, *check_cases(read, DialogueDomain.of(self.project), self.project.flows))
         self.case_findings = faults
         if errors := [fault for fault in faults if fault.severity == "error"]:
-            self.skip(faulty(errors))
+            self.skip(fault_of("e2e", "the end-to-end cases are faulty", errors))
             return None
         if not read.cases:
             nothing = "the files of end-to-end cases hold none"

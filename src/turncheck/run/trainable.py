@@ -15,7 +15,7 @@ from turncheck.report.evaluations import ON_REQUEST
 from turncheck.report.model import Skipped
 from turncheck.run.reading import read_given
 from turncheck.settings.engines import ENGINES
-from turncheck.validation.losses import PARTS, first_unreadable, losses, reason_of_loss
+from turncheck.validation.losses import NOT_THERE, PARTS, cause_of_loss, first_unreadable, losses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -63,7 +63,7 @@ def read_dialogue_assistant(settings: Settings, *, endpoints: Path | None = None
     project = read_assistant(settings, endpoints=endpoints)
     if (elsewhere := project.kind.no_dialogues) is not None:
         tests = "`turncheck test nlu`, `turncheck test robustness`, `turncheck run`"
-        remedy = f"Test what it understands: {tests}. `turncheck suite suggest` generates cases for it."
+        remedy = f"Test what it understands: {tests}. `turncheck suggest` suggests cases of a batch suite."
         raise UserError(elsewhere, remedy=remedy)
     return project
 
@@ -254,8 +254,8 @@ def impossible(
 ) -> Skipped | None:
     """The engine cannot do it, or a part of the project that it needs cannot be read completely."""
     if loss := first_unreadable(lost, engines.needs(evaluation, in_folds=in_folds)):
-        reason, place = reason_of_loss(*loss), loss[1].location
-        return Skipped(evaluation=evaluation, reason=reason, fault=True, location=place)
+        part, finding = loss
+        return fault_of(evaluation, cause_of_loss(part, finding), [finding])
     reason_of_engine = engines.capabilities.why_not(evaluation)
     return None if reason_of_engine is None else Skipped(evaluation=evaluation, reason=reason_of_engine)
 
@@ -276,8 +276,23 @@ def unreadable(evaluation: Evaluation, findings: Iterable[Finding], *, of: Evalu
     fault = next((finding for finding in findings if finding.severity == "error"), None)
     if fault is None:
         return None
-    reason = f"{_TESTS_OF[of or evaluation]} cannot be read completely: {fault.location}: {fault.message.rstrip('.')}"
-    return Skipped(evaluation=evaluation, reason=reason, fault=True, location=fault.location)
+    return fault_of(evaluation, f"{_TESTS_OF[of or evaluation]} cannot be read completely", [fault])
+
+
+def fault_of(evaluation: Evaluation, cause: str, faults: Sequence[Finding]) -> Skipped:
+    """An evaluation that faults keep from running: validation, which lists all, may not have been requested."""
+    first, place = faults[0], faults[0].location
+    detail = f"{first.message} (and {len(faults) - 1} more)" if len(faults) > 1 else first.message.rstrip(".")
+    if first.code in NOT_THERE:
+        return Skipped(evaluation=evaluation, reason=detail, fault=True, location=place, cause=cause)
+    return Skipped(
+        evaluation=evaluation,
+        reason=f"{cause}: {place}: {detail}",
+        fault=True,
+        location=place,
+        cause=cause,
+        without_place=f"{cause}: {detail}",
+    )
 
 
 def with_tests(skipped: Skipped, names: Iterable[str] | None) -> Skipped:
@@ -292,12 +307,12 @@ def refused_training(error: UserError, evaluation: Evaluation, config: Config) -
         location = config.keys.get("pipeline" if evaluation in _OF_PIPELINE else "policies", config.location)
         location = None if location == NOWHERE else location
     place = f" ({known})" if known else ""
-    reason = f"{_REFUSED[evaluation]}: {error.what}{place}"
-    return Skipped(evaluation=evaluation, reason=reason, fault=True, location=location)
-
-
-def faulty(faults: Sequence[Finding]) -> Skipped:
-    """The first fault is reported here, too: validation, which lists all, may not have been requested."""
-    first, more = faults[0], f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-    reason = f"the end-to-end cases are faulty: {first.location}: {first.message}{more}"
-    return Skipped(evaluation="e2e", reason=reason, fault=True, location=first.location)
+    refused = _REFUSED[evaluation]
+    return Skipped(
+        evaluation=evaluation,
+        reason=f"{refused}: {error.what}{place}",
+        fault=True,
+        location=location,
+        cause=f"{refused}: {error.headline}",
+        without_place=f"{refused}: {error.what}",
+    )

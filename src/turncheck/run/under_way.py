@@ -9,6 +9,7 @@ from msgspec import structs
 
 from turncheck.evaluation.answers import DelegatedError, answered
 from turncheck.messages.errors import INTERRUPTED, UserError
+from turncheck.messages.phrasing import first_line
 from turncheck.process.environment import redact
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Config
@@ -133,7 +134,7 @@ class RunInProgress:
         if not is_asked(self.settings, evaluation):
             return not_asked(self.settings, evaluation)
         if self.stopped is not None:
-            return Skipped(evaluation=evaluation, reason=self.stopped.partition("\n")[0])
+            return Skipped(evaluation=evaluation, reason=first_line(self.stopped))
         return None
 
     def note_part(self, evaluation: Evaluation, findings: Iterable[Finding]) -> None:
@@ -143,11 +144,11 @@ class RunInProgress:
             by_file.setdefault(finding.location.path, []).append(finding)
         for of_one in by_file.values():
             if lost := unreadable(evaluation, of_one):
-                self.parts.append(structs.replace(lost, reason=redact(lost.reason), part=True))
+                self.parts.append(structs.replace(_redacted(lost), part=True))
 
     def skip(self, skipped: Skipped) -> None:
         """Record the reason why an evaluation has no section."""
-        self.skipped[skipped.evaluation] = structs.replace(skipped, reason=redact(skipped.reason))
+        self.skipped[skipped.evaluation] = _redacted(skipped)
 
     def interrupt(self) -> None:
         """Mark evaluations without a result as not run."""
@@ -183,3 +184,8 @@ class RunInProgress:
     def project_tests(self) -> ProjectTests:
         """The tests that were read, of every kind that the data are checked against."""
         return ProjectTests(self.tests.stories, self.tests.nlu.examples if self.tests.nlu else (), self.cases.cases)
+
+
+def _redacted(skipped: Skipped) -> Skipped:
+    words = {name: redact(getattr(skipped, name)) for name in ("reason", "cause", "without_place")}
+    return structs.replace(skipped, **words)

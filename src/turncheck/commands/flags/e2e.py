@@ -42,9 +42,9 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
     run.add_argument(
         "--slot-order",
         choices=("any", "strict"),
-        default="any",
-        help="strict: several slot_was_set steps of a turn must be in the order in which the slots are set"
-        " (default: any)",
+        default="strict",
+        help="strict: consecutive slot_was_set steps must be in the order in which the slots are set, as Rasa's"
+        " documentation demands; any: in any order (default: strict)",
     )
     run.add_argument(
         "--repeat", type=repetitions, default=1, metavar="N", help="run each case N times, to find flaky cases"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 GATES = (
     *("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require", "accept-gone", "not-judged"),
-    "misunderstood",
+    *("misunderstood", "batch-failures"),
 )
 
 

@@ -12,6 +12,8 @@ from turncheck.commands.init.workflows import PROPOSALS, workflow
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.location import shown_path
 from turncheck.project.assistants_below import assistants_below, is_assistant
+from turncheck.project.batch.reader import find_suites
+from turncheck.project.batch.writer import write_suite
 from turncheck.project.model import ActionStep, UserStep
 from turncheck.project.reader import read_project
 from turncheck.project.testfiles import E2E_CASES_FILE, TESTS_FOLDER, find_e2e_cases, find_test_nlu, find_test_stories
@@ -114,7 +116,9 @@ def _host_of(top: Path, checkout: Checkout | None) -> tuple[str, str]:
 
 STORIES_FILE: Final = f"{TESTS_FOLDER}/test_stories.yml"
 SENTENCES_FILE: Final = f"{TESTS_FOLDER}/held_out_sentences.template"
+SUITE_FILE: Final = f"{TESTS_FOLDER}/first_suite.csv"
 _MOST: Final = 3
+_MOST_CASES: Final = 30
 _READ: Final = "# Made by `turncheck init` from what the assistant is trained on. Read it: is this what should happen?"
 _SENTENCES: Final = """\
 # Sentences that the assistant is not trained on: what users really write shows how well they are understood.
@@ -153,6 +157,8 @@ class Dialogue:
 
 def first_tests(project: Project) -> dict[str, str]:
     """Return files by their paths in the project, of each kind of test that it does not have yet."""
+    if project.kore is not None:
+        return _first_suite(project)
     found = dialogues_of(project)[:_MOST]
     files: dict[str, str] = {}
     if found and not find_test_stories(project.root):
@@ -163,6 +169,15 @@ def first_tests(project: Project) -> dict[str, str]:
         intent = next(iter(sorted({one.intent for one in project.nlu.examples if one.intent})), "…")
         files[SENTENCES_FILE] = _SENTENCES.format(intent=intent.replace("\n", " "))
     return files
+
+
+def _first_suite(project: Project) -> dict[str, str]:
+    """Return a batch suite of generated cases, which are marked, for an export that has no suite."""
+    from turncheck.evaluation.batch.suggested import suggest_cases  # few projects are exports
+
+    if find_suites(project.root) or not (cases := suggest_cases(project, most=_MOST_CASES).cases):
+        return {}
+    return {SUITE_FILE: write_suite(cases, ".csv")}
 
 
 def dialogues_of(project: Project) -> list[Dialogue]:
@@ -295,7 +310,8 @@ def _next_steps(host: str, new: list[Proposed], joined: str, *, written: bool) -
         yield f"{needs}."
     tests = [one.path for one in new if "/tests/" in f"/{one.path}" and not one.path.endswith(SENTENCES_FILE)]
     if tests:
-        made = f"made from the assistant's own rules ({', '.join(tests)})"
+        source = "sentences" if any(one.endswith(SUITE_FILE) for one in tests) else "rules"
+        made = f"made from the assistant's own {source} ({', '.join(tests)})"
         yield f"read the tests {made}, and add more." if written else f"there are no tests yet: read those {made}."
     elif any(one.path.endswith(SENTENCES_FILE) for one in new):
         yield f"fill in {SENTENCES_FILE}: sentences that the assistant is not trained on."

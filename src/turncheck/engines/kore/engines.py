@@ -21,7 +21,7 @@ from turncheck.engines.kore.pace import Clock
 from turncheck.engines.kore.platform import Platform
 from turncheck.engines.parse import Parse, PredictedIntent
 from turncheck.messages.errors import CutShortError, EngineError, UserError
-from turncheck.messages.phrasing import count
+from turncheck.messages.phrasing import count, first_line
 from turncheck.process.environment import secret_of
 from turncheck.process.regular_file import read_regular
 from turncheck.process.screen import Console, duration
@@ -261,7 +261,7 @@ class KoreEngines(Engine):
                 progress.step()
         except (EngineError, KeyboardInterrupt) as error:
             stopped = CutShortError(error)
-            not_asked = UtteranceAnswer(error=f"not run: {stopped.what.partition(chr(10))[0]}")
+            not_asked = UtteranceAnswer(error=f"not run: {first_line(stopped.what)}")
             rest = [not_asked] * (len(suite.cases) - len(answers))
             there = SuiteAnswers((*answers, *rest), self.platform.version, setting=self._setting())
             raise CutShortError(error, there) from error
@@ -272,7 +272,14 @@ class KoreEngines(Engine):
             found = self.platform.find_intent(case.text, case.parent)
         except (KoreRefusedError, KoreFaultError) as error:
             return UtteranceAnswer(error=error.what)
-        return UtteranceAnswer(found.intents, found.traits, found.entities, scores=found.scores)
+        return UtteranceAnswer(
+            found.intents,
+            found.traits,
+            found.entities,
+            order=tuple(found.entities) or None,
+            scores={**found.scores, **found.by_engine},
+            bots=found.bots,
+        )
 
     # --- as a whole, on the platform ----------------------------------------------------------------------------------
 
