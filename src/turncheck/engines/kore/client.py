@@ -95,8 +95,8 @@ PAUSE: Final = 1.0
 """Seconds before the second attempt; doubled for each further one."""
 LONGEST_PAUSE: Final = 60.0
 LONGEST_WAIT: Final = 600.0
-"""The most seconds in total that the platform may delay a run's calls by its rate limit. Our own calls are spaced: it is
-reached only if something else asks as well, and for how long that goes on, nobody knows."""
+"""The most seconds in total that the platform may delay a run's calls by its rate limit. Our own calls are spaced: it
+is reached only if something else asks as well, and for how long that goes on, nobody knows."""
 MAX_ANSWER: Final = 16 << 20
 MAX_DOWNLOAD: Final = 256 << 20
 SHOWN: Final = 500
