@@ -175,6 +175,17 @@ def test_rate_limits_are_waited_out_and_said(kore: FakeKore, folder: Path, capsy
     assert "rate limit is reached: waiting for 30 seconds" in capsys.readouterr().err
 
 
+def test_a_longer_wait_ends_the_run_at_once_and_what_was_judged_is_written(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kore.fault = lambda _call: answer(429, LIMITED, retry_after="3600") if len(kore.calls) > 2 else None
+    assert run(kore, "smoke.json", "--json", "r.json") == 2
+    (suite,) = batch_of(folder).suites
+    assert [case.result for case in suite.cases] == ["tp", "fp", *["not-evaluated"] * 3]
+    assert "asks to wait for 60 minutes" in capsys.readouterr().err
+    assert len(kore.calls) == 3
+
+
 def test_a_suite_that_the_platform_would_refuse_is_refused_before(kore: FakeKore, folder: Path) -> None:
     many = [{"input": f"sentence {number}", "intent": "None"} for number in range(1001)]
     (folder / "many.json").write_text(json.dumps({"testCases": many}), "utf-8")
