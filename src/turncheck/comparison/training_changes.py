@@ -82,42 +82,50 @@ def _judged(report: Report) -> set[str]:
 
 
 def stripped(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple[StrippedIntent, ...]:
-    """Return the intents whose sentences lost annotations, the one with most of them first.
+    """Return the intents whose sentences lost annotations or have others, the one with most of them first.
 
-    Only sentences that both sides have are compared; an entity that was renamed is the same.
+    Only sentences that both sides have are compared; an entity that was renamed is the same. Where a sentence has a new
+    annotation as well, one that is gone was given another entity.
     """
     now_called = {one.old: one.new for one in renamed if one.kind == "entities"}
     waiting: dict[Hashable, list[TrainingSentence]] = defaultdict(list)
     for sentence in base.training_sentences:
         waiting[sentence.text, sentence.intent].append(sentence)
     gone: dict[str, Counter[str]] = defaultdict(Counter)
+    come: dict[str, Counter[str]] = defaultdict(Counter)
+    changed: Counter[str] = Counter()
     sentences: dict[str, list[TrainingSentence]] = defaultdict(list)
     had: Counter[str] = Counter()
-    for sentence, lost, number in _annotations_lost(head.training_sentences, waiting, now_called):
-        had[sentence.intent] += number
-        if lost:
+    for sentence, before in _annotated_before(head.training_sentences, waiting, now_called):
+        now = Counter(sentence.entities)
+        had[sentence.intent] += before.total()
+        if lost := before - now:
             gone[sentence.intent] += lost
+            come[sentence.intent] += now - before
+            changed[sentence.intent] += min(lost.total(), (now - before).total())
             sentences[sentence.intent].append(sentence)
     found = [
         StrippedIntent(
             intent=intent,
-            annotations=types.total(),
+            annotations=types.total() - changed[intent],
             base=had[intent],
             sentences=len(sentences[intent]),
             entities=tuple(name for name, _ in types.most_common()),
+            changed=changed[intent],
+            new_entities=tuple(name for name, _ in come[intent].most_common()),
             location=sentences[intent][0].location,
         )
         for intent, types in gone.items()
     ]
-    return tuple(sorted(found, key=lambda one: (-one.annotations, one.intent)))
+    return tuple(sorted(found, key=lambda one: (-one.annotations, -one.changed, one.intent)))
 
 
-def _annotations_lost(
+def _annotated_before(
     sentences: Iterable[TrainingSentence],
     waiting: Mapping[Hashable, list[TrainingSentence]],
     now_called: Mapping[str, str],
-) -> Iterator[tuple[TrainingSentence, Counter[str], int]]:
-    """Yield sentences with the annotations they lost, and how many they had. Copies count as alike as they can be."""
+) -> Iterator[tuple[TrainingSentence, Counter[str]]]:
+    """Yield sentences with the annotations that they had. Copies count as alike as they can be."""
     here: dict[Hashable, list[TrainingSentence]] = defaultdict(list)
     for sentence in sentences:
         if (sentence.text, sentence.intent) in waiting:
@@ -129,11 +137,10 @@ def _annotations_lost(
             annotations = Counter(sentence.entities)
             if annotations in before:
                 before.remove(annotations)
-                yield sentence, Counter(), annotations.total()
+                yield sentence, annotations
             else:
                 left.append(sentence)
-        for sentence, annotations in zip(left, before, strict=False):
-            yield sentence, annotations - Counter(sentence.entities), annotations.total()
+        yield from zip(left, before, strict=False)
 
 
 def without_stripped(matched: Matched) -> Matched:
@@ -210,10 +217,7 @@ def taken_away_in_words(compared: Comparison) -> list[str]:
     changed = threshold_in_words(less) if less else ""
     if less and changed:
         clauses.append(f"{count(less.number, 'sentence')} no longer understood ({changed})")
-    if removed := sum(one.annotations for one in compared.stripped):
-        first, others = compared.stripped[0], len(compared.stripped) - 1
-        more = f" and {count(others, 'more intent')}" if others else ""
-        clauses.append(f"{count(removed, 'annotation')} removed from intent '{first.intent}'{more}")
+    clauses += _annotations(compared.stripped)
     components = [one for one in compared.changed_components if one.change == "removed"]
     if components:
         more = f" and {count(len(components) - 1, 'more')}" if len(components) > 1 else ""
@@ -225,6 +229,19 @@ def taken_away_in_words(compared: Comparison) -> list[str]:
     if less and not changed:  # a consequence of what is named before it
         clauses.append(f"{count(less.number, 'sentence')} no longer understood")
     return clauses
+
+
+def _annotations(stripped: Sequence[StrippedIntent]) -> Iterator[str]:
+    """Say how many annotations are gone, and how many have another entity."""
+    kinds = (
+        ([one.annotations for one in stripped], "removed from"),
+        ([one.changed for one in stripped], "given another entity in"),
+    )
+    for numbers, what in kinds:
+        intents = [one.intent for one, number in zip(stripped, numbers, strict=True) if number]
+        if intents:
+            more = f" and {count(len(intents) - 1, 'more intent')}" if len(intents) > 1 else ""
+            yield f"{count(sum(numbers), 'annotation')} {what} intent '{intents[0]}'{more}"
 
 
 def removed_in_words(compared: Comparison) -> str:
