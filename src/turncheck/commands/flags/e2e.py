@@ -34,7 +34,8 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
     group.add_argument(
         "--remote-storage",
         metavar="WHERE",
-        help="where the model named by --model is stored: a folder, https://…, s3://bucket/prefix, or aws",
+        help="where the model named by --model is stored: a folder, https://…, s3://bucket/prefix, gs://bucket/prefix,"
+        " aws, gcs or azure",
     )
     add_engine_flags(parser)
     run = parser.add_argument_group("execution")
