@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
+from turncheck.messages.finding import Name
 from turncheck.messages.location import Location
 from turncheck.messages.phrasing import count
 from turncheck.report.model import Misunderstanding
@@ -305,6 +306,8 @@ class FindingChange(Part, frozen=True, kw_only=True):
     """Other places that it contradicts or repeats."""
     message_now: str = ""
     """The message with the current name of anything that this change renamed; empty if it names no such thing."""
+    names: tuple[Name, ...] = ()
+    """The names that the message has, in its order, where something depends on them."""
 
 
 class UnseenChange(Part, frozen=True, kw_only=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 
 
 COULD_BE_RUN: Final = "could-be-run"
-_LEADS_TO_PLACE: Final = re.compile(r"(?:\s(?:at|in)\s*['\"]?|[\s:(]+)$")
-"""The end of a sentence right before the place that it names."""
 
 
 def faults_of(report: Report, evaluations: Iterable[str] = EVALUATIONS) -> tuple[Skipped, ...]:
@@ -72,12 +69,10 @@ def cause_first(faults: Sequence[Skipped]) -> str:
 
 def _cause(skipped: Skipped) -> str:
     """What must be fixed, in short, and where."""
-    if skipped.location is None:
-        return skipped.reason.rstrip(".")
-    place = str(skipped.location)
-    reason = skipped.reason.partition(": - ")[0]  # the items of a list are shown on the lines below
-    short, found, _ = reason.partition(place)
-    return f"{_LEADS_TO_PLACE.sub('', short) if found else reason.rstrip('.')} ({place})"
+    cause = skipped.cause or skipped.reason.rstrip(".")
+    if skipped.location is None or not (skipped.cause or skipped.without_place):
+        return cause  # a report of an earlier version names the place in the reason
+    return f"{cause} ({skipped.location})"
 
 
 def names_of(evaluations: Iterable[str]) -> str:
@@ -88,13 +83,7 @@ def names_of(evaluations: Iterable[str]) -> str:
 
 def failed_by_fault(skipped: Skipped) -> FailedBy:
     """Say why it was not run, and where that can be fixed."""
-    return FailedBy(what=without_place(skipped), location=skipped.location)
-
-
-def without_place(skipped: Skipped) -> str:
-    """Return why it was not run without the place, for where that is reported beside it."""
-    place = "" if skipped.location is None else str(skipped.location)
-    return skipped.reason.replace(f"{place}: ", "", 1).replace(f" ({place})", "", 1) if place else skipped.reason
+    return FailedBy(what=skipped.without_place or skipped.reason, location=skipped.location)
 
 
 # Gates that fail only because of what another gate already names: one line, not failures of their own.

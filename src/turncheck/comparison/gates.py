@@ -311,7 +311,8 @@ def judge(
         UserError: a rule that cannot be parsed, or that is about an unknown metric.
     """
     # The setting decides which tests count as failed, wherever they are counted.
-    report = replace(report, settings=replace(report.settings, misunderstood=settings.misunderstood))
+    counted = {"misunderstood": settings.misunderstood, "batch_failures": settings.batch_failures}
+    report = replace(report, settings=replace(report.settings, **counted))
     rules = read_rules(settings, places)
     gates = with_consequences(
         replace(gate, fails=_fails(gate, comparison, settings), location=place_of_gate(gate.name, places))
@@ -389,7 +390,7 @@ def _no_findings(report: Report, comparison: Comparison | None, severity: str, n
         return GateResult(name=name, outcome="passed", reason=f"no {severity}s in the data")
     renamed = comparison.renamed if comparison else ()
     failed_by = tuple(failed_by_finding(finding, message_of(finding, renamed)) for finding in found)
-    older = [one.message.partition(" (")[0] for one in found if one.code == LEGACY_PROJECT]
+    older = [f"This is a Rasa {n.name} project" for one in found if one.code == LEGACY_PROJECT for n in one.names[:1]]
     old = old_in_words(found, comparison, severity)
     reasons = [*older, *([f"{count(len(found), severity)} in the data{old}"] if found else [])]
     reasons += [faults_in_words(unsaid)] if unsaid else []

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.changes import number_of, with_copy_count
-from turncheck.comparison.faults import failed_by_fault, faults_in_words, faults_of, names_of, unlike, without_place
+from turncheck.comparison.faults import failed_by_fault, faults_in_words, faults_of, names_of, unlike
 from turncheck.comparison.matching import has_results
 from turncheck.comparison.tally import NAMES, how_to_run, misunderstood_test, tallies
 from turncheck.comparison.verdict import FailedBy, GateResult
 from turncheck.comparison.wording import count, few, why_no_baseline
 from turncheck.messages.finding import Finding
+from turncheck.messages.phrasing import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -243,9 +244,9 @@ def _left_out(report: Report, evaluation: Evaluation) -> list[str]:
         intents = few([one.intent for one in report.nlu.unjudged])
         number = count(len(report.nlu.unjudged), "intent")
         found.append(f"{number} not judged ({intents}): fewer examples than there are folds")
-    found += [without_place(one) for one in report.skipped if one.part and one.evaluation == evaluation]
+    found += [one.without_place or one.reason for one in report.skipped if one.part and one.evaluation == evaluation]
     if report.stopped is not None and has_results(report, evaluation):
-        found.append(f"the run ended before its end: {report.stopped.partition(chr(10))[0]}")
+        found.append(f"the run ended before its end: {first_line(report.stopped)}")
     return found
 
 

@@ -44,6 +44,7 @@ from turncheck.comparison.training_changes import (
 from turncheck.comparison.unseen_changes import unseen_in_words
 from turncheck.comparison.wording import count
 from turncheck.messages.location import Location
+from turncheck.messages.phrasing import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,6 +92,8 @@ def _tested(report: Report) -> str:
     if cases := [case for suite in (report.batch.suites if report.batch else ()) for case in suite.cases]:
         tested.append(f"{sum(case.passed for case in cases)} of {count(len(cases), 'batch case')}")
     passed_line = f"{' and '.join(tested)} passed" if tested else ""
+    if tolerated := [tally.tolerated_in_words for tally in tallies(report) if tally.tolerated]:
+        passed_line += f", {joined(tolerated)}"
     if intents := _right_intents(report):
         return f"{passed_line}, {intents}" if passed_line else intents
     if not passed_line and (judged := judged_without_tests(report)):
@@ -128,7 +131,7 @@ def uncounted_clauses(
                 f"{joined(map(failed_of, failed))} failed and {'does' if number == 1 else 'do'} not count ({why})"
             )
     elif compared is not None and not fails & TEST_GATES and (newly := newly_failing(report, compared)):
-        why = STAND_IN if report.batch is not None and report.batch.by_stand_in else why
+        why = STAND_IN if report.tolerates_batch_failures else why
         parts.append(f"{joined(newly)}, which does not count ({why})")
     errors = report.validation.counts.error if report.validation else 0
     if errors and "errors" not in judged_by and not {"new-failures", NEW_ERRORS} & fails:
@@ -303,7 +306,7 @@ def _clause(gate: GateResult, report: Report, comparison: Comparison | None) -> 
     if gate.outcome == "not judged":
         return f"{gate.name.partition(':')[0]} not judged ({short_reason(gate, comparison)})"
     if gate.name == "completed":
-        return cut(f"stopped before the end: {gate.reason.partition(chr(10))[0]}")
+        return cut(f"stopped before the end: {first_line(gate.reason)}")
     if gate.name == "could-be-run":
         return cause_first(faults_of(report))
     if gate.name in _ABOUT_ERRORS and len(gate.failed_by) == 1 and gate.failed_by[0].message:

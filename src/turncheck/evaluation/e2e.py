@@ -87,7 +87,7 @@ def evaluate_cases(
     section = section_of(outcomes, (NOT_FINISHED,) if interrupt is not None else ())
     if interrupt is not None:
         raise CutShortError(interrupt, section)
-    known = [number for number in sorted(lost) if outcomes[number].result.reason != NOT_RUN]
+    known = [number for number in sorted(lost) if not outcomes[number].left_out]
     if known:
         raise CutShortError(lost[known[0]], section)
     if len(here) < len(everything):
@@ -137,10 +137,10 @@ def _outcome(
 ) -> CaseOutcome:
     """Wait for a case; with ``fail_fast``, cases after a failed one are left out, whether they were run or not."""
     has_failed = before and before[-1].result.outcome in {"failed", "error"}
-    stopped = run.fail_fast and (has_failed or (before and before[-1].result.reason == NOT_RUN))
+    stopped = run.fail_fast and (has_failed or (before and before[-1].left_out))
     if stopped:
         future.cancel()
-        return CaseOutcome(skipped_case(case, NOT_RUN), Exercised())
+        return CaseOutcome(skipped_case(case, NOT_RUN), Exercised(), left_out=True)
     outcome = Workers.result(future)
     # All before this one are done: the first lost case determines the reason for all, however many run at a time.
     return outcome or CaseOutcome(skipped_case(case, f"not run: {lost[min(lost)].what}"), Exercised())

@@ -38,6 +38,11 @@ _KIND: Final = re.compile(r"(?:utter|action|validate)_")
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
 
 
+def first_line(text: str) -> str:
+    """Return the first line of a text, for where there is room for one."""
+    return next(iter(text.splitlines()), "")
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """Return ``Did you mean 'x'?`` for a name that is close to a known one, else an empty string."""
     near = nearest(name, known)
@@ -210,6 +215,12 @@ def _common_beginning(one: str, other: str) -> int:
 def _parts(name: str) -> set[str]:
     padded = f"\n{name.casefold()}\n"
     return {padded[start : start + 3] for start in range(len(padded) - 2)}
+
+
+def at_paths(paths: Iterable[object]) -> str:
+    """Name the places where something was looked for, to be put behind a sentence: `` at 'a', 'b'``; else nothing."""
+    named = ", ".join(f"'{path}'" for path in paths)
+    return f" at {named}" if named else ""
 
 
 # Numbers with their nouns: the one place that knows when a noun is plural.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -387,7 +386,8 @@ Test = tuple[str, "CaseChange"]
 """What a test is called (``story``, ``end-to-end case``), and how it fared."""
 
 _Item = TypeVar("_Item")
-_NAME: Final = re.compile(r"'[^']+'")
+_BY_FILE: Final = frozenset({"schema-violation"})
+"""Codes whose findings are about the whole file that they are in."""
 
 
 def tests_by_cause(tests: Iterable[Test]) -> list[tuple[Test, ...]]:
@@ -431,13 +431,13 @@ def number_of_tests(tests: Iterable[Test]) -> int:
 
 
 def findings_by_cause(findings: Sequence[Finding | FindingChange]) -> list[tuple[Finding | FindingChange, ...]]:
-    """Gather the findings of one code whose first subject is the same, in the order of the first of each."""
+    """Gather the findings of one code whose first name is the same, in the order of the first of each."""
     return _grouped(findings, _subject)
 
 
 def _subject(finding: Finding | FindingChange) -> Hashable:
-    name = _NAME.search(finding.message)
-    return finding.severity, finding.code, name[0] if name else finding.message
+    name = finding.location.path if finding.code in _BY_FILE else next(iter(finding.names), finding.message)
+    return finding.severity, finding.code, name
 
 
 def _grouped(items: Iterable[_Item], cause: Callable[[_Item], Hashable | None]) -> list[tuple[_Item, ...]]:

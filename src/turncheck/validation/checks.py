@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, Unpack
 
-from turncheck.messages.finding import Severity  # noqa: TC001 - the types of rows are looked at
+from turncheck.messages.finding import Name, Severity  # noqa: TC001 - the types of rows are looked at
 from turncheck.validation.facts import Part  # noqa: TC001 - likewise
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Fault(NamedTuple):
     """One fault that a check finds: what is wrong, in a sentence, and where.
 
     ``suggestion`` follows the message ("Did you mean 'utter_greet'?"); a comment at one of ``others`` suppresses it,
-    too; ``subject`` is the name that it is about.
+    too; ``subject`` is what it is about, ``names`` are those in the message.
     """
 
     message: str
@@ -41,6 +41,7 @@ class Fault(NamedTuple):
     suggestion: str = ""
     others: tuple[Location, ...] = ()
     subject: str = ""
+    names: tuple[Name, ...] = ()
 
 
 Find = Callable[["Facts"], Iterable[Fault]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.dialogue.domain import SLOT_REQUESTED
+from turncheck.messages.finding import Finding, Name
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.model import ActionStep, ActiveLoopStep, OrStep, SlotWasSetStep, UserStep
 from turncheck.validation.findings import found
@@ -12,7 +13,6 @@ from turncheck.validation.findings import found
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Step, Story
@@ -47,7 +47,8 @@ def check_test_names(facts: Facts) -> Iterator[Finding]:
     for (code, kind, name, _), (first, *others) in places.items():
         called = "response" if kind == "action" and name.startswith("utter_") else kind
         message = f"A test names the {called} '{name}', which is not defined."
-        yield found(code, message, first, suggestion(name, known[kind]), others)
+        near = suggestion(name, known[kind])
+        yield found(code, message, first, near, others, names=(Name(called, name),))
 
 
 def _of_stories(stories: Iterable[Story], intents: Collection[str]) -> Iterator[_Named]:
