@@ -275,8 +275,9 @@ def judge_gates(
 
 
 def counted_by(report: Report, settings: GateSettings) -> Report:
-    """Return the report; the setting decides which tests count as failed, wherever they are counted."""
-    return structs.replace(report, settings=structs.replace(report.settings, misunderstood=settings.misunderstood))
+    """Return the report; the settings decide which tests count as failed, wherever they are counted."""
+    counted = {"misunderstood": settings.misunderstood, "batch_failures": settings.batch_failures}
+    return structs.replace(report, settings=structs.replace(report.settings, **counted))
 
 
 def _fails(gate: Judged, comparison: Comparison | None, settings: GateSettings) -> bool:

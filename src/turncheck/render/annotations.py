@@ -73,8 +73,7 @@ def find_remarks(report: Report, comparison: Comparison | None) -> list[Remark]:
     compared = comparison if comparison and comparison.judged else None
     new_findings, old_findings = _finding_remarks(report, compared)
     new, old = new_and_old(report, compared)
-    tolerated = report.batch is not None and report.batch.by_stand_in
-    stood_in = [one for one in new if tolerated and one[0] == "batch case"]
+    stood_in = [one for one in new if report.tolerates_batch_failures and one[0] == "batch case"]
     new = [one for one in new if one not in stood_in]
     remarks = [*new_findings, *_test_remarks(new), *_test_remarks(stood_in, level="warning")]
     remarks += _misunderstood_remarks(report, compared)

@@ -123,6 +123,7 @@ class EmbeddedEngine(Engine):
             knows_traits=True,
             unknown_intents={} if bot is None else unknown_intents(bot),
             unknown_entities={} if bot is None else unknown_entities(bot),
+            bot="" if bot is None or bot.is_universal else bot.name,
         )
 
     def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> frozenset[str]:

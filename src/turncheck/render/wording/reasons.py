@@ -44,6 +44,7 @@ from turncheck.render.wording.tests import (
     names_of,
     not_run_in_words,
     passed_in_words,
+    tolerated_in_words,
     why_not_run,
 )
 
@@ -279,8 +280,7 @@ def _passed(found: Sequence[Tally]) -> str:
 
 def _misunderstood(found: Sequence[Tally]) -> list[str]:
     parts = [f"{misunderstood_in_words(tally)} ({WARN})" for tally in found if tally.misunderstood]
-    tolerated = ((len(tally.tolerated), tally) for tally in found if tally.tolerated)
-    return [*parts, *(f"{counted(tally, number)} failed ({STAND_IN})" for number, tally in tolerated)]
+    return [*parts, *(f"{tolerated_in_words(tally)} ({STAND_IN})" for tally in found if tally.tolerated)]
 
 
 def _tested(report: Report) -> str:

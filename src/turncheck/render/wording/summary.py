@@ -56,6 +56,7 @@ from turncheck.render.wording.tests import (
     misunderstood_in_words,
     newly_failing,
     not_run_in_words,
+    tolerated_in_words,
 )
 from turncheck.report.evaluations import EVALUATIONS
 
@@ -127,6 +128,8 @@ def _tested(report: Report) -> str:
     if cases := [case for suite in (report.batch.suites if report.batch else ()) for case in suite.cases]:
         tested.append(f"{sum(case.passed for case in cases)} of {count(len(cases), 'batch case')}")
     passed_line = f"{' and '.join(tested)} passed" if tested else ""
+    if tolerated := [tolerated_in_words(tally) for tally in tallies(report) if tally.tolerated]:
+        passed_line += f", {joined(tolerated)}"
     if intents := _right_intents(report):
         return f"{passed_line}, {intents}" if passed_line else intents
     if not passed_line and (judged := judged_without_tests(report)):
@@ -164,7 +167,7 @@ def uncounted_clauses(
                 f"{joined(map(failed_of, failed))} failed and {'does' if number == 1 else 'do'} not count ({why})"
             )
     elif compared is not None and not fails & TEST_GATES and (newly := newly_failing(report, compared)):
-        why = STAND_IN if report.batch is not None and report.batch.by_stand_in else why
+        why = STAND_IN if report.tolerates_batch_failures else why
         parts.append(f"{joined(newly)}, which does not count ({why})")
     errors = report.validation.counts.error if report.validation else 0
     if errors and "errors" not in judged_by and not {"new-failures", NEW_ERRORS} & fails:

@@ -75,6 +75,11 @@ def misunderstood_in_words(tally: Tally) -> str:
     return f"{counted(tally, len(tally.misunderstood))} misunderstood"
 
 
+def tolerated_in_words(tally: Tally) -> str:
+    """``2 batch cases failed``."""
+    return f"{counted(tally, len(tally.tolerated))} failed"
+
+
 def not_run_in_words(tally: Tally) -> str:
     """``14 end-to-end cases not run``; without a number if that is not known. Empty if all ran."""
     if tally.not_run:
