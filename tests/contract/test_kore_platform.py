@@ -7,6 +7,7 @@ import json
 import shutil
 import signal
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -395,3 +396,82 @@ def test_the_bot_of_a_universal_bots_intent_is_compared(kore: FakeKore, folder: 
     assert (judged.result, judged.bots) == (result, ("tea_shop", "City Library"))
     assert judged.matched_bots == ((bot,) if bot else ())
     assert judged.reason == ("Order Tea is matched in the bot City Library" if result == "fp" else None)
+
+
+@pytest.mark.parametrize("command", [("test", "batch"), ("run",)])
+def test_a_suite_that_was_cancelled_is_in_the_report_as_such(
+    kore: FakeKore, folder: Path, command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    kore.polls = 3
+
+    def fault(call: Call) -> Raw | None:
+        if call.path.endswith("/status"):
+            for suite in kore.suites.values():
+                for run in suite.runs.values():
+                    if run["polls"] == 1:  # somebody cancels it there: it is gone
+                        suite.runs = {}
+                        return None
+        return None
+
+    kore.fault = fault
+    paths = (
+        ("smoke.json",) if command == ("test", "batch") else (".", "--batch", "smoke.json", "--evaluations", "batch")
+    )
+    more = ("--json", "r.json") if command == ("test", "batch") else ("--baseline", "none", "--json", "r.json")
+    assert run(kore, *paths, "--kore-way", "batch", *more, command=command) == 2
+    (suite,) = batch_of(folder).suites
+    assert suite.outcome == "cancelled"
+    assert {case.result for case in suite.cases} == {"not-evaluated"}
+    told = capsys.readouterr()
+    assert "The run of the suite 'smoke' was cancelled on the platform." in told.out + told.err
+    if command == ("run",):
+        for name in ("comment.md", "summary.md", "report.html"):
+            assert "was cancelled on the platform" in (folder / "results" / name).read_text("utf-8")
+        assert 'value="cancelled"' in (folder / "results" / "junit.xml").read_text("utf-8")
+
+
+def test_notes_that_were_changed_on_the_platform_are_in_the_report(kore: FakeKore, folder: Path) -> None:
+    ways = ("--kore-way", "batch", "--json", "r.json", "--csv", "out.csv")
+    kore.takes_notes = True
+    run(kore, "smoke.json", *ways, "--notes", "before")
+    assert batch_of(folder).suites[0].notes == "before"
+    kore.notes_there = "changed there"
+    run(kore, "smoke.json", *ways, "--notes", "before")
+    assert batch_of(folder).suites[0].notes == "before\nchanged there"
+    assert '"Notes:","before\nchanged there"' in (folder / "out.csv").read_text("utf-8")
+
+
+def test_notes_are_added_to_a_report_and_changed_after_the_run(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(kore, "smoke.json", "--json", "r.json")
+    assert batch_of(folder).suites[0].notes == ""
+    for notes in ("looked at: only one is wrong", "fixed in the next version"):
+        assert run_command_line(["report", "notes", "r.json", notes]) == 0
+        assert batch_of(folder).suites[0].notes == notes
+        assert run_command_line(["report", "render", "r.json", "--out", "again"]) == 0
+        for name in ("summary.md", "report.html", "junit.xml"):
+            assert notes in (folder / "again" / name).read_text("utf-8")
+    capsys.readouterr()
+    assert run_command_line(["report", "notes", "r.json", "x", "--suite", "other"]) == 2
+    assert "has no batch suite 'other'" in capsys.readouterr().err
+    assert run_command_line(["report", "notes", "r.json", "x" * 1025]) == 2
+
+
+@pytest.mark.parametrize("way", ["find-intent", "batch"])
+def test_every_report_has_date_and_time_of_the_run(
+    kore: FakeKore, folder: Path, way: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(kore, "smoke.json", "--kore-way", way, "--json", "r.json", "--csv", "out.csv", "--out", "out")
+    report = report_of(folder)
+    assert report.source.measured is not None
+    measured = datetime.fromisoformat(report.source.measured)
+    assert abs((datetime.now(UTC) - measured).total_seconds()) < 600
+    shown = "2026-01-05 17:43 UTC" if way == "batch" else f"{measured:%Y-%m-%d %H:%M} UTC"
+    assert f"tested: in-development, {shown}" in capsys.readouterr().out
+    written = "2026-01-05T17:43:43.927Z" if way == "batch" else report.source.measured
+    assert f'"Last Tested:","{written}"' in (folder / "out.csv").read_text("utf-8")
+    assert shown in (folder / "out" / "junit.xml").read_text("utf-8")
+    run_command_line(["report", "render", "r.json", "--out", "again"])
+    for name in ("comment.md", "summary.md", "report.html"):
+        assert shown in (folder / "again" / name).read_text("utf-8")

@@ -102,3 +102,14 @@ def test_rich_is_imported_only_when_something_is_shown() -> None:
     code = "import sys, turncheck.render.markdown, turncheck.render.annotations; sys.exit('rich' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_tests_that_nothing_looked_for_are_named() -> None:
+    told = "'checks/a.yml' holds end-to-end cases, but it is not below tests/ or e2e_tests/: they are not run."
+    note = finding("test-file-not-looked-for", told, "info", path="checks/a.yml")
+    head = report(examples=[example("hi", "greet")], findings=[note], root="")
+    comparison = compare(head, Missing("first run"))
+
+    shown = str(render_console(head, comparison, judge(head, comparison, head.settings), Links()).content)
+
+    assert f"Not run: {told}\n" in shown

@@ -35,6 +35,7 @@ _NAMED: Final[dict[str, tuple[Any, ...]]] = {
     "family": ("typo", "casing"),
     "operator": ("drop-step",),
     "date": ("2026-11-12",),
+    "measured": ("2026-11-12T17:43:05Z",),
     "code": ("unused-intent", "legacy-project", "action-not-in-domain"),
     "start": (0, 3),
     "end": (5, 7),

@@ -345,10 +345,11 @@ class SuiteAnswers:
     """The answers to a suite, one per case in its order. ``cancelled``: the engine's run was cancelled from outside.
 
     ``version``: the version of the assistant that answered: ``in-development`` or ``published``. ``setting``: what the
-    engine says about that assistant.
+    engine says about that assistant. ``notes``: those that the platform has of the run, maybe changed after its start.
     """
 
     answers: tuple[UtteranceAnswer, ...]
     version: str | None = None
     cancelled: bool = False
     setting: BatchSetting | None = None
+    notes: str = ""

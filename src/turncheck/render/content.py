@@ -19,7 +19,7 @@ from turncheck.comparison.tally import how_to_run
 from turncheck.comparison.training_changes import intent_of, is_f1_of_an_intent
 from turncheck.comparison.wording import change, count, figure
 from turncheck.render import entries
-from turncheck.render.batch_text import batch_remarks
+from turncheck.render.batch_text import batch_remarks, tested_at
 from turncheck.render.case_keys import (
     CaseKeys,
     misunderstood_cases,
@@ -195,13 +195,16 @@ def confusion_table(report: Report) -> NeutralSection:
 def batch_table(report: Report) -> NeutralSection:
     """The platform's numbers of each suite, and of each kind where the suites have several."""
     suites = report.batch.suites if report.batch else ()
-    rows = [_batch_row(line(_code(suite.name)), suite) for suite in suites]
+    times = [tested_at(suite, report.source.measured) for suite in suites]
+    rows = [_batch_row(line(_code(suite.name)), suite, at) for suite, at in zip(suites, times, strict=True)]
     kinds = report.batch.kinds if report.batch else {}
     if len(kinds) > 1:
         rows += [_batch_row(line(KIND_NAMES.get(kind, kind)), numbers) for kind, numbers in kinds.items()]
     title = f"Batch suites ({len(suites)})"
     names = ("TP", "TN", "FP", "FN", "precision", "recall", "F1", "intents", "entities")
-    columns = (Column("suite"), *(Column(name, "right") for name in names))
+    columns = (Column("suite"), *(Column(name, "right") for name in names), *([Column("tested")] if any(times) else []))
+    if not any(times):
+        rows = [Row(row.cells[:-1]) for row in rows]
     return Section("suites", title, tuple(rows[:BUILT]), len(rows), 0, columns)
 
 
@@ -232,11 +235,11 @@ def _part(kind: CoveredKind | None) -> str:
     return "–" if kind is None else f"{kind.covered} of {kind.total}"
 
 
-def _batch_row(name: Line, numbers: BatchNumbers) -> Row:
+def _batch_row(name: Line, numbers: BatchNumbers, tested: str = "") -> Row:
     counts = numbers.counts
     counted = (f"{number:,}" for number in (counts.tp, counts.tn, counts.fp, counts.fn))
     scores = (numbers.precision, numbers.recall, numbers.f1, numbers.intent_success, numbers.entity_success)
-    return Row((name, *map(line, counted), *(line(_score(value)) for value in scores)))
+    return Row((name, *map(line, counted), *(line(_score(value)) for value in scores), line(tested)))
 
 
 def _name(name: str) -> Code:

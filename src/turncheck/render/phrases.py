@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
 from turncheck.comparison.faults import names_of
@@ -35,6 +36,17 @@ if TYPE_CHECKING:
         VersionSign,
     )
     from turncheck.report.understanding import CoveredIntents
+
+
+def moment(written: str) -> str:
+    """Return date and time for people: ``2026-01-05 17:43 UTC``; what is not written as ISO 8601 stays as it is."""
+    try:
+        at = datetime.fromisoformat(written)
+    except ValueError:
+        return text(written, 100)
+    if at.tzinfo is None or "T" not in written:
+        return text(written, 100)
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def expected_got(expected: str, got: str, remark: str = "") -> Line:

@@ -47,7 +47,7 @@ from turncheck.report.conversations import (
     WrittenStep,
 )
 from turncheck.report.evaluations import Evaluation
-from turncheck.report.part import Count, Figure, Part
+from turncheck.report.part import Count, Figure, Moment, Part
 from turncheck.report.plugin_figures import PluginFigure
 from turncheck.report.robustness import FailedVariant, NoiseGroup, Robustness, SentenceUnderNoise
 from turncheck.report.strength import MutantGroup, MutantResult, Strength
@@ -147,6 +147,8 @@ class Source(Part, frozen=True, kw_only=True):
     """The branch, tag or pull request it was measured for."""
     run_id: str | None = None
     """The workflow run that measured it."""
+    measured: Moment | None = None
+    """When it was measured."""
 
 
 class Substitution(Part, frozen=True, kw_only=True):

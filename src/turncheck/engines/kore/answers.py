@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.project.batch.model import comparable
@@ -24,6 +24,7 @@ _MOST: Final = 10**9
 """The largest figure of a run."""
 _LONGEST: Final = 3000
 """The most characters of a name or a link."""
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", re.ASCII)
 _LONE_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -189,11 +190,15 @@ class SuitePage:
     is_last: bool
 
 
+_UNDER_WAY: Final = frozenset({"running", "inprogress", "accepted", "cancelling", "canceling"})
+
+
 @dataclass(frozen=True, slots=True)
 class RunState:
     """The state of a run: the platform's status, the progress, and finally the result.
 
-    ``message``: its explanation of a failure. ``report``: a signed link to the CSV, which is never shown.
+    ``message``: its explanation of a failure. ``started`` and ``ended``: as the platform writes times. ``notes``: those
+    that it keeps of the run. ``report``: a signed link to the CSV, which is never shown.
     """
 
     status: str
@@ -202,12 +207,15 @@ class RunState:
     is_partial: bool = False
     figures: Figures | None = None
     message: str = ""
+    started: str = ""
+    ended: str = ""
+    notes: str = ""
     report: str | None = field(default=None, repr=False)
 
     @property
     def is_under_way(self) -> bool:
         """Whether it is still worth waiting."""
-        return self.status.lower().replace("_", "") in {"running", "inprogress", "accepted"}
+        return re.sub(r"[^a-z]", "", self.status.lower()) in _UNDER_WAY
 
     @property
     def is_completed(self) -> bool:
@@ -420,23 +428,34 @@ def read_state(given: Json) -> RunState:
     """
     answer = read_object(given, "the answer")
     status = read_string(answer, "status")
-    message = answer.get("message")
+    message, known = answer.get("message"), answer.get("result")
+    about = known if isinstance(known, dict) else {}
     state = RunState(
         status,
         read_count(answer, "utterance_ran") if "utterance_ran" in answer else None,
         read_count(answer, "totalUtterances") if "totalUtterances" in answer else None,
         message=message if isinstance(message, str) else "",
+        started=_time(about.get("startTime")),
+        ended=_time(about.get("endTime")),
+        notes=_first_string(about, ("notes",)),
     )
     if not state.is_completed:
         return state
-    result = read_object(answer.get("result"), "`result`")
+    result = read_object(known, "`result`")
     link = result.get("fileUrl")
-    return RunState(
-        status,
+    return replace(
+        state,
+        ran=None,
+        total=None,
+        message="",
         is_partial=result.get("isPartialFailure") is True,
         figures=_figures(result),
         report=link if isinstance(link, str) and link else None,
     )
+
+
+def _time(value: Json) -> str:
+    return value if isinstance(value, str) and _TIME.fullmatch(value) else ""
 
 
 def _figures(result: Mapping[str, Json]) -> Figures:

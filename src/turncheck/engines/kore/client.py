@@ -118,7 +118,7 @@ class KoreRunError(KoreError):
 
 
 class KoreCancelledError(KoreRunError):
-    """Somebody cancelled the run on the platform."""
+    """The run was cancelled on the platform, or deleted there before it ended."""
 
 
 class KoreRefusedError(EngineError):
@@ -127,6 +127,11 @@ class KoreRefusedError(EngineError):
     def __init__(self, what: str, *, status: int, remedy: str | None = None) -> None:
         super().__init__(what, remedy=remedy)
         self.status = status
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether what the call is about does not exist there (any more)."""
+        return self.status in {400, 404} and "not found" in self.what.lower()
 
 
 class KoreFaultError(PassingError):

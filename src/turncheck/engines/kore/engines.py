@@ -200,11 +200,15 @@ _NO_DIALOGUE: Final = "the engine 'kore' understands sentences: dialogue is test
 
 @dataclass(eq=False)
 class KoreEngines(Engine):
-    """A Kore.ai assistant as the engine of one project. ``way``: how suites are run, ``find-intent`` or ``batch``."""
+    """A Kore.ai assistant as the engine of one project. ``way``: how suites are run, ``find-intent`` or ``batch``.
+
+    ``notes``: on runs that it starts on the platform.
+    """
 
     project: Project
     platform: Platform
     way: str = "find-intent"
+    notes: str = ""
     screen: Console = field(default_factory=Console)
 
     @property
@@ -301,18 +305,23 @@ class KoreEngines(Engine):
         except OSError as error:
             raise UserError(f"'{suite.path}' cannot be read: {error.strerror or error}") from None
         platform.store(suite.name, suite.description, file.name, *as_uploaded(file.name, content))
-        run = platform.run(suite.name)
+        run = platform.run(suite.name, self.notes)
         self.screen.note(f"The platform runs the suite as '{run}'.")
-        done = platform.completed(suite.name, run, self.screen.progress)
+        try:
+            done = platform.completed(suite.name, run, self.screen.progress)
+        except KeyboardInterrupt:
+            self.screen.note(f"The run goes on there. To cancel it: turncheck kore cancel '{suite.name}' {run}")
+            raise
         try:
             report = read_report(platform.report_of(done))
         except ReportError as error:
             raise KoreRunError(str(error)) from None
         answers = answers_to(suite.cases, report.cases)
         self._compare(done.figures, answers)
-        return SuiteAnswers(answers, platform.version, setting=self._setting(report))
+        setting = self._setting(report, done.started)
+        return SuiteAnswers(answers, platform.version, setting=setting, notes=report.about("notes"))
 
-    def _setting(self, report: RunReport | None = None) -> BatchSetting:
+    def _setting(self, report: RunReport | None = None, started: str = "") -> BatchSetting:
         """What is known about the assistant that answers: from the report of the platform's run, else from settings."""
         said = BatchSetting() if report is None else report.setting
         access = self.platform.client.access
@@ -320,7 +329,7 @@ class KoreEngines(Engine):
             bot=said.bot or self.platform.bot_name,
             language=said.language or access.language or "",
             thresholds=said.thresholds,
-            tested=said.tested,
+            tested=said.tested or started,
         )
 
     def _compare(self, figures: Figures, answers: tuple[UtteranceAnswer, ...]) -> None:
@@ -379,7 +388,7 @@ def opened(  # noqa: PLR0917 - as of all engines
     platform = platform_of(settings, environment, name)
     if settings.kore_way == "find-intent":
         ensure_named(name)
-    yield KoreEngines(project, platform, settings.kore_way)
+    yield KoreEngines(project, platform, settings.kore_way, settings.notes)
 
 
 def ensure_named(bot_name: str) -> None:

@@ -165,7 +165,7 @@ def judged_suite(suite: Suite, answers: SuiteAnswers, run: SuiteRun) -> BatchSui
         **numbers_of(cases),
         name=suite.name,
         description=suite.description,
-        notes=run.notes,
+        notes=_notes(run.notes, answers.notes),
         version=answers.version,
         path=suite.path,
         setting=_setting(answers.setting, run.setting),
@@ -174,6 +174,11 @@ def judged_suite(suite: Suite, answers: SuiteAnswers, run: SuiteRun) -> BatchSui
         intents=intents_of(cases),
         cases=cases,
     )
+
+
+def _notes(given: str, there: str) -> str:
+    """The notes on a run: the platform's, which may have been changed there, and ours if it did not take them."""
+    return there if given in there else given if there in given else f"{given}\n{there}"
 
 
 def _setting(of_engine: BatchSetting | None, of_files: BatchSetting | None) -> BatchSetting | None:
