@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from turncheck.evaluation.e2e_case import CaseOutcome
     from turncheck.messages.finding import Finding
     from turncheck.process.screen import Console
     from turncheck.project.e2e.model import E2ECase, E2ECases
@@ -44,13 +45,14 @@ DEFAULT_RESULTS: Final = "e2e_results.yml"
 class E2EOptions:
     """What is run and written. ``paths``: files, folders, ``file.yml::case``; without any, all cases of the project.
 
-    ``results``: where to write the results, a file or a folder.
+    ``results``: where to write the results, a file or a folder; ``coverage``: the folder of the coverage report.
     """
 
     paths: tuple[Path | str, ...] = ()
     run: CaseRun = field(default_factory=CaseRun)
     results: Path | None = None
     json: Path | None = None
+    coverage: Path | None = None
 
 
 def run_test_e2e(
@@ -68,7 +70,7 @@ def run_test_e2e(
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
     settings = assistant.settings
-    ensure_apart_from_project(None, settings, options.json)
+    ensure_apart_from_project(options.coverage, settings, options.json)
     project = read_dialogue_assistant(settings, endpoints=assistant.endpoints)
     found = () if options.paths else tuple(find_e2e_cases(project.root))
     read = read_cases(project.root, options.paths or found or (project.root / DEFAULT_PATH,))
@@ -82,6 +84,7 @@ def run_test_e2e(
         raise UserError(what, remedy=f"Name a file, or write {DEFAULT_PATH}.")
     progress = Progress(output, len(read.cases), folder)
     engine: EngineInfo | None = None
+    outcomes: list[CaseOutcome] = []
 
     def evaluate() -> EndToEnd:
         nonlocal engine
@@ -92,7 +95,9 @@ def run_test_e2e(
                 try:
                     return require_same_model(
                         engines,
-                        lambda: evaluate_cases(talking, read.cases, options.run, progress.finished, timed),
+                        lambda: evaluate_cases(
+                            talking, read.cases, options.run, progress.finished, timed, ended=outcomes.append
+                        ),
                     )
                 finally:
                     progress.end()
@@ -112,6 +117,11 @@ def run_test_e2e(
     seconds = screen.timings.get("e2e", 0.0)
     output.write(e2e_text(result, seconds, colour=output.isatty(), coverage=report.coverage, folder=folder))
     _write(options, read.cases, result, screen)
+    if options.coverage is not None:
+        from turncheck.commands.coverage_report import write_coverage_report  # only on request
+
+        output.write(write_coverage_report(project, read.cases, outcomes, options.coverage))
+        screen.note(f"The coverage report is in {options.coverage}")
     if options.json is not None:
         write_report(options.json, report)
     if stopped is not None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.messages.finding import Name
 from turncheck.messages.location import Location
-from turncheck.messages.phrasing import count
 from turncheck.report.model import Misunderstanding
 from turncheck.report.part import Part
 
@@ -228,11 +227,6 @@ class CaseChange(Part, frozen=True, kw_only=True):
     def newly_misunderstood(self) -> bool:
         """Whether it is misunderstood now, and passed on the base or did not exist there."""
         return self.misunderstood and (self.base_passed is None or self.base_passed)
-
-
-def with_copy_count(case: CaseChange) -> str:
-    """Say how many copies of a case there are, as a suffix of its name."""
-    return f" and {count(case.copies, 'copy', 'copies')}" if case.copies else ""
 
 
 def number_of(cases: Iterable[CaseChange]) -> int:
