@@ -28,9 +28,9 @@ _NO_MEMORY: Final = ("failed to map segment", "annot allocate memory")
 """What the system says when it cannot load a library."""
 
 
-def build_parser(command: str | None = None) -> Parser:
+def build_parser(command: str | None = None, kind: str | None = None) -> Parser:
     """Return the parser of this command, or of all; each sets ``handler``, which takes the namespace and returns an
-    exit code."""
+    exit code. ``kind``: the word after the command (``validate`` of ``data``); no other one needs to be known then."""
     from turncheck.commands import flags as commands  # `turncheck --version` needs none of them
     from turncheck.commands.flags.parser import Parser
 
@@ -46,7 +46,7 @@ def build_parser(command: str | None = None) -> Parser:
     subparsers = parser.add_subparsers(  # without `prog` argparse would format the usage to find it out
         title="commands", metavar="COMMAND", parser_class=Parser, prog=parser.prog
     )
-    commands.add_parsers(subparsers, command)
+    commands.add_parsers(subparsers, command, kind)
     return parser
 
 
@@ -58,7 +58,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
             sys.stdout.write(f"turncheck {__version__}\n")
             code = EXIT_OK
         else:
-            code = _dispatch(build_parser(arguments[0] if arguments else None), arguments, namespace)
+            code = _dispatch(build_parser(*arguments[:2]), arguments, namespace)
         code = _with_output(code, arguments[0] if arguments else None)
     except SystemExit as done:  # argparse ends this way, with the help or an error already printed
         return _with_output(done.code if isinstance(done.code, int) else EXIT_NOT_DONE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 from turncheck.dialogue import states as s
 from turncheck.dialogue.domain import (
@@ -152,8 +152,7 @@ def memorised(examples: Iterable[tuple[str | None, str]]) -> dict[str, str]:
     return lookup
 
 
-@dataclass(frozen=True, slots=True)
-class RuleDecision:
+class RuleDecision(NamedTuple):
     """What the rules predict, and its source: a rule's key, a default, the loop, or (no action) the states."""
 
     action: str | None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from turncheck.dialogue.domain import SLOT_REQUESTED
 from turncheck.messages.phrasing import suggestion
@@ -99,8 +98,7 @@ def _of_cases(cases: Sequence[E2ECase]) -> Iterator[_Named]:
 # A project's tests, as far as validation checks them.
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectTests:
+class ProjectTests(NamedTuple):
     """Test stories, NLU test sentences and end-to-end test cases, to be compared with the training data."""
 
     stories: Sequence[Story] = ()

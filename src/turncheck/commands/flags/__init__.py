@@ -15,8 +15,10 @@ COMMANDS = (
 )
 
 
-def add_parsers(subparsers: argparse._SubParsersAction[Any], command: str | None = None) -> None:
-    """Add the parser of one command, or of all if none is named or the name is unknown.
+def add_parsers(
+    subparsers: argparse._SubParsersAction[Any], command: str | None = None, kind: str | None = None
+) -> None:
+    """Add the parser of one command, or of all if none is named or the name is unknown; of its kinds likewise.
 
     Creating all of them takes longer than some commands take.
     """
@@ -28,7 +30,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any], command: str | None
     if "data" in wanted:
         from turncheck.commands.flags import data
 
-        data.add_parsers(subparsers)
+        data.add_parsers(subparsers, kind)
     if "train" in wanted:
         from turncheck.commands.flags import bare
 

@@ -33,8 +33,7 @@ Need = Literal["domain", "config"]
 NEEDS_OF_RASA: Final[frozenset[Need]] = frozenset({"domain", "config"})
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(NamedTuple):
     """A file to be read. ``wanted``: the kinds that are asked for; a format may read others, too.
 
     ``folder``: where further files are that the file names. ``is_test``: its stories are tests, which are not compared

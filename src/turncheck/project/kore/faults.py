@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.messages.finding import Finding, Severity
 
@@ -35,8 +34,7 @@ SEVERITIES: Final[Mapping[str, Severity]] = {
 _LONGEST: Final = 80
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """A fault in a part of the export, whose place is looked up when it is shown."""
 
     code: str
