@@ -7,7 +7,6 @@ import os
 import re
 import sys
 from contextlib import contextmanager
-from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TextIO
@@ -73,7 +72,7 @@ class Checked(NamedTuple):
     """A project and what was found in it; ``project`` is ``None`` where the request itself is the fault."""
 
     validated: Validated
-    project: Project | None = field(default=None, repr=False)
+    project: Project | None = None
 
 
 def run_data_validate(

@@ -105,7 +105,7 @@ class Labelled(Protocol):
         """Where it is."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # nobody compares them
 class Facts:
     """A project, indexed by names, and what it is checked against.
 
