@@ -7,7 +7,6 @@ not recognised but found by their names: they belong only to Rasa's formats.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from turncheck.project.nlu_data import NluData
@@ -52,8 +51,7 @@ class Opened(NamedTuple):
     language: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(NamedTuple):
     """What one file contributes to a project, each part with its location; ``findings``: what could not be read.
 
     ``belongs``: ``False`` if reading shows that nothing in the file belongs to a project. ``kinds``: what reading shows
@@ -61,7 +59,7 @@ class Parts:
     schemas, and whose comments may hold suppressions. ``bot``: the content of a Kore.ai assistant's export.
     """
 
-    nlu: NluData = field(default_factory=NluData)
+    nlu: NluData = NluData()
     stories: tuple[Story, ...] = ()
     domain: Domain | None = None
     flows: tuple[Flow, ...] = ()
