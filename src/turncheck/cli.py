@@ -72,8 +72,8 @@ def run_command_line(arguments: Sequence[str]) -> int:
             return _end_with(error)
         sys.stderr.close()
         return EXIT_NOT_DONE
-    except MemoryError:
-        return _out_of_memory()
+    except MemoryError as error:
+        return _out_of_memory(str(error))
     except Exception as error:  # noqa: BLE001 - the last handler
         # Libraries turn an interrupt into errors of their own, especially during import.
         return _interrupted() if interrupts.happened() else _end_with(error)
@@ -99,8 +99,9 @@ def _with_output(code: int, command: str | None = None) -> int:
     return code if writes_files or code != EXIT_OK else EXIT_NOT_DONE
 
 
-def _out_of_memory() -> int:
-    _say("error: there is not enough memory\nGive this process more (ulimit -v), or measure in shards.")
+def _out_of_memory(why: str = "") -> int:
+    what = f"there is not enough memory{f': {why}' if why else ''}"
+    _say(f"error: {what}\nGive this process more (ulimit -v), or measure in shards.")
     return EXIT_NOT_DONE
 
 
