@@ -136,8 +136,8 @@ def _end_with(error: Exception) -> int:
 
 
 def _say(text: str) -> None:
+    from turncheck.messages.plain_text import lines, log_line
     from turncheck.process.environment import redact  # only where something went wrong
-    from turncheck.render.sinks.commands import lines, log_line
 
     shown = "\n".join(lines(text, _LONGEST_MESSAGE))  # it may quote what is in a file
     sys.stderr.write(redact(log_line(f"turncheck: {shown}\n")))

@@ -12,7 +12,6 @@ from pull_request import LINKS
 from report_builder import BASE_COMMIT, example, report, story, training
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.model import Missing, Present
 from turncheck.messages.location import Location
@@ -20,6 +19,7 @@ from turncheck.render.annotations import find_annotations
 from turncheck.render.console import render_console
 from turncheck.render.junit import render_junit
 from turncheck.render.markdown import render_comment
+from turncheck.render.wording.gates import judge
 from turncheck.report.codec import decode, encode
 from turncheck.report.model import (
     ExpectedParse,

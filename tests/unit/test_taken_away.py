@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from report_builder import BASE_COMMIT, example, report, story
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Present
 from turncheck.messages.location import Location
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
+from turncheck.render.wording.gates import judge
 from turncheck.report.model import (
     ConfiguredComponent,
     CoverageItem,

@@ -16,6 +16,7 @@ from turncheck.commands.import_results import import_results
 from turncheck.evaluation.agreement import agreements_of, compared_sentences, confidence_map
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.phrasing import count
+from turncheck.messages.plain_text import plain
 from turncheck.project.calibration import CALIBRATION_FILE, components_of, digest_of, intents_of
 from turncheck.publishing.files import write_file
 from turncheck.render.nlu_text import trust_line
@@ -73,8 +74,8 @@ def run_calibrate(flags: Mapping[str, Any], results: Path | None, screen: Consol
     calibration = calibration_of(ours, theirs, project, _digest_of_vectors(settings))
     path = Path(settings.project) / CALIBRATION_FILE
     write_file(path, msgspec.json.format(json_of(calibration), indent=1) + b"\n")
-    sys.stdout.writelines(f"{line}\n" for line in _lines(calibration, ours, theirs, in_folds=in_folds))
-    sys.stdout.write(f"Written to {path}: commit it, and later runs read it.\n")
+    sys.stdout.writelines(plain(f"{line}\n") for line in _lines(calibration, ours, theirs, in_folds=in_folds))
+    sys.stdout.write(plain(f"Written to {path}: commit it, and later runs read it.\n"))
     return EXIT_OK
 
 

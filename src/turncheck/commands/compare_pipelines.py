@@ -21,6 +21,7 @@ from turncheck.evaluation.nlu import evaluate_held_out
 from turncheck.evaluation.pipelines import FEWEST_EXAMPLES, WORTHWHILE, Advice, RunPlan, Score, advise, plan_runs
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.phrasing import count
+from turncheck.messages.plain_text import plain
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.regular_file import read_regular
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml, write_responses_yaml
@@ -48,6 +49,10 @@ if TYPE_CHECKING:
     from turncheck.project.model import Config, Project, Response
     from turncheck.settings.options import Settings
     from turncheck.work.workplace import Executor
+
+
+PERCENTAGES: Final = (0, 25, 50, 75)
+MOST_LEFT_OUT_BY_RASA_0_AND_1: Final = 90
 
 
 # What a comparison of pipelines says in the end: figures, curves and advice.
@@ -324,16 +329,18 @@ def run_compare_nlu(
     screen: Console,
     *,
     runs: int = 3,
-    percentages: Sequence[int] = (0, 25, 50, 75),
+    percentages: Sequence[int] | None = None,
 ) -> int:
     """Compare pipelines, write Rasa's tree of files, print advice. Returns 0 whatever the scores are.
+
+    ``percentages``: those of the training data to leave out; without any, those of the Rasa that the project is for.
 
     Raises:
         UserError: no usable configuration or too little data, a bad number, the cluster cannot be used.
     """
     if runs < 1:
         raise UserError(f"--runs is {runs}, and must be 1 or more")
-    if not percentages or any(not 0 <= percentage < 100 for percentage in percentages):
+    if percentages is not None and not all(0 <= percentage < 100 for percentage in percentages):
         raise UserError("--percentages must be whole numbers from 0 to 99")
     ensure_apart_from_project(output.folder, options.settings)
     from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # imports NumPy
@@ -343,7 +350,8 @@ def run_compare_nlu(
     data = read_judged(replace(options, settings=settings, cross_validation=True), project, NLU_PARTS)
     pipelines = _pipelines(options, configs, screen)
     responses = project.domain.responses
-    steps = tuple(dict.fromkeys(percentages))
+    usual = PERCENTAGES if project.major >= NAMED_AS_TODAY else (*PERCENTAGES, MOST_LEFT_OUT_BY_RASA_0_AND_1)
+    steps = tuple(dict.fromkeys(percentages or usual))
     plans = plan_runs(data.examples, responses, runs=runs, percentages=steps, seed=settings.seed)
     if not plans[0].test:
         raise UserError(
@@ -376,7 +384,7 @@ def run_compare_nlu(
     alike = [line for group in configured for line in alike_in_words(group, "pipeline")]
     advice = advise(plans, scores, lambda name: [one for group in configured for one in alike_to(name, group)])
     write_results(plans, scores, advice, output, screen, alike=alike)
-    sys.stdout.write("\n".join([*advice_text(advice, alike), ""]))
+    sys.stdout.write(plain("\n".join([*advice_text(advice, alike), ""])))
     return EXIT_OK
 
 

@@ -27,6 +27,7 @@ from turncheck.engines.embedded.training_key import project_fingerprint
 from turncheck.evaluation.stories import has_annotated_texts
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserError
 from turncheck.messages.phrasing import count
+from turncheck.messages.plain_text import plain
 from turncheck.process.regular_file import read_regular
 from turncheck.project.model import Config, Project
 from turncheck.publishing.files import write_all, write_file
@@ -129,7 +130,7 @@ def run_train_comparison(
     try:
         number, configured = _train_all(options, configs, screen, runs, percentages)
     except TrainingRefusedError as error:
-        sys.stderr.write(f"turncheck: error: {error.seen_from_above(options.settings.project)}\n")
+        sys.stderr.write(plain(f"turncheck: error: {error.seen_from_above(options.settings.project)}\n"))
         return EXIT_FAILED
     sizes = [number - round(percentage / 100 * number) for percentage in percentages]
     write_file(options.out / _NUMBER_OF_STORIES, as_json(_NUMBER_OF_STORIES, sizes).encoded)
@@ -158,7 +159,7 @@ def _train_all(
                 what = f"Training {config.stem}, run {run} of {runs}, without {percentage}% of the stories"
                 with screen.step("train", what):
                     _train(project, domain, left, path, options.augmentation)
-                sys.stdout.write(f"The model is saved at '{path}'.\n")
+                sys.stdout.write(plain(f"The model is saved at '{path}'.\n"))
     return number, configured
 
 
@@ -204,7 +205,7 @@ def run_test_models(options: CoreTestOptions, models: Sequence[Path], output: Co
         UserError: nothing to judge, a model that cannot be read.
     """
     ensure_apart_from_project(output.folder, options.settings)
-    stories = read_test_stories(options)
+    stories = read_test_stories(options, screen)
     found = {path: _judge(path, stories, options, screen) for path in models}
     results: dict[str, list[int]] = {}
     for path, correct in found.items():
@@ -227,7 +228,7 @@ def run_test_model_directory(options: CoreTestOptions, output: CoreOutput, scree
     """
     ensure_apart_from_project(output.folder, options.settings)
     folder = _model_folder(options.models.named or Path("models"))
-    stories = read_test_stories(options)
+    stories = read_test_stories(options, screen)
     results: dict[str, list[list[int]]] = {}
     configured: dict[str, Configured] = {}
     for run in _runs(folder):
@@ -308,7 +309,7 @@ def _spread(scores: Sequence[int]) -> tuple[float, float]:
 
 def _print_alike(configured: Mapping[str, Configured]) -> None:
     for line in alike_in_words(configured, "policies"):
-        sys.stdout.write(f"{line}\n")
+        sys.stdout.write(plain(f"{line}\n"))
 
 
 def _print(results: Mapping[str, Any]) -> None:

@@ -17,6 +17,7 @@ from turncheck.evaluation.nlu import NluMeasurement, cross_validate, evaluate_he
 from turncheck.evaluation.splits import response_name, split_as_rasa
 from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.phrasing import count
+from turncheck.messages.plain_text import plain
 from turncheck.process.screen import Console, duration
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml, write_responses_yaml
 from turncheck.project.paths import DEFAULT_CONFIG, DEFAULT_DATA
@@ -24,7 +25,7 @@ from turncheck.project.reader import read_nlu, read_nlu_responses, read_project
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.publishing.files import write_all, write_file, write_report
 from turncheck.render.links import PathResolver
-from turncheck.render.nlu_text import nlu_text, trust_entry
+from turncheck.render.nlu_text import label_tables, nlu_text, trust_entry
 from turncheck.render.phrases import not_run_text, noted_version_line
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files
 from turncheck.render.rendered import Rendered
@@ -59,18 +60,23 @@ DEFAULT_FOLDER: Final = "results"
 DEFAULT_COMPARISON_FOLDER: Final = "nlu_comparison_results"
 """As Rasa's manual says (its program writes to ``results``)."""
 
+FOLDS_OF_RASA_0_AND_1: Final = 10
 _CONFIG_SUFFIXES: Final = (".yml", ".yaml")
 _LARGEST_SEED: Final = 2**31
 
 
 @dataclass(frozen=True, slots=True)
 class NluTestOptions:
-    """What ``test nlu`` judges. Several configurations are compared by :mod:`turncheck.commands.compare_pipelines`."""
+    """What ``test nlu`` judges. Several configurations are compared by :mod:`turncheck.commands.compare_pipelines`.
+
+    ``are_folds_named``: otherwise their number is the default of the Rasa that the project is written for.
+    """
 
     settings: Settings
     models: Models
     cross_validation: bool = False
     pretrained: bool = False
+    are_folds_named: bool = True
 
     @property
     def project(self) -> Path:
@@ -85,6 +91,13 @@ def config_files(paths: Sequence[Path]) -> list[Path]:
     return list(paths)
 
 
+def for_rasa_of(project: Project, options: NluTestOptions) -> NluTestOptions:
+    """Return the options with the default number of folds of Rasa 0 and 1 where the project is written for one."""
+    if options.are_folds_named or project.major >= NAMED_AS_TODAY:
+        return options
+    return replace(options, settings=replace(options.settings, folds=FOLDS_OF_RASA_0_AND_1))
+
+
 def print_nlu(report: Report, project: Path) -> None:
     """Print what was measured, or why nothing was; paths are relative to the current folder."""
     nlu, folder = report.nlu, str(project)
@@ -93,7 +106,9 @@ def print_nlu(report: Report, project: Path) -> None:
         return
     entry = trust_entry(report)
     trust = TerminalWriter(folder, PathResolver(report, folder)).entry(entry) if entry else ""
-    sys.stdout.write(nlu_text(nlu, report.engine, folder, trust))
+    sys.stdout.write(plain(nlu_text(nlu, report.engine, folder, trust)))
+    if major_of_files(report.project) < NAMED_AS_TODAY:
+        sys.stdout.write(plain(label_tables(nlu, report.engine)))
 
 
 def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Console, source: Source | None = None) -> int:
@@ -127,6 +142,8 @@ def evaluate_nlu(
     """
     settings = options.settings
     project = read_answered_elsewhere(settings) if settings.nlu else read_assistant(settings)
+    options = for_rasa_of(project, options)
+    settings = options.settings
 
     def evaluate() -> NluMeasurement:
         with chosen_engines(settings, project, os.environ, models=options.models) as engines:
@@ -338,7 +355,7 @@ def run_data_split_nlu(
         ),
     )
     sys.stdout.write(
-        f"{count(len(split.training), 'example')} to train on and {len(split.test):,} to test with: {out}\n"
+        plain(f"{count(len(split.training), 'example')} to train on and {len(split.test):,} to test with: {out}\n")
     )
     return EXIT_OK
 

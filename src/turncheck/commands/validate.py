@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TextIO
 from turncheck import __version__
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.location import Location, shown_path
+from turncheck.messages.plain_text import log_json, plain
 from turncheck.project.export import export_of
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories
-from turncheck.validation.facts import missing_parts
+from turncheck.validation.facts import ProjectTests, missing_parts
 from turncheck.validation.findings import found
-from turncheck.validation.names_in_tests import ProjectTests
 from turncheck.validation.pipeline import Validated, validate
 from turncheck.validation.registry import explain
 from turncheck.validation.suppressions import suppress
@@ -271,12 +271,12 @@ def _version(project: Project | None, folder: str) -> str:
 
 def _rendered(checked: Checked, output_format: Literal["json", "github", "sarif"], folder: Path) -> str:
     if output_format == "sarif":
-        return _sarif(checked, folder)
+        return log_json(_sarif(checked, folder))
     from turncheck.render.findings import findings_commands, findings_json
 
     findings, counts = checked.validated.findings, checked.validated.counts
     if output_format == "json":
-        return findings_json(findings, counts)
+        return log_json(findings_json(findings, counts))
     return findings_commands(findings, repository_root(folder))
 
 
@@ -327,7 +327,7 @@ def _sarif(checked: Checked, folder: Path) -> str:
         repository_root(folder),
         __version__,
         line_hash=line_hash_below(folder),
-        say=lambda note: sys.stderr.write(f"turncheck: {note}\n"),
+        say=lambda note: sys.stderr.write(plain(f"turncheck: {note}\n")),
     )
     return sarif.encoded.decode()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
+from turncheck.messages.finding import Name
 from turncheck.messages.location import Location
-from turncheck.messages.phrasing import count
 from turncheck.report.model import Misunderstanding
 from turncheck.report.part import Part
 
@@ -225,11 +225,6 @@ class CaseChange(Part, frozen=True, kw_only=True):
         return self.misunderstood and (self.base_passed is None or self.base_passed)
 
 
-def with_copy_count(case: CaseChange) -> str:
-    """Say how many copies of a case there are, as a suffix of its name."""
-    return f" and {count(case.copies, 'copy', 'copies')}" if case.copies else ""
-
-
 def number_of(cases: Iterable[CaseChange]) -> int:
     """Count cases, each with its copies."""
     return sum(case.number for case in cases)
@@ -305,6 +300,8 @@ class FindingChange(Part, frozen=True, kw_only=True):
     """Other places that it contradicts or repeats."""
     message_now: str = ""
     """The message with the current name of anything that this change renamed; empty if it names no such thing."""
+    names: tuple[Name, ...] = ()
+    """The names that the message has, in its order, where something depends on them."""
 
 
 class UnseenChange(Part, frozen=True, kw_only=True):

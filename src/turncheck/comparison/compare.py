@@ -64,7 +64,7 @@ from turncheck.comparison.model import (
     Unreachable,
     Unreadable,
 )
-from turncheck.comparison.renames import renamed_names, with_new_names
+from turncheck.comparison.renames import renamed_names
 from turncheck.comparison.significance import paired_predictions
 from turncheck.comparison.training_changes import cut_intents, relabelled, stripped, without_stripped
 from turncheck.comparison.unseen_changes import run_alike, unseen_changes
@@ -438,7 +438,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     responses = matched(response_cases(base), response_cases(head))
     stories, cases = (with_changed_rules(changed_tests(tests[name]), base, head, removed) for name in ("core", "e2e"))
     utterances = changed_tests(tests["batch"])
-    new_findings, gone_findings = changed_findings(base, head)
+    new_findings, gone_findings = changed_findings(base, head, renamed)
     suppressions = new_suppressions(base, head)
     cut = cut_intents(base, head, renamed)
     metrics = _no_gain_from_gone(metric_deltas(base, head, intents, tests, items), cut)
@@ -462,7 +462,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
         lost=lost(base, head),
         unlisted=has_unlisted(base, head),
         other_mode=other_mode,
-        new_findings=with_new_names(new_findings, renamed),
+        new_findings=new_findings,
         gone_findings=gone_findings,
         new_suppressions=suppressions.found,
         suppressions_known=suppressions.known,

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
+from turncheck.messages.plain_text import plain
 from turncheck.process.environment import redact
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def duration(seconds: float) -> str:
 class Console:
     """Where progress goes: to standard error, so that standard output only has results.
 
+    What it is given may quote files and answers of others: it shows all of it as mere text.
     ``timings`` collects the seconds of each named step, for the report. ``about`` begins each line, if several
     processes report at the same time.
     """
@@ -53,7 +55,7 @@ class Console:
         begin = self.clock()
         moving = not self.quiet and self._is_mine
         if moving:
-            self._show(f"{doing} …")
+            self._show(f"{plain(doing)} …")
         try:
             yield
         finally:
@@ -80,7 +82,7 @@ class Console:
     def progress(self, text: str) -> None:
         """Print how far something is: on a terminal in place of the previous line, elsewhere as a new line."""
         if not self.quiet and self._is_mine:
-            self._show(f"{_CLEAR_LINE}{text} …")
+            self._show(f"{_CLEAR_LINE}{plain(text)} …")
         else:
             self.note(text)
 
@@ -105,5 +107,6 @@ class Console:
             self.stream.flush()
 
     def _write(self, text: str) -> None:
-        lines = [f"{self.about}: {line}" for line in text.split("\n")] if self.about else [text]
+        text = plain(text)
+        lines = [f"{plain(self.about)}: {line}" for line in text.split("\n")] if self.about else [text]
         self._show("".join(f"{line}\n" for line in lines))  # one call: no other line comes in

@@ -131,7 +131,7 @@ def parse_version(text: str) -> tuple[int, ...] | None:
     return tuple(numbers)
 
 
-def version_too_high(root: YamlMapping | None) -> Finding | None:
+def version_too_high(root: YamlMapping | None, *, then: str = "the file is skipped") -> Finding | None:
     """Return a finding if the file's version is above the supported one, so that Rasa skips the file."""
     node = root.items.get("version") if root is not None else None
     if not isinstance(node, YamlScalar) or not isinstance(node.value, str):
@@ -142,8 +142,7 @@ def version_too_high(root: YamlMapping | None) -> Finding | None:
     return Finding(
         "version-too-high",
         "warning",
-        f"The version '{node.value}' of '{node.source.path}' is above 3.1, the newest that Rasa 3 reads; "
-        "the file is skipped.",
+        f"The version '{node.value}' of '{node.source.path}' is above 3.1, the newest that Rasa 3 reads; {then}.",
         node.location,
         'Write version: "3.1".',
     )

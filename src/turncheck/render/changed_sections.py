@@ -18,14 +18,14 @@ from turncheck.comparison.training_changes import (
     is_likely_misheard,
     is_likely_noise,
     sentences_of,
-    threshold_in_words,
 )
-from turncheck.comparison.wording import count
+from turncheck.messages.phrasing import count
 from turncheck.render import entries
 from turncheck.render.case_keys import misunderstood_cases, misunderstood_stories, new_and_old, wrong_sentences
 from turncheck.render.entries import caused_first, findings_by_cause, item, number_of_tests, rule
 from turncheck.render.lists import MISUNDERSTOOD, Lists
 from turncheck.render.spans import BUILT, Code, Entry, Place, Prose, Said, Section, line, listed
+from turncheck.render.wording.changes import threshold_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence

@@ -10,7 +10,7 @@ from turncheck.comparison.faults import faults_of
 from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Measured, known_metric, metric_of, metrics_of
 from turncheck.comparison.training_changes import dropped_intents, intent_of
-from turncheck.comparison.wording import change, figure, no_verdict
+from turncheck.render.wording.figures import change, figure, no_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
-from turncheck.messages.finding import Finding
+from turncheck.messages.finding import Finding, Name
 from turncheck.project.model import Domain
 from turncheck.validation import schemas
 from turncheck.validation.checks import Step
@@ -158,7 +158,9 @@ def seen_by_rasa(order: LoadOrder, findings: Sequence[Finding]) -> tuple[list[Fi
 
 def as_hidden(finding: Finding) -> Finding:
     """Return the finding under the code for what Rasa does not see."""
-    return Finding(HIDDEN, "info", f"{finding.code}: {finding.message}", finding.location, finding.hint)
+    message = f"{finding.code}: {finding.message}"
+    names = (Name("code", finding.code), *finding.names)
+    return Finding(HIDDEN, "info", message, finding.location, finding.hint, names=names)
 
 
 def with_emptied_domain(project: Project) -> Project:

@@ -72,6 +72,11 @@ class Parts(NamedTuple):
     document: YamlDocument | None = None
     bot: KoreBot | None = None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the file contributes no training data."""
+        return self.nlu == NluData() and not (self.stories or self.domain or self.flows or self.bot)
+
 
 class Format(NamedTuple):
     """A file format.

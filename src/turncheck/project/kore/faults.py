@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.messages.finding import Finding, Severity
+from turncheck.messages.location import NOWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from turncheck.messages.location import Location
-    from turncheck.project.kore.model import Place
+    from turncheck.yaml_tree.json_tree import JsonFile, Step
 
 EXPORT_NAMES: Final = ("botDefinition.json", "appDefinition.json")
 """The file name of an export, up to version 10 of the platform and from 11 on."""
@@ -32,6 +34,22 @@ SEVERITIES: Final[Mapping[str, Severity]] = {
 """The severities of the findings made while reading an export."""
 
 _LONGEST: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something is in an export; looked up on demand."""
+
+    file: JsonFile | None = field(default=None, repr=False, compare=False)
+    path: tuple[Step, ...] = ()
+
+    @property
+    def location(self) -> Location:
+        """The place."""
+        return NOWHERE if self.file is None else self.file.location(*self.path)
+
+
+NO_PLACE: Final = Place()
 
 
 class Fault(NamedTuple):
