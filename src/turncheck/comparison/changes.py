@@ -88,18 +88,22 @@ class CutIntent(Part, frozen=True, kw_only=True):
 
 
 class StrippedIntent(Part, frozen=True, kw_only=True):
-    """An intent whose sentences lost annotations of entities, the sentences themselves being the same."""
+    """An intent whose sentences, otherwise the same, lost annotations of entities or have others."""
 
     intent: str
     """The intent."""
     annotations: int
-    """How many annotations are gone."""
+    """How many annotations are gone, without any in their place."""
     base: int
     """How many annotations those of its sentences had that both sides have."""
     sentences: int
     """How many sentences lost any."""
     entities: tuple[str, ...]
     """The types that are gone, the most frequent first."""
+    changed: int = 0
+    """How many annotations have another type in the place of one that is gone."""
+    new_entities: tuple[str, ...] = ()
+    """The types that are there instead, the most frequent first."""
     location: Location
     """Where the first of these sentences is."""
 

@@ -80,42 +80,50 @@ def _judged(report: Report) -> set[str]:
 
 
 def stripped(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple[StrippedIntent, ...]:
-    """Return the intents whose sentences lost annotations, the one with most of them first.
+    """Return the intents whose sentences lost annotations or have others, the one with most of them first.
 
-    Only sentences that both sides have are compared; an entity that was renamed is the same.
+    Only sentences that both sides have are compared; an entity that was renamed is the same. Where a sentence has a new
+    annotation as well, one that is gone was given another entity.
     """
     now_called = {one.old: one.new for one in renamed if one.kind == "entities"}
     waiting: dict[Hashable, list[TrainingSentence]] = defaultdict(list)
     for sentence in base.training_sentences:
         waiting[sentence.text, sentence.intent].append(sentence)
     gone: dict[str, Counter[str]] = defaultdict(Counter)
+    come: dict[str, Counter[str]] = defaultdict(Counter)
+    changed: Counter[str] = Counter()
     sentences: dict[str, list[TrainingSentence]] = defaultdict(list)
     had: Counter[str] = Counter()
-    for sentence, lost, number in _annotations_lost(head.training_sentences, waiting, now_called):
-        had[sentence.intent] += number
-        if lost:
+    for sentence, before in _annotated_before(head.training_sentences, waiting, now_called):
+        now = Counter(sentence.entities)
+        had[sentence.intent] += before.total()
+        if lost := before - now:
             gone[sentence.intent] += lost
+            come[sentence.intent] += now - before
+            changed[sentence.intent] += min(lost.total(), (now - before).total())
             sentences[sentence.intent].append(sentence)
     found = [
         StrippedIntent(
             intent=intent,
-            annotations=types.total(),
+            annotations=types.total() - changed[intent],
             base=had[intent],
             sentences=len(sentences[intent]),
             entities=tuple(name for name, _ in types.most_common()),
+            changed=changed[intent],
+            new_entities=tuple(name for name, _ in come[intent].most_common()),
             location=sentences[intent][0].location,
         )
         for intent, types in gone.items()
     ]
-    return tuple(sorted(found, key=lambda one: (-one.annotations, one.intent)))
+    return tuple(sorted(found, key=lambda one: (-one.annotations, -one.changed, one.intent)))
 
 
-def _annotations_lost(
+def _annotated_before(
     sentences: Iterable[TrainingSentence],
     waiting: Mapping[Hashable, list[TrainingSentence]],
     now_called: Mapping[str, str],
-) -> Iterator[tuple[TrainingSentence, Counter[str], int]]:
-    """Yield sentences with the annotations they lost, and how many they had. Copies count as alike as they can be."""
+) -> Iterator[tuple[TrainingSentence, Counter[str]]]:
+    """Yield sentences with the annotations that they had. Copies count as alike as they can be."""
     here: dict[Hashable, list[TrainingSentence]] = defaultdict(list)
     for sentence in sentences:
         if (sentence.text, sentence.intent) in waiting:
@@ -127,11 +135,10 @@ def _annotations_lost(
             annotations = Counter(sentence.entities)
             if annotations in before:
                 before.remove(annotations)
-                yield sentence, Counter(), annotations.total()
+                yield sentence, annotations
             else:
                 left.append(sentence)
-        for sentence, annotations in zip(left, before, strict=False):
-            yield sentence, annotations - Counter(sentence.entities), annotations.total()
+        yield from zip(left, before, strict=False)
 
 
 def without_stripped(matched: Matched) -> Matched:

@@ -109,6 +109,7 @@ Reservation = Literal[
     "less is judged",
     "most of an intent is gone",
     "annotations are gone",
+    "annotations have another entity",
     "less is understood",
     "intents collide",
     "a change cannot be judged",

@@ -9,10 +9,10 @@ from turncheck.comparison.training_changes import dropped_intents, intent_of, ma
 from turncheck.messages.phrasing import count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from turncheck.comparison.changes import FallbackChange, FindingChange
+    from turncheck.comparison.changes import FallbackChange, FindingChange, StrippedIntent
     from turncheck.comparison.model import Comparison
     from turncheck.messages.finding import Finding
 
@@ -27,10 +27,7 @@ def taken_away_in_words(compared: Comparison) -> list[str]:
     changed = threshold_in_words(less) if less else ""
     if less and changed:
         clauses.append(f"{count(less.number, 'sentence')} no longer understood ({changed})")
-    if removed := sum(one.annotations for one in compared.stripped):
-        first, others = compared.stripped[0], len(compared.stripped) - 1
-        more = f" and {count(others, 'more intent')}" if others else ""
-        clauses.append(f"{count(removed, 'annotation')} removed from intent '{first.intent}'{more}")
+    clauses += _annotations(compared.stripped)
     components = [one for one in compared.changed_components if one.change == "removed"]
     if components:
         more = f" and {count(len(components) - 1, 'more')}" if len(components) > 1 else ""
@@ -41,6 +38,19 @@ def taken_away_in_words(compared: Comparison) -> list[str]:
     if less and not changed:  # a consequence of what is named before it
         clauses.append(f"{count(less.number, 'sentence')} no longer understood")
     return clauses
+
+
+def _annotations(stripped: Sequence[StrippedIntent]) -> Iterator[str]:
+    """Say how many annotations are gone, and how many have another entity."""
+    kinds = (
+        ([one.annotations for one in stripped], "removed from"),
+        ([one.changed for one in stripped], "given another entity in"),
+    )
+    for numbers, what in kinds:
+        intents = [one.intent for one, number in zip(stripped, numbers, strict=True) if number]
+        if intents:
+            more = f" and {count(len(intents) - 1, 'more intent')}" if len(intents) > 1 else ""
+            yield f"{count(sum(numbers), 'annotation')} {what} intent '{intents[0]}'{more}"
 
 
 def removed_in_words(compared: Comparison) -> str:

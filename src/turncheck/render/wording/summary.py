@@ -541,6 +541,14 @@ def reservation(report: Report, comparison: Comparison | None, gates: Sequence[J
     return "old failures only" if fails else ""
 
 
+def _many_annotations(comparison: Comparison) -> Reservation:
+    """What became of many annotations; empty if there are few."""
+    if sum(one.annotations for one in comparison.stripped) >= _MANY_ANNOTATIONS:
+        return "annotations are gone"
+    changed = sum(one.annotations + one.changed for one in comparison.stripped)
+    return "annotations have another entity" if changed >= _MANY_ANNOTATIONS else ""
+
+
 def _reservation_by_comparison(report: Report, comparison: Comparison | None, gates: Sequence[Judged]) -> Reservation:
     if comparison is None or not comparison.judged:
         return ""
@@ -550,8 +558,8 @@ def _reservation_by_comparison(report: Report, comparison: Comparison | None, ga
         return "less is judged"
     if comparison.cut_intents:
         return "most of an intent is gone"
-    if sum(one.annotations for one in comparison.stripped) >= _MANY_ANNOTATIONS:
-        return "annotations are gone"
+    if annotations := _many_annotations(comparison):
+        return annotations
     if gone_unjudged(report, comparison, gates):
         return "although tests are gone"
     if suppressed := _suppressed(comparison):
