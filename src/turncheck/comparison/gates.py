@@ -6,7 +6,6 @@ A gate that cannot be judged (no baseline, an evaluation that did not run) is a 
 
 from __future__ import annotations
 
-import operator
 import re
 from functools import partial
 from types import MappingProxyType
@@ -58,24 +57,17 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.finding import LEGACY_PROJECT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from turncheck.comparison.metrics import MetricDelta, SharedDelta
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import Operator, Places, Regression, Threshold
+    from turncheck.comparison.verdict import Places, Regression, Threshold
     from turncheck.messages.location import Location
     from turncheck.report.model import GateSettings, Report
 
 
 # Gates about one metric: its value (thresholds), or its change against the baseline (max-regression).
 
-_HOLDS: Final[dict[Operator, Callable[[float, float], bool]]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-    "==": operator.eq,
-}
 _ROUNDING: Final = 1e-9
 """Rounding errors of decimal fractions are smaller: 0.9 - 0.89 must not count as more than 0.01."""
 _MOST_EXAMPLES: Final = 200
@@ -94,7 +86,7 @@ def judge_threshold(report: Report, comparison: Comparison | None, rule: Thresho
         there = change and comparison is not None and comparison.baseline.status in {"unreachable", "unreadable"}
         reason = why_no_baseline(comparison) if there else metric.reason
         return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name, needs_base=change)
-    holds = _HOLDS[rule.operator](metric.value, rule.limit)
+    holds = rule.holds(metric.value)
     shown = figure(metric.value, metric.kind, apart_from=rule.limit)
     reason = f"{rule.name} is {shown}" if holds else f"{rule.name} is {shown}, not {rule.operator} {rule.limit:g}"
     failed_by = () if holds else _behind(report, comparison, rule.name)

@@ -1,0 +1,213 @@
+"""Reports of several engines on the same tests → one document, test by test, and its gates. Pure computation."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from turncheck.comparison.cases import batch_cases, end_to_end_cases, intent_cases, story_cases
+from turncheck.comparison.verdict import Threshold, read_threshold
+from turncheck.comparison.wording import figure
+from turncheck.messages.errors import UserError
+from turncheck.report.engines import ComparedEngine, ComparedTest, EngineAnswer, EngineGate, EnginesCompared
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Sequence
+
+    from turncheck.comparison.cases import Case
+    from turncheck.report.engines import Side, TestKind
+    from turncheck.report.model import Report
+
+Key = tuple["Hashable", ...]
+
+_METRIC: Final = re.compile(r"(?P<what>agreement|right)(?:\[(?P<engine>.+)\])?")
+_KNOWN: Final = ("agreement", "agreement[ENGINE]", "right[ENGINE]")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An engine that was asked. ``problem``: why there is no report, or why it is not complete."""
+
+    name: str
+    report: Report | None = None
+    problem: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    case: Case
+    kind: TestKind
+    answer: EngineAnswer | None
+    same_if: Hashable
+    """Two engines say the same if this is equal."""
+
+
+def compare_engines(asked: Sequence[Asked], rules: Sequence[Threshold] = ()) -> EnginesCompared:
+    """Compare what engines made of the same tests; at least one has a report.
+
+    Sentences and batch cases agree if the same was understood, stories and end-to-end cases if both pass or both fail.
+    The first engine that answered anything is the reference for who changed sides.
+    """
+    found = [dict(_answers(one.report)) if one.report else {} for one in asked]
+    keys: dict[Key, _Answered] = {}
+    for answers in found:
+        for key, one in answers.items():
+            keys.setdefault(key, one)
+    answered = [sum(one.answer is not None for one in answers.values()) for answers in found]
+    reference = next((number for number, count in enumerate(answered) if count), -1)
+    tests = tuple(_test(key, first, found, reference) for key, first in keys.items())
+    reports = [one.report for one in asked if one.report is not None]
+    document = EnginesCompared(
+        tool=reports[0].tool,
+        project=reports[0].project,
+        source=reports[0].source,
+        engines=tuple(_column(one, number, tests, found, reference) for number, one in enumerate(asked)),
+        reference=reference,
+        compared=sum(test.agree is not None for test in tests),
+        agreeing=sum(test.agree is True for test in tests),
+        tests=tests,
+    )
+    return replace(document, gates=tuple(_judged(document, rule) for rule in rules))
+
+
+def _answers(report: Report) -> Iterator[tuple[Key, _Answered]]:
+    """Yield each test with its key: what identifies it, and which of several equal ones it is."""
+    seen: Counter[Key] = Counter()
+    for one in _all(report):
+        key = (one.kind, one.case.suite, one.case.name, one.case.expectation)
+        seen[key] += 1
+        yield (*key, seen[key]), one
+
+
+def _all(report: Report) -> Iterator[_Answered]:
+    for case in intent_cases(report):
+        got = case.actual or "no intent"
+        yield _Answered(case, "sentence", EngineAnswer(got=got, passed=case.passed), _folded(got))
+    for case in story_cases(report):
+        yield _dialogue(case, "story")
+    for case in end_to_end_cases(report):
+        yield _dialogue(case, "end-to-end case")
+    results = (one for suite in (report.batch.suites if report.batch else ()) for one in suite.cases)
+    for case, result in zip(batch_cases(report), results, strict=True):
+        is_judged = result.result != "not-evaluated"
+        answer = EngineAnswer(got=case.actual, passed=case.passed) if is_judged else None
+        found = tuple(sorted(map(_folded, result.matched)))
+        entities = tuple((entity.name, entity.matched) for entity in result.entities)
+        yield _Answered(case, "batch case", answer, (found, entities))
+
+
+def _dialogue(case: Case, kind: TestKind) -> _Answered:
+    got = "passes" if case.passed else f"got {case.actual}" if case.actual else "fails"
+    return _Answered(case, kind, EngineAnswer(got=got, passed=case.passed) if case.judged else None, case.passed)
+
+
+def _folded(name: str) -> str:
+    """Names of intents differ between platforms in case, and in ``_`` for a space."""
+    return " ".join(name.replace("_", " ").split()).casefold()
+
+
+def _test(key: Key, first: _Answered, found: Sequence[dict[Key, _Answered]], reference: int) -> ComparedTest:
+    each = [answers.get(key) for answers in found]
+    answers = tuple(None if one is None else one.answer for one in each)
+    said = {one.same_if for one in each if one is not None and one.answer is not None}
+    number = sum(answer is not None for answer in answers)
+    base = answers[reference] if reference >= 0 else None
+    case = first.case
+    return ComparedTest(
+        kind=first.kind,
+        name=case.name,
+        suite=case.suite,
+        location=case.location,
+        expected=case.expected or ("passes" if first.kind in {"story", "end-to-end case"} else "no intent"),
+        answers=answers,
+        sides=tuple(_side(base, answer) for answer in answers),
+        agree=len(said) == 1 if number > 1 else None,
+    )
+
+
+def _side(base: EngineAnswer | None, answer: EngineAnswer | None) -> Side:
+    if base is None or answer is None or base.passed == answer.passed:
+        return ""
+    return "better" if answer.passed else "worse"
+
+
+def _column(
+    asked: Asked, number: int, tests: Sequence[ComparedTest], found: Sequence[dict[Key, _Answered]], reference: int
+) -> ComparedEngine:
+    own = [answer for test in tests if (answer := test.answers[number]) is not None]
+    is_other = reference not in {-1, number}
+    pairs = [
+        (mine, base)
+        for key, mine in found[number].items()
+        if is_other and mine.answer is not None and (base := found[reference].get(key)) and base.answer is not None
+    ]
+    sides = Counter(test.sides[number] for test in tests)
+    report = asked.report
+    engine = report.engine if report else None
+    skipped = [one for one in (report.skipped if report else ()) if not one.no_tests and not one.part]
+    wanted = report.settings.evaluations if report else ()
+    return ComparedEngine(
+        name=asked.name,
+        engine=f"{engine.name} {engine.version}" if engine else "",
+        model=(engine.model or "") if engine else "",
+        problem=asked.problem,
+        left_out={one.evaluation: one.reason for one in skipped if one.evaluation in wanted},
+        seconds=round(asked.seconds, 3),
+        answered=len(own),
+        right=sum(answer.passed for answer in own),
+        compared=len(pairs),
+        agreeing=sum(mine.same_if == base.same_if for mine, base in pairs),
+        better=sides["better"],
+        worse=sides["worse"],
+    )
+
+
+# --- gates -----------------------------------------------------------------------------------------------------------
+
+
+def read_engine_rules(lines: Sequence[str], engines: Sequence[str]) -> tuple[Threshold, ...]:
+    """Read rules such as ``agreement >= 0.9``, ``right[kore:published] >= 0.95``.
+
+    Raises:
+        UserError: a rule cannot be read, or is about a figure or an engine that there is not.
+    """
+
+    def ensure_known(name: str) -> None:
+        found = _METRIC.fullmatch(name)
+        if found is None or (found["what"] == "right" and found["engine"] is None):
+            raise UserError(
+                f"thresholds: a comparison of engines has no figure '{name[:200]}'",
+                remedy=f"It has {', '.join(_KNOWN)}.",
+            )
+        if found["engine"] is not None and found["engine"] not in engines:
+            raise UserError(
+                f"thresholds: '{found['engine'][:200]}' is not among the engines",
+                remedy=f"They are {', '.join(engines)}.",
+            )
+
+    return tuple(read_threshold(line, ensure_known) for line in lines)
+
+
+def _judged(document: EnginesCompared, rule: Threshold) -> EngineGate:
+    found = _METRIC.fullmatch(rule.name)
+    name = found["engine"] if found else None
+    columns = [one for one in document.engines if name in {None, one.name}]
+    silent = [one for one in columns if one.problem or not one.answered]
+    if found is None or name is None:
+        value = document.agreement
+    else:
+        value = columns[0].share_right if found["what"] == "right" else columns[0].agreement
+    if value is None:
+        return EngineGate(rule=rule.text, outcome="not judged", reason="there is nothing to compare")
+    holds, shown = rule.holds(value), f"{rule.name} is {figure(value, 'score', apart_from=rule.limit)}"
+    if not holds:
+        return EngineGate(rule=rule.text, outcome="failed", reason=f"{shown}, not {rule.operator} {rule.limit:g}")
+    if silent:
+        names = ", ".join(one.name for one in silent)
+        return EngineGate(rule=rule.text, outcome="not judged", reason=f"{shown}, without all answers of {names}")
+    return EngineGate(rule=rule.text, outcome="passed", reason=shown)
