@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, cast
 
 from msgspec.structs import replace
 
@@ -16,7 +16,7 @@ from turncheck.messages.errors import UserError
 from turncheck.report.engines import ComparedEngine, ComparedTest, EngineAnswer, EngineGate, EnginesCompared
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from turncheck.comparison.cases import Case
     from turncheck.report.engines import Side, TestKind
@@ -40,11 +40,23 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Answered:
+    """A test as one engine answered it.
+
+    Two engines say the same if ``said`` is equal, and so are the values of the entities that both judge.
+    """
+
     case: Case
     kind: TestKind
     answer: EngineAnswer | None
-    same_if: Hashable
-    """Two engines say the same if this is equal."""
+    said: Hashable
+    entities: Mapping[str, str | None] = field(default_factory=dict)
+    key: Hashable = None
+    """What identifies it, if that is not what it expects."""
+
+
+def _say_the_same(answers: Sequence[_Answered]) -> bool:
+    judged = set.intersection(*(set(one.entities) for one in answers))
+    return len({(one.said, tuple(one.entities[name] for name in sorted(judged))) for one in answers}) == 1
 
 
 def compare_engines(asked: Sequence[Asked], rules: Sequence[Threshold] = ()) -> EnginesCompared:
@@ -79,7 +91,7 @@ def _answers(report: Report) -> Iterator[tuple[Key, _Answered]]:
     """Yield each test with its key: what identifies it, and which of several equal ones it is."""
     seen: Counter[Key] = Counter()
     for one in _all(report):
-        key = (one.kind, one.case.suite, one.case.name, one.case.expectation)
+        key = (one.kind, one.case.suite, one.case.name, one.case.expectation if one.key is None else one.key)
         seen[key] += 1
         yield (*key, seen[key]), one
 
@@ -94,11 +106,13 @@ def _all(report: Report) -> Iterator[_Answered]:
         yield _dialogue(case, "end-to-end case")
     results = (one for suite in (report.batch.suites if report.batch else ()) for one in suite.cases)
     for case, result in zip(batch_cases(report), results, strict=True):
-        is_judged = result.result != "not-evaluated"
-        answer = EngineAnswer(got=case.actual, passed=case.passed) if is_judged else None
-        found = tuple(sorted(map(_folded, result.matched)))
-        entities = tuple((entity.name, entity.matched) for entity in result.entities)
-        yield _Answered(case, "batch case", answer, (found, entities))
+        entities = {entity.name: entity.matched for entity in result.entities}
+        found = ", ".join(f"{name}: {value or 'not found'}" for name, value in entities.items())
+        got = f"{' and '.join(result.matched) or 'no intent'}{f' ({found})' if found else ''}"
+        answer = None if result.result == "not-evaluated" else EngineAnswer(got=got, passed=case.passed)
+        said = tuple(sorted(map(_folded, result.matched)))
+        key = (result.parent, result.kind == "trait", result.expected)  # not every engine judges every entity
+        yield _Answered(case, "batch case", answer, said, entities, key)
 
 
 def _dialogue(case: Case, kind: TestKind) -> _Answered:
@@ -114,8 +128,7 @@ def _folded(name: str) -> str:
 def _test(key: Key, first: _Answered, found: Sequence[dict[Key, _Answered]], reference: int) -> ComparedTest:
     each = [answers.get(key) for answers in found]
     answers = tuple(None if one is None else one.answer for one in each)
-    said = {one.same_if for one in each if one is not None and one.answer is not None}
-    number = sum(answer is not None for answer in answers)
+    answered = [one for one in each if one is not None and one.answer is not None]
     base = answers[reference] if reference >= 0 else None
     case = first.case
     return ComparedTest(
@@ -123,11 +136,20 @@ def _test(key: Key, first: _Answered, found: Sequence[dict[Key, _Answered]], ref
         name=case.name,
         suite=case.suite,
         location=case.location,
-        expected=case.expected or ("passes" if first.kind in {"story", "end-to-end case"} else "no intent"),
+        expected=_expected(first),
         answers=answers,
         sides=tuple(_side(base, answer) for answer in answers),
-        agree=len(said) == 1 if number > 1 else None,
+        agree=_say_the_same(answered) if len(answered) > 1 else None,
     )
+
+
+def _expected(first: _Answered) -> str:
+    if first.kind in {"story", "end-to-end case"}:
+        return "passes"
+    if first.kind == "sentence":
+        return first.case.expected
+    _, is_trait, names = cast("tuple[object, bool, tuple[str, ...]]", first.key)
+    return (" and " if is_trait else " or ").join(names) or "no intent"
 
 
 def _side(base: EngineAnswer | None, answer: EngineAnswer | None) -> Side:
@@ -161,7 +183,7 @@ def _column(
         answered=len(own),
         right=sum(answer.passed for answer in own),
         compared=len(pairs),
-        agreeing=sum(mine.same_if == base.same_if for mine, base in pairs),
+        agreeing=sum(map(_say_the_same, pairs)),
         better=sides["better"],
         worse=sides["worse"],
     )

@@ -86,8 +86,8 @@ def percent(share: float | None) -> str:
 
 
 def _differing(test: ComparedTest, compared: EnginesCompared, folder: str) -> Iterator[str]:
-    suite = f" of '{text(test.suite)}'" if test.suite else ""
-    yield f"{place(test.location, folder)}: {test.kind}{suite} '{text(test.name)}', expected {text(test.expected)}"
+    suite = f" of {text(test.suite)}" if test.suite else ""
+    yield f"{place(test.location, folder)}: {test.kind} '{text(test.name)}'{suite}, expected {text(test.expected)}"
     for engine, answer, side in zip(compared.engines, test.answers, test.sides, strict=True):
         if answer is not None:
             sign = "right" if answer.passed else "wrong"
