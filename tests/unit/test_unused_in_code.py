@@ -38,7 +38,7 @@ IDLE = (D, "responses:\n", "responses:\n  utter_idle:\n  - text: Idle\n")
 
 @pytest.mark.parametrize("quoted", ['"utter_idle"', "'utter_idle'", '"utter_idle/of_a_key"'])
 def test_a_response_that_an_action_utters_is_used(quoted: str, tmp_path: Path) -> None:
-    assert places(checked(tmp_path, IDLE), "response-unused") == ["domain.yml:31:3"]
+    assert places(checked(tmp_path, IDLE), "response-unused") == ["domain.yml:27:3"]
     _code(tmp_path, "actions/idle.py", f"dispatcher.utter_message(response={quoted})\n")
     assert places(checked(tmp_path, IDLE), "response-unused") == []
 

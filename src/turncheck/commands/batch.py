@@ -10,7 +10,7 @@ from turncheck.engines.choice import chosen_engines
 from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.messages.location import Location
-from turncheck.messages.phrasing import count
+from turncheck.messages.phrasing import at_paths, count
 from turncheck.project.batch.known import known_names, setting_of
 from turncheck.project.batch.reader import HowToRead, find_suites, read_suites
 from turncheck.project.folder import ProjectFolder
@@ -77,7 +77,8 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     paths = options.paths or find_suites(project.root)
     read = read_suites(project.root, paths, options.how)
     names = known_names(project)
-    refuse_faulty(read, unknown_names(read, names), named_as(project.root, paths), settings.project, screen)
+    faults = unknown_names(read, names)
+    refuse_faulty(read, faults, named_as(project.root, paths), settings.project, screen, paths=options.paths)
     if options.how.name is not None and len(read.suites) > 1:
         raise UserError("--name is for one suite", remedy="Run the suites one by one to name them.")
     engine: EngineInfo | None = None
@@ -142,6 +143,7 @@ def refuse_faulty(
     folder: str,
     screen: Console,
     *,
+    paths: Sequence[str] = (),
     empty_is_fine: bool = False,
 ) -> None:
     """Report what is wrong with suites; errors stop the command before anything runs.
@@ -159,7 +161,8 @@ def refuse_faulty(
         raise UserError(f"the suites have {len(errors)} faults:\n{faults}" if len(errors) > 1 else faults)
     if not read.suites and not empty_is_fine:
         raise UserError(
-            "there are no batch suites", remedy="Name a suite (.json or .csv), or put it into tests/ or batch/."
+            f"there are no batch suites{at_paths(paths)}",
+            remedy="Name a suite (.json or .csv), or put it into tests/ or batch/.",
         )
 
 
@@ -189,10 +192,10 @@ def write_batch(report: Report, options: BatchOptions, screen: Console) -> None:
     if options.json is not None:
         write_report(options.json, report)
     if options.out is not None:
-        from turncheck.comparison.gates import judge
         from turncheck.render.junit import render_junit
         from turncheck.render.links import Links
         from turncheck.render.rendered import Rendered
+        from turncheck.render.wording.gates import judge
 
         junit = render_junit(report, None, judge(report, None, report.settings), Links())
         files = [Rendered("report.json", "application/json", encode(report)), junit]

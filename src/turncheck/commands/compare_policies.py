@@ -205,7 +205,7 @@ def run_test_models(options: CoreTestOptions, models: Sequence[Path], output: Co
         UserError: nothing to judge, a model that cannot be read.
     """
     ensure_apart_from_project(output.folder, options.settings)
-    stories = read_test_stories(options)
+    stories = read_test_stories(options, screen)
     found = {path: _judge(path, stories, options, screen) for path in models}
     results: dict[str, list[int]] = {}
     for path, correct in found.items():
@@ -228,7 +228,7 @@ def run_test_model_directory(options: CoreTestOptions, output: CoreOutput, scree
     """
     ensure_apart_from_project(output.folder, options.settings)
     folder = _model_folder(options.models.named or Path("models"))
-    stories = read_test_stories(options)
+    stories = read_test_stories(options, screen)
     results: dict[str, list[list[int]]] = {}
     configured: dict[str, Configured] = {}
     for run in _runs(folder):

@@ -11,6 +11,7 @@ from turncheck.engines.base import NLU_PARTS
 from turncheck.engines.choice import chosen_engines
 from turncheck.evaluation.nlu import why_not_testable
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
+from turncheck.messages.phrasing import at_paths
 from turncheck.messages.plain_text import plain
 from turncheck.publishing.files import write_report
 from turncheck.render.phrases import noted_version_line
@@ -51,7 +52,7 @@ def run_test_robustness(options: RobustnessOptions, screen: Console) -> int:
     ensure_tests_read("the test sentences", read.nlu_findings)
     tests = read.nlu
     if reason := why_not_testable(project, tests, folds=settings.folds):
-        raise UserError(reason)
+        raise UserError(f"{reason}{at_paths((settings.nlu,)) if tests is not None and settings.nlu else ''}")
     with chosen_engines(settings, project, os.environ) as engines:
         ensure_possible(engines, "robustness")
         with workplace_of(settings, screen) as work, screen.step("robustness", "Varying the test sentences"):

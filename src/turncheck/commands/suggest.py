@@ -14,6 +14,7 @@ import msgspec
 from turncheck.commands.strength import read_project_tests
 from turncheck.commands.suites import suggested_cases
 from turncheck.engines.choice import chosen_engines
+from turncheck.evaluation.answers import finished_part
 from turncheck.evaluation.strength.suggested import (
     CASES,
     STORIES,
@@ -44,6 +45,7 @@ from turncheck.project.testfiles import E2E_CASES_FILE
 from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import text
 from turncheck.run.assistant import running_server
+from turncheck.run.cut_short import PartialResult, end_with, run_until_failure
 from turncheck.run.reading import read_tests
 from turncheck.run.robustness import measure_training_sentences
 from turncheck.run.strength import measure_strength
@@ -109,7 +111,9 @@ def run_suggest(options: SuggestOptions, screen: Console) -> int:
     """Find what no test notices, and suggest tests that would, and sentences that are missing.
 
     Raises:
-        UserError: the project cannot be trained.
+        UserError: the project cannot be trained. Where the engine gave up, what was found until then is shown and
+            written before.
+        KeyboardInterrupt: somebody interrupted it; what was found until then is shown and written.
     """
     settings = options.settings
     if (bot := read_assistant(settings)).kore is not None:
@@ -117,28 +121,39 @@ def run_suggest(options: SuggestOptions, screen: Console) -> int:
     project = read_dialogue_assistant(settings)
     ensure_trainable(project, sentences_do=True)
     tests = read_project_tests(settings, project)
-    with chosen_engines(settings, project, os.environ) as engines:
-        ensure_possible(engines, "strength")
+
+    def unnoticed() -> Strength:
+        with chosen_engines(settings, project, os.environ) as engines:
+            ensure_possible(engines, "strength")
+            with (
+                running_server(settings, project, os.environ, screen) as server,
+                workplace_of(settings, screen) as work,
+                screen.step("strength", "Trying the tests on mutants"),
+            ):
+                return measure_strength(
+                    engines, project, tests, settings, changed=None, server=server, work=work, most=options.most,
+                    suggest=True,
+                )  # fmt: skip
+
+    def missing() -> tuple[TrainingSentences, ...]:
         with (
-            running_server(settings, project, os.environ, screen) as server,
-            workplace_of(settings, screen) as work,
-            screen.step("strength", "Trying the tests on mutants"),
+            chosen_engines(settings, project, os.environ) as engines,
+            screen.step("robustness", "Varying the test sentences"),
         ):
-            strength = measure_strength(
-                engines,
-                project,
-                tests,
-                settings,
-                changed=None,
-                server=server,
-                work=work,
-                most=options.most,
-                suggest=True,
-            )
-        with screen.step("robustness", "Varying the test sentences"):
-            training = measure_training_sentences(engines, project, read_tests(settings).nlu, settings)
-    found = _Found(strength, sentence_tasks(project, tests.examples, strength), training)
-    root = Path(settings.project)
+            return measure_training_sentences(engines, project, read_tests(settings).nlu, settings)
+
+    strength, stopped = finished_part(unnoticed)
+    varied = PartialResult((), stopped) if stopped is not None else run_until_failure(missing)
+    found = _Found(strength, sentence_tasks(project, tests.examples, strength), varied.finished or ())
+    _show(found, options)
+    if varied.stopped is not None:
+        end_with(varied.stopped)
+    return EXIT_OK
+
+
+def _show(found: _Found, options: SuggestOptions) -> None:
+    """Print the suggestions, and write those that are new, or print them, too."""
+    root = Path(options.settings.project)
     before = suggested_before(root)
     sys.stdout.write(plain("\n".join([*_lines(found), *_known(found, before), ""])))
     for path, content in _files(found.without(before), root).items():
@@ -147,7 +162,6 @@ def run_suggest(options: SuggestOptions, screen: Console) -> int:
             sys.stdout.write(f"Written: {text(str(path))}\n")
         else:
             sys.stdout.write(f"\n# {text(str(path))} (write it with --write)\n{log_line(content)}")
-    return EXIT_OK
 
 
 SUITE: Final = "tests/suite_suggested_{}.template"

@@ -22,6 +22,7 @@ from turncheck.run.trainable import (
     ensure_readable,
     ensure_trainable,
     ensure_valid,
+    in_vain,
     read_assistant,
 )
 
@@ -117,7 +118,8 @@ def _possible(project: Project, parts: Sequence[Part], screen: Console) -> list[
         missing["core"] = NOTHING_TO_LEARN
     wanted = [part for part in parts if part not in missing]
     if not wanted:
-        raise UserError("; ".join(missing[part] for part in parts), remedy="Name data with --data.")
+        reasons = "; ".join(missing[part] for part in parts)
+        raise UserError(f"{reasons}{in_vain(project)}", remedy="Name data with --data.")
     for part in parts:
         if part in missing:
             screen.note(f"Only {' and '.join(wanted)} is trained: {missing[part]}.")

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from turncheck.comparison.cases import batch_cases, end_to_end_cases, intent_cases, story_cases
 from turncheck.comparison.verdict import Threshold, read_threshold
-from turncheck.comparison.wording import figure
 from turncheck.messages.errors import UserError
 from turncheck.report.engines import ComparedEngine, ComparedTest, EngineAnswer, EngineGate, EnginesCompared
 
@@ -219,17 +218,21 @@ def _judged(document: EnginesCompared, rule: Threshold) -> EngineGate:
     found = _METRIC.fullmatch(rule.name)
     name = found["engine"] if found else None
     columns = [one for one in document.engines if name in {None, one.name}]
-    silent = [one for one in columns if one.problem or not one.answered]
     if found is None or name is None:
         value = document.agreement
     else:
         value = columns[0].share_right if found["what"] == "right" else columns[0].agreement
+    about = EngineGate(
+        rule=rule.text,
+        outcome="not judged",
+        metric=rule.name,
+        value=value,
+        operator=rule.operator,
+        limit=rule.limit,
+        silent=tuple(one.name for one in columns if one.problem or not one.answered),
+    )
     if value is None:
-        return EngineGate(rule=rule.text, outcome="not judged", reason="there is nothing to compare")
-    holds, shown = rule.holds(value), f"{rule.name} is {figure(value, 'score', apart_from=rule.limit)}"
-    if not holds:
-        return EngineGate(rule=rule.text, outcome="failed", reason=f"{shown}, not {rule.operator} {rule.limit:g}")
-    if silent:
-        names = ", ".join(one.name for one in silent)
-        return EngineGate(rule=rule.text, outcome="not judged", reason=f"{shown}, without all answers of {names}")
-    return EngineGate(rule=rule.text, outcome="passed", reason=shown)
+        return about
+    if not rule.holds(value):
+        return replace(about, outcome="failed")
+    return about if about.silent else replace(about, outcome="passed")

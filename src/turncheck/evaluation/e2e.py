@@ -47,12 +47,13 @@ def evaluate_cases(
     timed: Callable[[int, float], None] | None = None,
     *,
     answers: Answers = ASKED_HERE,
+    ended: Callable[[CaseOutcome], None] | None = None,
 ) -> EndToEnd:
     """Run the cases; the results are in the cases' order, whatever the number of workers.
 
     ``finished`` is called with each result in that order, once it is known; ``timed`` is called at the end with the
-    index and the seconds of each case that was run. A case is a unit of ``answers``; without an ``engine`` all of them
-    are known, or asked elsewhere.
+    index and the seconds of each case that was run, ``ended`` with the outcome of each case. A case is a unit of
+    ``answers``; without an ``engine`` all of them are known, or asked elsewhere.
 
     Raises:
         DelegatedError: other cases are run elsewhere.
@@ -81,6 +82,8 @@ def evaluate_cases(
     for index, outcome in enumerate(outcomes):
         if timed is not None and outcome.seconds is not None and outcome.result.outcome != "skipped":
             timed(index, outcome.seconds)
+        if ended is not None:
+            ended(outcome)
     section = section_of(outcomes, (NOT_FINISHED,) if interrupt is not None else ())
     if interrupt is not None:
         raise CutShortError(interrupt, section)

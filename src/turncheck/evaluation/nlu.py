@@ -80,7 +80,7 @@ class NluMeasurement:
 def why_not_testable(project: Project, test_data: NluData | None, *, folds: int) -> str | None:
     """Return why there is nothing to evaluate, as a sentence for the report, or ``None`` if there is something."""
     if test_data is not None:
-        return None if test_data.examples else "the NLU test data hold no examples"
+        return None if test_data.examples else "there are no NLU examples to test with"
     if not project.nlu.examples:
         return "the project has no NLU examples"
     sizes = Counter(example.base_intent for example in project.nlu.examples if example.base_intent)

@@ -217,6 +217,12 @@ def _parts(name: str) -> set[str]:
     return {padded[start : start + 3] for start in range(len(padded) - 2)}
 
 
+def at_paths(paths: Iterable[object]) -> str:
+    """Name the places where something was looked for, to be put behind a sentence: `` at 'a', 'b'``; else nothing."""
+    named = ", ".join(f"'{path}'" for path in paths)
+    return f" at {named}" if named else ""
+
+
 # Numbers with their nouns: the one place that knows when a noun is plural.
 
 

@@ -6,15 +6,16 @@ import csv
 import io
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.wording import count
+from turncheck.messages.phrasing import count
 from turncheck.render.batch_text import safe_cell
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import place, text
+from turncheck.render.wording.figures import figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from turncheck.report.engines import ComparedEngine, ComparedTest, EnginesCompared
+    from turncheck.report.engines import ComparedEngine, ComparedTest, EngineGate, EnginesCompared
 
 CSV_NAME: Final = "engines.csv"
 JSON_NAME: Final = "engines.json"
@@ -38,7 +39,7 @@ def engines_text(compared: EnginesCompared, *, folder: str = "") -> str:
     lines += [line for test in differing[:_MOST_LISTED] for line in _differing(test, compared, folder)]
     if len(differing) > _MOST_LISTED:
         lines.append(f"… and {len(differing) - _MOST_LISTED:,} more in {CSV_NAME}")
-    lines += [f"{gate.outcome:<10}  {text(gate.rule)}: {text(gate.reason)}" for gate in compared.gates]
+    lines += [f"{gate.outcome:<10}  {text(gate.rule)}: {text(gate_in_words(gate))}" for gate in compared.gates]
     return "\n".join(lines) + "\n"
 
 
@@ -75,6 +76,16 @@ def summary_of(compared: EnginesCompared) -> str:
         return "There is nothing to compare: no test was answered by two engines."
     of = f"{compared.agreeing:,} of {count(compared.compared, 'test')}"
     return f"The engines agree on {of} ({percent(compared.agreement)})."
+
+
+def gate_in_words(gate: EngineGate) -> str:
+    """Return the figure of a gate, and why it is not judged."""
+    if gate.value is None:
+        return "there is nothing to compare"
+    shown = f"{gate.metric} is {figure(gate.value, 'score', apart_from=gate.limit)}"
+    if gate.outcome == "failed":
+        return f"{shown}, not {gate.operator} {gate.limit:g}"
+    return f"{shown}, without all answers of {', '.join(gate.silent)}" if gate.silent else shown
 
 
 def percent(share: float | None) -> str:

@@ -442,6 +442,17 @@ def _histogram(
     return Rendered(f"{name}_histogram.png", "image/png", _png(figure))
 
 
+def bars(name: str, title: str, counts: Mapping[str, int]) -> Rendered:
+    """Draw a bar for each name, the highest first."""
+    figure = figure_class()(figsize=(7, 1 + 0.4 * len(counts)), dpi=_DOTS_PER_INCH)
+    axes = figure.subplots()
+    ordered = sorted(counts.items(), key=lambda pair: (pair[1], pair[0]))
+    axes.barh([shown_label(label) for label, _ in ordered], [number for _, number in ordered], color=RIGHT)
+    axes.locator_params(axis="x", integer=True)
+    axes.set_title(title, fontsize=10, loc="left")
+    return Rendered(name, "image/png", _png(figure))
+
+
 def _png(figure: Any) -> bytes:
     return _saved(figure, "png", {"Software": None})
 

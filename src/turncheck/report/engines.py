@@ -90,8 +90,16 @@ class EngineGate(Part, frozen=True, kw_only=True):
     """As it was given: ``agreement >= 0.9``."""
     outcome: Literal["passed", "failed", "not judged"]
     """Whether it holds; it is not judged if an engine that it is about did not answer."""
-    reason: str
-    """The figure, or why there is none."""
+    metric: str
+    """The figure that it is about."""
+    value: Figure | None = None
+    """What it is; ``None`` if nothing was compared."""
+    operator: Literal[">=", "<=", "==", ">", "<"]
+    """How it has to be to the limit."""
+    limit: Figure
+    """The limit."""
+    silent: tuple[str, ...] = ()
+    """The engines that it is about and that did not answer everything."""
 
 
 class EnginesCompared(Part, frozen=True, kw_only=True):

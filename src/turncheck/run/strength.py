@@ -37,6 +37,7 @@ def measure_strength(
 
     Raises:
         UserError: the project cannot be trained.
+        CutShortError: the cluster is gone, or it was interrupted; ``finished`` are the figures until then.
     """
     run = StrengthRun(
         seed=settings.seed,

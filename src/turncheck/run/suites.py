@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from turncheck.evaluation.answers import ASKED_HERE
+from turncheck.messages.phrasing import at_paths
 from turncheck.project.batch.known import known_names, setting_of
 from turncheck.project.batch.reader import HowToRead, read_suites
 from turncheck.report.model import Skipped
@@ -59,7 +60,7 @@ class SuitesOfRun:
         if errors := self.read.errors:
             return fault_of("batch", "the batch suites are faulty", errors)
         if not self.texts:
-            return Skipped(evaluation="batch", reason="the named files contain no suites", no_tests=True)
+            return Skipped(evaluation="batch", reason=f"there are no batch suites{at_paths(self.paths)}", no_tests=True)
         return None
 
     def evaluate(self, screen: Console, answers: Answers = ASKED_HERE) -> Batch:

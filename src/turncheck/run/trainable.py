@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
-from turncheck.engines.base import DIALOGUE_PARTS
+from turncheck.engines.base import DIALOGUE_PARTS, NOTHING_TO_LEARN
 from turncheck.messages.errors import TrainingRefusedError, UserError
 from turncheck.messages.location import NOWHERE
 from turncheck.project.assistants_below import assistants_in_words
+from turncheck.project.paths import PATH_WITHOUT_DATA
 from turncheck.report.evaluations import ON_REQUEST
 from turncheck.report.model import Skipped
 from turncheck.run.reading import read_given
@@ -120,11 +121,9 @@ def ensure_trainable(project: Project, *, sentences_do: bool = False) -> None:
     if project.stories or project.rules or (sentences_do and project.nlu.examples):
         return
     if sentences_do:
-        what = "the project has neither sentences nor stories nor rules to learn from"
+        what = f"the project has neither sentences nor stories nor rules to learn from{in_vain(project)}"
         raise UserError(what, remedy="Write some, or name them with --data.")
-    raise UserError(
-        "the project has neither stories nor rules to learn from", remedy="Write some, or name them with --stories."
-    )
+    raise UserError(f"{NOTHING_TO_LEARN}{in_vain(project)}", remedy="Write some, or name them with --stories.")
 
 
 def ensure_readable(project: Project, parts: AbstractSet[str]) -> None:
@@ -238,7 +237,8 @@ def is_asked(settings: Settings, evaluation: Evaluation) -> bool:
 
 def not_asked(settings: Settings, evaluation: Evaluation) -> Skipped:
     """Other evaluations are requested."""
-    return Skipped(evaluation=evaluation, reason=f"not requested (evaluations: {', '.join(settings.evaluations)})")
+    reason = f"not requested (evaluations: {', '.join(settings.evaluations)})"
+    return Skipped(evaluation=evaluation, reason=reason, cause="not requested")
 
 
 def elsewhere(evaluation: Evaluation, project: Project, engines: Engine) -> Skipped | None:
@@ -249,14 +249,22 @@ def elsewhere(evaluation: Evaluation, project: Project, engines: Engine) -> Skip
     return Skipped(evaluation=evaluation, reason=reason, no_tests=True)
 
 
+def in_vain(project: Project) -> str:
+    """Which of the paths that were named hold no training data, to be put behind what is missing; else nothing."""
+    said = [finding.message.rstrip(".") for finding in project.findings if finding.code == PATH_WITHOUT_DATA]
+    return f" ({'; '.join(said)})" if said else ""
+
+
 def impossible(
-    evaluation: Evaluation, engines: Engine, lost: Mapping[str, Finding], *, in_folds: bool
+    evaluation: Evaluation, engines: Engine, lost: Mapping[str, Finding], project: Project, *, in_folds: bool
 ) -> Skipped | None:
     """The engine cannot do it, or a part of the project that it needs cannot be read completely."""
     if loss := first_unreadable(lost, engines.needs(evaluation, in_folds=in_folds)):
         part, finding = loss
         return fault_of(evaluation, cause_of_loss(part, finding), [finding])
     reason_of_engine = engines.capabilities.why_not(evaluation)
+    if reason_of_engine == NOTHING_TO_LEARN:
+        reason_of_engine += in_vain(project)
     return None if reason_of_engine is None else Skipped(evaluation=evaluation, reason=reason_of_engine)
 
 
@@ -264,7 +272,7 @@ def not_understood(evaluation: Evaluation, project: Project, engines: Engine, *,
     """Tests whose sentences nothing understands cannot be run: every one would fail for that reason."""
     if not has_sentences or project.nlu.examples or engines.understands:
         return None
-    reason = "the project has no NLU examples to understand the test sentences with"
+    reason = f"the project has no NLU examples to understand the test sentences with{in_vain(project)}"
     return Skipped(evaluation=evaluation, reason=reason, fault=True)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import structs
 
 from turncheck.evaluation.answers import DelegatedError, answered
-from turncheck.messages.errors import INTERRUPTED, UserError
+from turncheck.messages.errors import INTERRUPTED, CutShortError, UserError
 from turncheck.messages.phrasing import first_line
 from turncheck.process.environment import redact
 from turncheck.project.e2e.cases import read_cases
@@ -25,7 +25,7 @@ from turncheck.validation.losses import losses
 from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from turncheck.engines.base import Engine
     from turncheck.evaluation.nlu import NluMeasurement
@@ -112,10 +112,25 @@ class RunInProgress:
         return result.finished
 
     def in_one_piece(self, evaluation: Evaluation, measure: Callable[[], Section]) -> Section | None:
-        """Measure a section whose answer is one unit."""
-        return self.evaluated(
-            evaluation, lambda: answered(self.precomputed.answers, [f"section:{evaluation}"], lambda _: [measure()])[0]
-        )
+        """Measure a section whose answer is one unit; a part of it is reported, but kept as nobody's answer."""
+        part: Section | None = None
+
+        def whole(_: Sequence[int]) -> list[Section]:
+            nonlocal part
+            try:
+                return [measure()]
+            except CutShortError as error:
+                part, error.finished = error.finished, None
+                raise
+
+        def measured() -> Section:
+            try:
+                return answered(self.precomputed.answers, [f"section:{evaluation}"], whole)[0]
+            except CutShortError as error:
+                error.finished = part
+                raise
+
+        return self.evaluated(evaluation, measured)
 
     def why_not(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
         """The reasons that apply to any evaluation with an engine."""
@@ -123,7 +138,7 @@ class RunInProgress:
 
     def not_possible(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
         """The engine cannot do it, or a part of the project that it needs cannot be read completely."""
-        return impossible(evaluation, self.engines, self._lost, in_folds=in_folds)
+        return impossible(evaluation, self.engines, self._lost, self.project, in_folds=in_folds)
 
     @cached_property
     def _lost(self) -> Mapping[str, Finding]:

@@ -8,6 +8,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.ci.git import find_checkout
+from turncheck.commands.init.today import counted, failing_today
 from turncheck.commands.init.workflows import PROPOSALS, workflow
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.location import shown_path
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.ci.git import Checkout
+    from turncheck.process.screen import Console
     from turncheck.project.model import Project, Story
 
 
@@ -266,15 +268,19 @@ class Proposed:
     text: str
 
 
-def run_init(folder: Path, host: str | None, *, write: bool, say: Callable[[str], object]) -> int:
-    """Propose a workflow file, settings and first tests; write them if ``write``.
+def run_init(folder: Path, host: str | None, screen: Console, *, write: bool, say: Callable[[str], object]) -> int:
+    """Say what there is and what fails; propose a workflow file, settings and first tests; write them if ``write``.
 
     Raises:
         UserError: there is no assistant, or a file cannot be written.
+        KeyboardInterrupt: somebody interrupted the tests of what there is; nothing is written.
     """
     repository = look_at(folder, host)
     found = ", ".join("this repository" if one == "." else one for one in repository.projects)
     say(f"{_shown(f'Assistants: {found}. CI host: {repository.host} ({repository.known_by}).')}\n")
+    for project in repository.projects:
+        for line in _state_of(repository, project, screen):
+            say(f"{_shown(line)}\n")
     place, joined = PROPOSALS[repository.host].place(repository.top)
     proposed = list(files_of(repository, place))
     new = [one for one in proposed if not (repository.top / one.path).exists()]
@@ -289,6 +295,16 @@ def run_init(folder: Path, host: str | None, *, write: bool, say: Callable[[str]
             say(f"\n--- {_shown(one.path)}\n" + "".join(f"{_shown(line)}\n" for line in one.text.splitlines()))
     say("\n" + "".join(f"Next: {_shown(step)}\n" for step in _next_steps(repository.host, new, joined, written=write)))
     return EXIT_OK
+
+
+def _state_of(repository: Repository, project: str, screen: Console) -> Iterator[str]:
+    """What an assistant has, and what fails on the default branch with the files that are there now."""
+    folder = repository.top / project
+    yield f"{'This repository' if project == '.' else project} has {counted(folder)}."
+    failing = list(failing_today(folder, screen))
+    yield from (f"  Fails on {repository.branch} today: {one}" for one in failing)
+    if not failing:
+        yield f"  Nothing fails on {repository.branch} today."
 
 
 def files_of(repository: Repository, place: str) -> Iterator[Proposed]:
@@ -312,7 +328,7 @@ def _next_steps(host: str, new: list[Proposed], joined: str, *, written: bool) -
     if tests:
         source = "sentences" if any(one.endswith(SUITE_FILE) for one in tests) else "rules"
         made = f"made from the assistant's own {source} ({', '.join(tests)})"
-        yield f"read the tests {made}, and add more." if written else f"there are no tests yet: read those {made}."
+        yield f"read the tests {made}, and add more."
     elif any(one.path.endswith(SENTENCES_FILE) for one in new):
         yield f"fill in {SENTENCES_FILE}: sentences that the assistant is not trained on."
     yield "`turncheck run` shows what a pull request would show."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from turncheck.render.engines import CSV_NAME, engine_rows, remarks_on, summary_of
+from turncheck.render.engines import CSV_NAME, engine_rows, gate_in_words, remarks_on, summary_of
 from turncheck.render.page.page import asset, digest, environment
 from turncheck.render.phrases import moment
 from turncheck.render.rendered import Rendered
@@ -56,7 +56,7 @@ def render_engines_page(compared: EnginesCompared) -> Rendered:
 
 
 def _gate(gate: EngineGate) -> Html:
-    return join([sign(gate.outcome), words(" "), code(gate.rule), words(f": {gate.reason}")])
+    return join([sign(gate.outcome), words(" "), code(gate.rule), words(f": {gate_in_words(gate)}")])
 
 
 def _rows(tests: Sequence[ComparedTest]) -> list[Html]:
