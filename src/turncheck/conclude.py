@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Present
 from turncheck.comparison.renames import with_renames
 from turncheck.comparison.understood_differently import marked
@@ -24,6 +23,7 @@ from turncheck.render.outputs import (
     render_texts,
 )
 from turncheck.render.page.page import distinct_names, render_page, slugs_of
+from turncheck.render.wording.gates import judge
 from turncheck.report.codec import BASELINE_NAME
 from turncheck.validation.registry import CHECKS
 from turncheck.validation.rule_texts import rule_texts

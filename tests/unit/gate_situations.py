@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from report_builder import BASE_COMMIT, case, finding, report, story, with_changes
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Missing, Present, Unreachable, Unreadable
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
+from turncheck.render.wording.gates import judge
 from turncheck.report.model import CaseResult, GateSettings, Report, Skipped
 
 if TYPE_CHECKING:

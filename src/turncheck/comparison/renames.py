@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from turncheck.comparison.model import Present, Renamed
-from turncheck.comparison.wording import count
 from turncheck.messages.finding import SEVERITIES, Finding, Name
-from turncheck.messages.phrasing import nearest
+from turncheck.messages.phrasing import count, nearest
 from turncheck.report.model import FindingCounts
 
 if TYPE_CHECKING:

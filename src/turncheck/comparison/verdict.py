@@ -9,6 +9,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 
+from msgspec import UNSET, UnsetType
+
 from turncheck.comparison.metrics import metric_of
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
@@ -34,6 +36,8 @@ class FailedBy(Part, frozen=True, kw_only=True):
     """Where it is."""
     message: str = ""
     """The message of a finding alone, without its code and hint; empty for anything else."""
+    named: bool | UnsetType = UNSET
+    """Whether the reason of the gate names it; left out if it does not."""
 
 
 class GateResult(Part, frozen=True, kw_only=True):
@@ -49,6 +53,8 @@ class GateResult(Part, frozen=True, kw_only=True):
     """Its outcome."""
     reason: str
     """Why."""
+    without_base: str | UnsetType = UNSET
+    """The same without why there is no baseline; left out if it does not say that."""
     metric: str | None = None
     """The metric it is about, if it is about one."""
     fails: bool = False
@@ -74,7 +80,7 @@ class GateResult(Part, frozen=True, kw_only=True):
     @property
     def unnamed(self) -> tuple[FailedBy, ...]:
         """What made it fail and is not already named in the reason."""
-        return tuple(cause for cause in self.failed_by if cause.what not in self.reason)
+        return tuple(cause for cause in self.failed_by if cause.named is not True)
 
     @property
     def in_words(self) -> str:
@@ -103,6 +109,7 @@ Reservation = Literal[
     "less is judged",
     "most of an intent is gone",
     "annotations are gone",
+    "annotations have another entity",
     "less is understood",
     "intents collide",
     "a change cannot be judged",
@@ -117,6 +124,15 @@ Reservation = Literal[
     "not compared with the base",
 ]
 """What a reader of "passed" has to know; the summary says more about it. Empty: nothing."""
+
+
+_LINKS: Final = {
+    "": "",
+    "old failures only": " with ",
+    "although tests fail": " ",
+    "although tests are gone": " ",
+}
+"""What joins some of them to the outcome."""
 
 
 class Verdict(Part, frozen=True, kw_only=True):
@@ -146,9 +162,7 @@ class Verdict(Part, frozen=True, kw_only=True):
     @property
     def in_words(self) -> str:
         """The outcome in words: ``passed``, or ``passed, but not all tests were run``."""
-        spaced = {"": "", "old failures only": " with "}
-        link = spaced.get(self.reservation, " " if self.reservation.startswith("although") else ", but ")
-        return f"{self.outcome}{link}{self.reservation}"
+        return f"{self.outcome}{_LINKS.get(self.reservation, ', but ')}{self.reservation}"
 
 
 # The gate settings as rules: ``nlu.intents.f1 >= 0.85``, ``nlu.intents.f1: 0.01 significant``.

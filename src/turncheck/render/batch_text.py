@@ -8,10 +8,11 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.cases import batch_actual, batch_expected
-from turncheck.comparison.wording import count, expected_got, figure
+from turncheck.messages.phrasing import count
 from turncheck.render.phrases import KIND_NAMES, covered_lines, moment
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import place, text
+from turncheck.render.wording.figures import expected_got, figure
 from turncheck.report.batch import BatchSetting
 
 if TYPE_CHECKING:

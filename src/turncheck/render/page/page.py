@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import jinja2
 
-from turncheck.comparison.wording import count
+from turncheck.messages.phrasing import count
 from turncheck.render.assistants import worst_first
 from turncheck.render.case_keys import CaseKeys
 from turncheck.render.content import DEGRADATION, ORDER
