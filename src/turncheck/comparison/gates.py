@@ -6,7 +6,6 @@ A gate that cannot be judged (no baseline, an evaluation that did not run) is a 
 
 from __future__ import annotations
 
-import operator
 import re
 from dataclasses import replace
 from functools import partial
@@ -51,13 +50,13 @@ from turncheck.comparison.verdict import GateRules, at_its_place, place_of_gate,
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from turncheck.comparison.changes import ChangedCases
     from turncheck.comparison.judged import Cause
     from turncheck.comparison.metrics import MetricDelta, SharedDelta
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import Operator, Places, Regression, Threshold
+    from turncheck.comparison.verdict import Places, Regression, Threshold
     from turncheck.messages.finding import Severity
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import GateSettings, Report
@@ -65,13 +64,6 @@ if TYPE_CHECKING:
 
 # Gates about one metric: its value (thresholds), or its change against the baseline (max-regression).
 
-_HOLDS: Final[dict[Operator, Callable[[float, float], bool]]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-    "==": operator.eq,
-}
 _ROUNDING: Final = 1e-9
 """Rounding errors of decimal fractions are smaller: 0.9 - 0.89 must not count as more than 0.01."""
 _MOST_EXAMPLES: Final = 200
@@ -91,7 +83,7 @@ def judge_threshold(report: Report, comparison: Comparison | None, rule: Thresho
         if there:
             return Judged(name, "not judged", "no base", metric=rule.name, needs_base=True)
         return Judged(name, "not judged", "", (NoFigure(metric.reason),), metric=rule.name, needs_base=change)
-    holds = _HOLDS[rule.operator](metric.value, rule.limit)
+    holds = rule.holds(metric.value)
     causes = () if holds else _behind(report, comparison, rule.name)
     return Judged(
         name, "passed" if holds else "failed", "", (Value(rule, metric, holds),), metric=rule.name, causes=causes
