@@ -276,7 +276,9 @@ def test_what_fails_on_the_default_branch_is_said_before_it_is_red(
     stories = bot / "tests" / "test_stories.yml"
     stories.write_text(stories.read_text("utf-8").replace("utter_greet", "utter_goodbye", 1), encoding="utf-8")
     told = said_by_init(bot, capsys)
-    assert re.search(r"Fails on main today: test-failures: 1 story failed: .* \(tests/test_stories.yml:\d+", told), told
+    assert re.search(
+        r"Fails on main today: test-failures: 1 of 10 stories failed: story .* \(tests/test_stories.yml:\d+", told
+    ), told
 
 
 def test_an_export_of_kore_counts_its_suites(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

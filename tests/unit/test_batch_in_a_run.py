@@ -14,7 +14,6 @@ from test_batch_command import CITY, CONFIG, DATA, RIGHT, WRONG, write
 
 from turncheck.cli import run_command_line
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.metrics import metric_of, metrics_of
 from turncheck.comparison.model import Missing, Present
 from turncheck.comparison.verdict import Verdict
@@ -23,6 +22,7 @@ from turncheck.render.annotations import find_annotations
 from turncheck.render.junit import render_junit
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment, render_summary
+from turncheck.render.wording.gates import judge
 from turncheck.report.codec import decode, encode
 from turncheck.report.model import GateSettings, Report
 

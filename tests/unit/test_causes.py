@@ -10,11 +10,11 @@ from pull_request import LINKS
 from report_builder import BASE_COMMIT, case, finding, report, story
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Missing, Present
 from turncheck.messages.location import Location
 from turncheck.render.console import render_console
 from turncheck.render.markdown import render_comment
+from turncheck.render.wording.gates import judge
 from turncheck.report.model import (
     CaseMessage,
     CaseResult,
@@ -178,7 +178,7 @@ def test_an_end_to_end_case_is_below_the_name_that_it_fails_by(
     message: str, names: dict[str, str], head: CaseResult, base: CaseResult
 ) -> None:
     stories = [story("goodbye", "utter_bye", line=100)]
-    now = report(findings=[finding("odd", message, **names)], stories=[OTHER], cases=[head])
+    now = report(findings=[finding("odd", message, "error", "domain.yml", 1, **names)], stories=[OTHER], cases=[head])
     comment, _ = drawn(now, report(stories=stories, cases=[base], commit=BASE_COMMIT))
 
     assert "fails because of it: end-to-end case `opening`" in section(comment, "New errors in the data (1)")

@@ -17,11 +17,11 @@ from pull_request import LINKS, base_report, pull_request
 from report_builder import case, example, finding, report, story
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Missing
 from turncheck.render.console import render_console
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
+from turncheck.render.wording.gates import judge
 from turncheck.report.model import Skipped
 
 GOLDEN = Path(__file__).parent / "golden" / "summary.txt"

@@ -9,11 +9,11 @@ from pull_request import LINKS
 from report_builder import BASE_COMMIT, example, finding, report, story
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Present
 from turncheck.messages.location import Location
 from turncheck.project.testfiles import find_files_not_looked_for
 from turncheck.render.markdown import render_comment
+from turncheck.render.wording.gates import judge
 from turncheck.report.model import GateSettings, Report, StoryResult, StoryStep
 from turncheck.run.reading import read_tests
 from turncheck.settings.options import Settings

@@ -37,13 +37,10 @@ PARSERS: Final = {
     "commands/flags/parser.py": "argparse's own messages, which it hands on as text alone",
     "commands/shell.py": "a message of a channel is a mapping, not a sentence",
     "comparison/changed_findings.py": "findings of two reports are matched, of which one may be of an earlier version",
-    "comparison/summary.py": "the reason of a gate about a figure, cut before its details",
-    "comparison/verdict.py": "whether the reason of a gate names a cause",
     "engines/kore/client.py": "what Kore.ai's platform answers: it has no other sign of these refusals",
     "engines/rasa_server/answers.py": "msgspec's message names the place in the answer, which is told from its top",
     "engines/rasa_server/client.py": "OpenSSL's message: a certificate that is refused has no type of its own",
     "messages/finding.py": "a finding's own end, which it keeps beside the message",
-    "render/content.py": "the reason why there is no base, which the document says once",
     "run/find_baseline.py": "the temporary folder of the base's files is taken out of an error",
 }
 """Modules that read the words of others or of earlier versions, and why."""
@@ -62,7 +59,8 @@ def _named(node: ast.expr) -> str:
             return _named(inner)
         case ast.BoolOp(values=[first, *_]):
             return _named(first)
-    return ""
+        case _:
+            return ""
 
 
 def _readings(tree: ast.AST) -> Iterator[int]:
@@ -72,15 +70,14 @@ def _readings(tree: ast.AST) -> Iterator[int]:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute) and node.value.attr in SENTENCES:
             sentences |= {target.id for target in node.targets if isinstance(target, ast.Name)}
     for node in ast.walk(tree):
-        match node:
-            case ast.Call(func=ast.Attribute(value=owner, attr=method), args=arguments, keywords=[]):
-                reads = method in READING and bool(arguments) and _named(owner) in sentences
-                if reads or (method in PATTERNS and any(_named(one) in sentences for one in arguments)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args and not node.keywords:
+            reads = node.func.attr in READING and _named(node.func.value) in sentences
+            if reads or (node.func.attr in PATTERNS and any(_named(one) in sentences for one in node.args)):
+                yield node.lineno
+        elif isinstance(node, ast.Compare):
+            for operator, other in zip(node.ops, node.comparators, strict=True):
+                if isinstance(operator, ast.In | ast.NotIn) and _named(other) in sentences:
                     yield node.lineno
-            case ast.Compare(ops=operators, comparators=others):
-                for operator, other in zip(operators, others, strict=True):
-                    if isinstance(operator, ast.In | ast.NotIn) and _named(other) in sentences:
-                        yield node.lineno
 
 
 def _found() -> dict[str, list[int]]:

@@ -192,10 +192,10 @@ def write_batch(report: Report, options: BatchOptions, screen: Console) -> None:
     if options.json is not None:
         write_report(options.json, report)
     if options.out is not None:
-        from turncheck.comparison.gates import judge
         from turncheck.render.junit import render_junit
         from turncheck.render.links import Links
         from turncheck.render.rendered import Rendered
+        from turncheck.render.wording.gates import judge
 
         junit = render_junit(report, None, judge(report, None, report.settings), Links())
         files = [Rendered("report.json", "application/json", encode(report)), junit]

@@ -10,7 +10,6 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from turncheck.comparison.wording import expected_got
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.embedded.policies.trainer import train_ensemble
 from turncheck.evaluation.stories import evaluate_stories
@@ -32,6 +31,7 @@ from turncheck.project.reader import read_nlu, read_nlu_responses, read_project,
 from turncheck.project.testfiles import find_test_stories
 from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import place, text
+from turncheck.render.wording.figures import expected_got
 from turncheck.run.output_folder import ensure_file_apart
 
 if TYPE_CHECKING:

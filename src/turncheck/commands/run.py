@@ -57,7 +57,7 @@ def finish_run(
     written = write_results(folder, outcome.files() if on_host else outcome.renderings())
     files = tuple(written)
     if json:
-        write_report(Path(json), outcome.measured)
+        write_report(Path(json), outcome.report)
         written.append(Path(json))
     if plots:
         written += draw_plots(outcome, folder, screen)

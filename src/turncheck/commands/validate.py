@@ -7,10 +7,9 @@ import os
 import re
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TextIO
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TextIO
 
 from turncheck import __version__
 from turncheck.messages.errors import EXIT_OK, UserError
@@ -41,8 +40,7 @@ Format = Literal["text", "json", "github", "sarif"]
 FORMATS: Final[tuple[Format, ...]] = ("text", "json", "github", "sarif")
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What is to be validated, as the command line says it. Paths that are given count from the current folder.
 
     ``max_history`` may be the text of the flag: what is not a positive integer becomes a finding.
@@ -60,20 +58,21 @@ class Request:
     language: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ReportFiles:
+class ReportFiles(NamedTuple):
     """Where the report goes: to a file, and with ``junit.xml`` to a folder."""
 
     json: Path | None = None
     out: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+_NO_FILES: Final = ReportFiles()
+
+
+class Checked(NamedTuple):
     """A project and what was found in it; ``project`` is ``None`` where the request itself is the fault."""
 
     validated: Validated
-    project: Project | None = field(default=None, repr=False)
+    project: Project | None = None
 
 
 def run_data_validate(
@@ -82,7 +81,7 @@ def run_data_validate(
     output_format: Format = "text",
     notes: Notes = "some",
     explain_code: str | None = None,
-    files: ReportFiles = ReportFiles(),
+    files: ReportFiles = _NO_FILES,
     output: TextIO | None = None,
 ) -> int:
     """Validate a project, print what was found, and return the exit code: 0 or 1, as ``rasa data validate`` would end.
@@ -103,14 +102,14 @@ def run_data_validate(
     if explain_code is not None:
         stream.write(explain(explain_code))
         return EXIT_OK
-    if files != ReportFiles():
+    if files != _NO_FILES:
         _ensure_apart(files, request)
     checked = check_project(request)
     if output_format == "text":
         stream.write(_text(checked, notes, str(request.project), coloured=_is_colour_terminal(stream)))
     else:
         stream.write(_rendered(checked, output_format, request.project))
-    if files != ReportFiles():
+    if files != _NO_FILES:
         _write_report(checked, request.project, files)
     return checked.validated.exit_code(fail_on_warnings=request.fail_on_warnings)
 

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from turncheck.messages.location import Location
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A rule or story by name, and where it is; a default or a loop has no place."""
 
     name: str

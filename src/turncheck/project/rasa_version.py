@@ -153,8 +153,8 @@ def version_too_high(root: YamlMapping | None, *, then: str = "the file is skipp
 _GONE_POLICIES: Final = {"KerasPolicy": 1, "EmbeddingPolicy": 1, "SklearnPolicy": 2}
 """Machine learning policies that are gone, with the last version that had them."""
 _REPLACED_POLICIES: Final = frozenset({"FormPolicy", "MappingPolicy", "FallbackPolicy", "TwoStageFallbackPolicy"})
-_OLD_TEMPLATES: Final = re.compile(r"supervised_embeddings|pretrained_embeddings_\w+|keyword")
-_OLDEST_TEMPLATES: Final = re.compile(r"tensorflow_embedding|spacy_sklearn|mitie(?:_sklearn)?")
+_OLD_TEMPLATES: Final = r"supervised_embeddings|pretrained_embeddings_\w+|keyword"
+_OLDEST_TEMPLATES: Final = r"tensorflow_embedding|spacy_sklearn|mitie(?:_sklearn)?"
 _OLDEST_NAMES: Final = re.compile(
     r"(?:nlp|tokenizer|intent_featurizer|intent_entity_featurizer|ner|intent_classifier)_\w+"
 )
@@ -316,9 +316,9 @@ def _pipeline_signs(root: YamlMapping) -> Iterator[Sign]:
     pipeline = root.items.get("pipeline")
     if isinstance(pipeline, YamlScalar) and isinstance(pipeline.value, str):
         what = f"'{pipeline.value}' is a template of a pipeline"
-        if _OLD_TEMPLATES.fullmatch(pipeline.value):
+        if re.fullmatch(_OLD_TEMPLATES, pipeline.value):
             yield Sign(what, pipeline.location, last=1, typical=1)
-        elif _OLDEST_TEMPLATES.fullmatch(pipeline.value):
+        elif re.fullmatch(_OLDEST_TEMPLATES, pipeline.value):
             yield Sign(what, pipeline.location, last=1, typical=0)
     for name, place in _named(pipeline):
         if _OLDEST_NAMES.fullmatch(name):

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from turncheck.comparison.changes import with_copy_count
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.messages.plain_text import one_line
 from turncheck.render.case_keys import misunderstood_cases, misunderstood_stories, new_and_old
@@ -17,6 +16,7 @@ from turncheck.render.phrases import expected_got, expected_intent, nearest, und
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.commands import command
 from turncheck.render.spans import line, plain
+from turncheck.render.wording.tests import with_copy_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -11,7 +11,6 @@ from turncheck.messages.finding import LEGACY_PROJECT, SEVERITIES, Finding, Seve
 from turncheck.messages.location import Location
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import log_line_in_place
-from turncheck.render.links import repository_path
 from turncheck.render.sinks import commands as workflow_command
 from turncheck.render.sinks import terminal
 
@@ -144,6 +143,8 @@ def _styled(text: str, code: str, *, coloured: bool) -> str:
 
 def findings_commands(findings: Sequence[Finding], root: str) -> str:
     """Return a workflow command per finding, worst first: GitHub shows ten of a level. ``root``: the project's path."""
+    from turncheck.render.links import repository_path  # no other form has paths from the top
+
     ordered = sorted(findings, key=lambda one: (one.code != LEGACY_PROJECT, SEVERITIES.index(one.severity)))
     lines = []
     for finding in ordered:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.comparison.wording import expected_got
 from turncheck.messages.phrasing import count
 from turncheck.render.phrases import covered_lines, how_judged, overlap_remarks, substitution_lines, unjudged_remark
 from turncheck.render.sinks.terminal import place, text
 from turncheck.render.spans import Code, Entry, Prose, line
+from turncheck.render.wording.figures import expected_got
 from turncheck.report.trust import LEAST_AGREEMENT
 from turncheck.report.understanding import overlapping
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
-from turncheck.comparison.faults import names_of
 from turncheck.comparison.misunderstood import ELSE, expected_and_predicted
-from turncheck.comparison.wording import EXPECTED, GOT, count
+from turncheck.messages.phrasing import count
 from turncheck.render.sinks import terminal
 from turncheck.render.sinks.terminal import text
 from turncheck.render.spans import Code, Place, Prose, Said, line
+from turncheck.render.wording.figures import EXPECTED, GOT
+from turncheck.render.wording.tests import names_of
 from turncheck.report.conversations import FALLBACK
 
 if TYPE_CHECKING:

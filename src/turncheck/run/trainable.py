@@ -237,7 +237,8 @@ def is_asked(settings: Settings, evaluation: Evaluation) -> bool:
 
 def not_asked(settings: Settings, evaluation: Evaluation) -> Skipped:
     """Other evaluations are requested."""
-    return Skipped(evaluation=evaluation, reason=f"not requested (evaluations: {', '.join(settings.evaluations)})")
+    reason = f"not requested (evaluations: {', '.join(settings.evaluations)})"
+    return Skipped(evaluation=evaluation, reason=reason, cause="not requested")
 
 
 def elsewhere(evaluation: Evaluation, project: Project, engines: Engine) -> Skipped | None:

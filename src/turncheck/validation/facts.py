@@ -97,8 +97,7 @@ class Labelled(Protocol):
         """Where it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectTests:
+class ProjectTests(NamedTuple):
     """Test stories, NLU test sentences and end-to-end test cases, to be compared with the training data."""
 
     stories: Sequence[Story] = ()
@@ -113,7 +112,7 @@ class ProjectTests:
         return sorted({place.path for place in places})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # nobody compares them
 class Facts:
     """A project, indexed by names, and what it is checked against.
 

@@ -170,5 +170,5 @@ def with_emptied_domain(project: Project) -> Project:
         name: response for name, response in project.domain.responses.items() if response.location.path in nlu_paths
     }
     domain = Domain(responses=responses, location=project.domain.location)
-    files = tuple(replace(file, document=None) if file.role == "domain" else file for file in project.files)
+    files = tuple(file._replace(document=None) if file.role == "domain" else file for file in project.files)
     return replace(project, domain=domain, files=files)

@@ -22,14 +22,19 @@ COMMANDS: Final[Mapping[str, str]] = {
     "init": "flags.init:add_parsers",
     "report": "flags.report:add_parsers",
     "calibrate": "flags.calibrate:add_parsers",
+    "compare-engines": "flags.compare_engines:add_parsers",
     "kore": "flags.kore:add_parsers",
 }
 """Every command, in the order of the help, with the function of a module of `turncheck.commands` that adds its parser,
 imported when the command is used."""
+_BY_KIND: Final = frozenset({"data"})
+"""Commands of which each kind has a function of its own, too."""
 
 
-def add_parsers(subparsers: argparse._SubParsersAction[Any], command: str | None = None) -> None:
-    """Add the parser of one command, or of all if none is named or the name is unknown.
+def add_parsers(
+    subparsers: argparse._SubParsersAction[Any], command: str | None = None, kind: str | None = None
+) -> None:
+    """Add the parser of one command, or of all if none is named or the name is unknown; of its kinds likewise.
 
     Creating all of them takes longer than some commands take.
     """
@@ -37,4 +42,5 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any], command: str | None
     functions = (known,) if known else dict.fromkeys(COMMANDS.values())
     for function in functions:
         module, _, name = function.partition(":")
-        getattr(import_module(f"turncheck.commands.{module}"), name)(subparsers)
+        kinds = (kind,) if command in _BY_KIND else ()
+        getattr(import_module(f"turncheck.commands.{module}"), name)(subparsers, *kinds)

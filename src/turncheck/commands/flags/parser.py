@@ -6,7 +6,6 @@ import argparse
 import os
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
@@ -44,8 +43,7 @@ class AmbiguousWordError(Exception):
     """A word that may belong to a flag, and may be the command's own; the text says how to say it."""
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(NamedTuple):
     """A flag that takes several words, or perhaps one, and the words behind it."""
 
     flag: argparse.Action

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.messages.finding import Finding, Severity
 from turncheck.messages.location import NOWHERE
@@ -52,8 +52,7 @@ class Place:
 NO_PLACE: Final = Place()
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """A fault in a part of the export, whose place is looked up when it is shown."""
 
     code: str
