@@ -85,8 +85,10 @@ class RasaVersion:
 
 
 def _listed(signs: Sequence[Sign]) -> str:
-    more = f"; and {len(signs) - _SHOWN} more" if len(signs) > _SHOWN else ""
-    return f"{'; '.join(map(str, signs[:_SHOWN]))}{more}"
+    """Name each kind of sign once, where it comes first."""
+    kinds = list({sign.what: sign for sign in reversed(signs)}.values())[::-1]
+    more = f"; and {len(kinds) - _SHOWN} more" if len(kinds) > _SHOWN else ""
+    return f"{'; '.join(map(str, kinds[:_SHOWN]))}{more}"
 
 
 def version_of(signs: Iterable[Sign]) -> RasaVersion:
@@ -104,9 +106,11 @@ def version_of(signs: Iterable[Sign]) -> RasaVersion:
         major = min(max(oldest, min((sign.typical for sign in found), default=NEWEST)), newest)
     telling = [sign for sign in found if sign.first <= major <= sign.last]
     # What every version accepts from here on says nothing about an older one, and the reverse.
-    telling.sort(key=lambda sign: sign.last - sign.first)
-    others = tuple(sign for sign in found if not sign.first <= major <= sign.last)
-    return RasaVersion(major, tuple(telling), others)
+    telling.sort(key=lambda sign: (sign.last - sign.first, sign.what))
+    others = sorted(
+        (sign for sign in found if not sign.first <= major <= sign.last), key=lambda sign: (sign.first, sign.what)
+    )
+    return RasaVersion(major, tuple(telling), tuple(others))
 
 
 # The ``version`` key of data and domain files.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol, get_args
 
@@ -25,6 +25,7 @@ from turncheck.project.model import (
     OrStep,
     SlotWasSetStep,
     UserStep,
+    in_order_of_names,
 )
 from turncheck.project.rasa_version import NEWEST
 from turncheck.validation.checks import Part
@@ -109,7 +110,7 @@ class Labelled(Protocol):
 class Facts:
     """A project, indexed by names, and what it is checked against.
 
-    ``blocks`` are all stories and rules as Rasa reads them: file by file, the stories of a file before its rules.
+    ``blocks`` are all stories and rules, in the order of their names.
     ``steps`` are their steps with the block they are in; conditions come first, alternatives are expanded.
     ``intents``, ``actions`` and ``utterances`` are what Rasa counts as known, including the default ones and those
     that retrieval intents imply; ``entities``, ``slots``, ``responses`` and ``forms`` are what the domain names.
@@ -204,14 +205,15 @@ def gather(
     max_history: int | None = None,
     stories_only: bool = False,
 ) -> Facts:
-    """Look through a project once, in linear time."""
+    """Look through a project once. Which of several sentences or stories a check names is no matter of their order."""
+    project = _in_canonical_order(project)
     domain = project.domain
     retrieval = {
         example.base_intent or "": example.location
         for example in reversed(project.nlu.examples)
         if example.intent and "/" in example.intent
     }
-    blocks = _in_reading_order(project)
+    blocks = in_order_of_names((*project.stories, *project.rules))
     steps = tuple((block, step) for block in blocks for step in _opened((*block.condition, *block.steps)))
     bot_texts: dict[str, Location] = {}
     for _, step in steps:
@@ -256,9 +258,13 @@ def gather(
     )
 
 
-def _in_reading_order(project: Project) -> tuple[Story, ...]:
-    """Rasa reads files sorted by path; stable sorting keeps the order within a file, stories first."""
-    return tuple(sorted((*project.stories, *project.rules), key=lambda block: block.location.path))
+def _in_canonical_order(project: Project) -> Project:
+    return replace(
+        project,
+        nlu=project.nlu.in_order(),
+        stories=in_order_of_names(project.stories),
+        rules=in_order_of_names(project.rules),
+    )
 
 
 def _opened(steps: Iterable[Step]) -> Iterator[Step]:

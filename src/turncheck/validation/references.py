@@ -61,7 +61,7 @@ def check_intents(facts: Facts) -> Iterator[Finding]:
 
 
 def check_story_intents(facts: Facts) -> Iterator[Finding]:
-    """User steps whose intent the domain files do not list, once for each intent and file.
+    """User steps whose intent the domain files do not list, once for each intent.
 
     Rasa reports these while it loads the stories, before it knows which intents the NLU data add; it does
     not check alternatives then.
@@ -92,7 +92,7 @@ def check_alternative_intents(facts: Facts) -> Iterator[Finding]:
 
 def _unknown_intents(listed: Iterable[tuple[Story, UserStep]], known: frozenset[str]) -> Iterator[Finding]:
     uses = (
-        ((step.base_intent, step.location.path), (block, step))
+        (step.base_intent, (block, step))
         for block, step in listed
         if step.base_intent and step.base_intent not in known
     )
