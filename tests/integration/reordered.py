@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 IN_ANY_ORDER = {"nlu", "stories", "rules", "test_cases", "intents", "entities", "actions", "e2e_actions"}
 """Lists of a YAML file whose order means nothing."""
+DATA = {"version", "nlu", "stories", "rules", "responses"}
 KEYED = {"slots", "responses", "forms"}
 DOMAIN = {"intents", "entities", "actions", "slots", "responses", "forms", "e2e_actions"}
 KORE = {
@@ -110,6 +111,10 @@ def _yaml(file: Path, how: Reordering, *, may_split: bool, domain: bool) -> Iter
     top = _composed(file)
     if top is None:
         return
+    keys = [key.value for key, _ in top.value]
+    if len(keys) != len(set(keys)):
+        return  # Rasa refuses the file
+    may_split = may_split and DATA.issuperset(keys)
     version = [(key, value) for key, value in top.value if key.value == "version"]
     rest = [(key, value) for key, value in top.value if key.value != "version"]
     for key, value in rest:
@@ -180,13 +185,16 @@ def _domain_parts(file: Path, how: Reordering) -> Iterator[tuple[str, str]]:
 
 
 def _is_odd(key: str, value: yaml.Node) -> bool:
-    """Whether a part of a domain is of the wrong kind, or names something twice: merging would make another of it."""
+    """Whether a part of a domain is of the wrong kind, names something twice, or names an action of an intent.
+
+    Rasa also checks each file of a domain alone: splitting would make another domain of it.
+    """
     if key not in DOMAIN:
         return False
     if not isinstance(value, yaml.MappingNode if key in KEYED else yaml.SequenceNode):
         return True
     names = [yaml.serialize(one[0] if key in KEYED else one) for one in value.value]
-    return len(names) != len(set(names))
+    return len(names) != len(set(names)) or any("triggers:" in name for name in names)
 
 
 def _halves(key: str, value: yaml.Node) -> list[yaml.Node]:

@@ -258,7 +258,7 @@ def _domain_signs(root: YamlMapping) -> Iterator[Sign]:
 
 
 def _form_signs(forms: YamlMapping) -> Iterator[Sign]:
-    for name, form in forms.items.items():
+    for name, form in sorted(forms.items.items(), key=lambda item: str(item[0])):
         slots = form.items.get("required_slots", form) if isinstance(form, YamlMapping) else None
         if isinstance(slots, YamlSequence):
             yield Sign(f"the form '{name}' lists its slots", forms.key_location(name), first=3)
@@ -277,12 +277,16 @@ def _has_type(node: YamlNode) -> bool:
 
 
 def _trigger_signs(intents: YamlNode | None) -> Iterator[Sign]:
-    for intent in intents.items if isinstance(intents, YamlSequence) else ():
-        for name, options in intent.items.items() if isinstance(intent, YamlMapping) else ():
-            if isinstance(options, YamlMapping) and "triggers" in options.items:
-                place = options.key_location("triggers")
-                yield Sign(f"the intent '{name}' triggers an action", place, last=2, typical=1)
-                return
+    listed = [one for one in intents.items if isinstance(one, YamlMapping)] if isinstance(intents, YamlSequence) else []
+    triggering = {
+        str(name): options.key_location("triggers")
+        for intent in listed
+        for name, options in intent.items.items()
+        if isinstance(options, YamlMapping) and "triggers" in options.items
+    }
+    if triggering:
+        name, place = min(triggering.items())
+        yield Sign(f"the intent '{name}' triggers an action", place, last=2, typical=1)
 
 
 def _slot_signs(root: YamlMapping) -> Iterator[Sign]:
