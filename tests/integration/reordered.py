@@ -19,6 +19,8 @@ IN_ANY_ORDER = {"nlu", "stories", "rules", "test_cases", "intents", "entities", 
 """Lists of a YAML file whose order means nothing."""
 DATA = {"version", "nlu", "stories", "rules", "responses"}
 KEYED = {"slots", "responses", "forms"}
+IN_DOMAIN_ORDER = {"slots"}
+"""Rasa sets the slots of a message in this order."""
 DOMAIN = {"intents", "entities", "actions", "slots", "responses", "forms", "e2e_actions"}
 KORE = {
     "dialogs", "dialogComponents", "sentences", "patterns", "knowledgeTasks", "faqs", "alternateQuestions", "smallTalk",
@@ -146,7 +148,7 @@ def _reorder(key: str, value: yaml.Node, how: Reordering) -> None:
             for item in value.value:
                 _reorder_examples(item, how)
         value.value = how.shuffled(value.value)
-    elif isinstance(value, yaml.MappingNode) and key in KEYED:
+    elif isinstance(value, yaml.MappingNode) and key in KEYED - IN_DOMAIN_ORDER:
         names = [name.value for name, _ in value.value]
         if len(names) == len({str(name) for name in names}):
             value.value = how.shuffled(value.value)
@@ -198,7 +200,11 @@ def _is_odd(key: str, value: yaml.Node) -> bool:
 
 
 def _halves(key: str, value: yaml.Node) -> list[yaml.Node]:
-    if key not in DOMAIN or not isinstance(value, yaml.SequenceNode | yaml.MappingNode) or len(value.value) < 2:
+    if (
+        key not in DOMAIN - IN_DOMAIN_ORDER
+        or not isinstance(value, yaml.SequenceNode | yaml.MappingNode)
+        or len(value.value) < 2
+    ):
         return [value]
     middle = len(value.value) // 2
     return [

@@ -24,7 +24,8 @@ PROJECTS = (
     ROOT / "examples" / "pizzeria",
     ROOT / "examples" / "bike_workshop",
     *(ORACLE / "nlu" / name / "project" for name in ("lr_crf_travel", "roles_groups", "response_selector")),
-    *(ORACLE / "legacy" / "convert" / name / "project" for name in ("json_0x", "form_1x")),
+    *(ORACLE / "legacy" / "test_nlu" / name / "project" for name in ("keyword_crf_110", "keyword_json_110")),
+    *(ORACLE / "legacy" / "test_core" / name / "project" for name in ("form", "memo_augmented")),
 )
 CHECKED = sorted(
     {
@@ -53,7 +54,7 @@ PLACES = {
     ),
     *("project", "rasa_signs"),
 }
-IN_FILE_ORDER = {"predictions", "training", "stories", "findings", "cases", "items", "rules", "word_lists"}
+IN_FILE_ORDER = {"predictions", "training", "stories", "findings", "cases", "items", "rules", "word_lists", "errors"}
 NOTHING_CHANGED = {"metrics", "base_confusions", "warnings"}
 """Lists of a comparison that are not about changes."""
 PLACE = re.compile(r"\(?[\w./-]+\.(?:ya?ml|md|json|csv):\d+(?::\d+)?|'[\w./-]+\.(?:ya?ml|md|json|csv)'")
@@ -68,7 +69,7 @@ def report_of(project: Path, folder: Path, *more: str) -> Any:
 
 def without_places(report: Any) -> Any:
     """Leave places out, and name sentences by their texts instead of their numbers."""
-    nlu = report["nlu"]
+    nlu = report["nlu"] or {"predictions": [], "training": [], "insights": {"confused": []}}
     sentences = [one["text"] for one in nlu["predictions"]]
     trained = [one["text"] for one in nlu["training"]]
     for name in ("mislabelled", "least_sure", "overlapping"):

@@ -119,7 +119,8 @@ class Facts:
     nevertheless.
 
     ``tests`` are compared with the training data; ``max_history``: how many states the story structure check looks back
-    at, ``None``: all; ``stories_only``: only story structure and configuration are checked.
+    at, ``None``: all; ``stories_only``: only story structure and configuration are checked; ``as_rasa``: what Rasa
+    reports once for each file is reported so, not once for all.
     """
 
     project: Project
@@ -140,6 +141,7 @@ class Facts:
     tests: ProjectTests = field(default_factory=ProjectTests)
     max_history: int | None = None
     stories_only: bool = False
+    as_rasa: bool = False
 
     @cached_property
     def missing(self) -> frozenset[Part]:
@@ -204,13 +206,14 @@ def gather(
     tests: ProjectTests | None = None,
     max_history: int | None = None,
     stories_only: bool = False,
+    as_rasa: bool = False,
 ) -> Facts:
     """Look through a project once. Which of several sentences or stories a check names is no matter of their order."""
-    project = _in_canonical_order(project)
+    in_files, project = project.nlu.examples, _in_canonical_order(project)
     domain = project.domain
     retrieval = {
         example.base_intent or "": example.location
-        for example in reversed(project.nlu.examples)
+        for example in reversed(in_files)
         if example.intent and "/" in example.intent
     }
     blocks = in_order_of_names((*project.stories, *project.rules))
@@ -226,7 +229,8 @@ def gather(
     parts = [step for _, step in steps if isinstance(step, UserStep) and step.text and step.intent]
     labelled: tuple[Labelled, ...] = (*(e for e in project.nlu.examples if e.intent and e.text), *parts)
     nlu_intents: dict[str, Labelled] = {}
-    for sentence in labelled:
+    in_reading_order: tuple[Labelled, ...] = (*(e for e in in_files if e.intent and e.text), *parts)
+    for sentence in in_reading_order:
         nlu_intents.setdefault(sentence.base_intent or "", sentence)
     # If NLU data are missing, a response to a retrieval intent shows that the intent exists.
     answered = domain.responses if "nlu" in project.unreadable else ()
@@ -255,6 +259,7 @@ def gather(
         tests=tests or ProjectTests(),
         max_history=max_history,
         stories_only=stories_only,
+        as_rasa=as_rasa,
     )
 
 

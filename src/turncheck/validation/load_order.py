@@ -55,8 +55,6 @@ class LoadOrder:
     def _rank(self, finding: Finding) -> Rank:
         check = CHECKS[finding.code]
         path = finding.location.path
-        if check.code == "story-intent-undefined":
-            path = min(place.path for place in (finding.location, *finding.others))
         if check.code == "domain-empty":
             return (EMPTY_CHECK, path, 0, 0, 0)
         if check.stage == "arguments":

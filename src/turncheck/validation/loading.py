@@ -178,11 +178,11 @@ def check_story_loading(facts: Facts) -> Iterator[Finding]:
     """Full retrieval intents in stories, and slots without the value that they need."""
     domain = facts.domain
     full_names = gathered(
-        (step.intent, step)
+        ((step.intent, step.location.path if facts.as_rasa else ""), step)
         for _, step in facts.user_steps()
         if step.intent is not None and step.intent.count("/") == 1 and not _is_test_file(step.location.path)
     )
-    for name, steps in full_names.items():
+    for (name, _), steps in full_names.items():
         message = f"A story or rule names '{name}'; stories use '{name.partition('/')[0]}'."
         first, *others = sorted(places_of(steps), key=lambda place: place.sort_key)
         yield found("retrieval-intent-full-name", message, first, others=others)
