@@ -23,12 +23,12 @@ from report_builder import case, example, report, story, training  # noqa: E402
 from tools.build_page import install, node  # noqa: E402
 
 from turncheck.comparison.compare import compare  # noqa: E402
-from turncheck.comparison.gates import judge  # noqa: E402
 from turncheck.comparison.model import Present  # noqa: E402
 from turncheck.messages.location import Location  # noqa: E402
 from turncheck.render.assistants import Run  # noqa: E402
 from turncheck.render.links import Links  # noqa: E402
 from turncheck.render.page.page import render_page  # noqa: E402
+from turncheck.render.wording.gates import judge  # noqa: E402
 from turncheck.report.model import CaseMessage, TurnEvent, TurnTrace  # noqa: E402
 
 if TYPE_CHECKING:

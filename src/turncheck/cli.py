@@ -28,9 +28,9 @@ _NO_MEMORY: Final = ("failed to map segment", "annot allocate memory")
 """What the system says when it cannot load a library."""
 
 
-def build_parser(command: str | None = None) -> Parser:
+def build_parser(command: str | None = None, kind: str | None = None) -> Parser:
     """Return the parser of this command, or of all; each sets ``handler``, which takes the namespace and returns an
-    exit code."""
+    exit code. ``kind``: the word after the command (``validate`` of ``data``); no other one needs to be known then."""
     from turncheck.commands import flags as commands  # `turncheck --version` needs none of them
     from turncheck.commands.flags.parser import Parser
 
@@ -46,7 +46,7 @@ def build_parser(command: str | None = None) -> Parser:
     subparsers = parser.add_subparsers(  # without `prog` argparse would format the usage to find it out
         title="commands", metavar="COMMAND", parser_class=Parser, prog=parser.prog
     )
-    commands.add_parsers(subparsers, command)
+    commands.add_parsers(subparsers, command, kind)
     return parser
 
 
@@ -58,7 +58,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
             sys.stdout.write(f"turncheck {__version__}\n")
             code = EXIT_OK
         else:
-            code = _dispatch(build_parser(arguments[0] if arguments else None), arguments, namespace)
+            code = _dispatch(build_parser(*arguments[:2]), arguments, namespace)
         code = _with_output(code, arguments[0] if arguments else None)
     except SystemExit as done:  # argparse ends this way, with the help or an error already printed
         return _with_output(done.code if isinstance(done.code, int) else EXIT_NOT_DONE)
@@ -72,8 +72,8 @@ def run_command_line(arguments: Sequence[str]) -> int:
             return _end_with(error)
         sys.stderr.close()
         return EXIT_NOT_DONE
-    except MemoryError:
-        return _out_of_memory()
+    except MemoryError as error:
+        return _out_of_memory(str(error))
     except Exception as error:  # noqa: BLE001 - the last handler
         # Libraries turn an interrupt into errors of their own, especially during import.
         return _interrupted() if interrupts.happened() else _end_with(error)
@@ -99,8 +99,9 @@ def _with_output(code: int, command: str | None = None) -> int:
     return code if writes_files or code != EXIT_OK else EXIT_NOT_DONE
 
 
-def _out_of_memory() -> int:
-    _say("error: there is not enough memory\nGive this process more (ulimit -v), or measure in shards.")
+def _out_of_memory(why: str = "") -> int:
+    what = f"there is not enough memory{f': {why}' if why else ''}"
+    _say(f"error: {what}\nGive this process more (ulimit -v), or measure in shards.")
     return EXIT_NOT_DONE
 
 
@@ -135,8 +136,8 @@ def _end_with(error: Exception) -> int:
 
 
 def _say(text: str) -> None:
+    from turncheck.messages.plain_text import lines, log_line
     from turncheck.process.environment import redact  # only where something went wrong
-    from turncheck.render.sinks.commands import lines, log_line
 
     shown = "\n".join(lines(text, _LONGEST_MESSAGE))  # it may quote what is in a file
     sys.stderr.write(redact(log_line(f"turncheck: {shown}\n")))

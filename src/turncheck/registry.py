@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, ParamSpec, TypeVar
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import suggestion
@@ -35,8 +34,7 @@ GROUPS: Final[Mapping[str, str]] = {
 """What each group of entry points holds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plugin:
+class Plugin(NamedTuple):
     """An installed package that adds something: its name and version, and what it adds, by group and name."""
 
     name: str

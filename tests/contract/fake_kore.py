@@ -82,16 +82,32 @@ class Suite:
 class FakeKore:
     """The platform's state. ``polls``: so often a run is under way before it has ended.
 
-    ``page``: the most suites of a page, whatever the limit. ``built_in_everywhere``: its own suite is on every page.
+    ``published``: what the published version understands otherwise. ``takes_notes``: whether a run keeps the notes that
+    are sent with it; ``None``: they are refused (the documentation has none). ``notes_there``: those that somebody
+    wrote there afterwards. ``one_at_a_time``: a second run is refused while one is under way. ``goes_on``: a run that
+    is deleted goes on.
+
+    ``engines``: the scores of each engine (``fm``, ``ml``, ``faq``) by utterance and intent, where the documentation
+    has them. ``bots``: the linked bot of an intent of a universal bot. ``page``: the most suites of a page, whatever
+    the limit. ``built_in_everywhere``: its own suite is on every page.
     """
 
     intents: dict[str, tuple[str, ...]] = field(default_factory=dict)
     entities: dict[str, dict[str, Any]] = field(default_factory=dict)
     traits: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    published: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    engines: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
+    bots: dict[str, str] = field(default_factory=dict)
     suites: dict[str, Suite] = field(default_factory=dict)
     files: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     links: dict[str, bytes] = field(default_factory=dict)
     export: dict[str, Json] = field(default_factory=dict)
+    takes_notes: bool | None = False
+    notes: str = ""
+    notes_there: str = ""
+    is_published: bool = True
+    one_at_a_time: bool = False
+    goes_on: bool = False
     fails: tuple[str, ...] = ()
     ends_as: str = "completed"
     polls: int = 1
@@ -116,7 +132,8 @@ class FakeKore:
             return locked
         match parts:
             case ["api", "v1.1", "rest", "bot", _, "findIntent"]:
-                return answer(200, self.understood(call.body["input"], call.body["streamName"]))
+                version = "inDevelopment" if call.query["fetchConfiguredTasks"] == "true" else "published"
+                return answer(200, self.understood(call.body["input"], call.body["streamName"], version))
             case ["api", "public", "uploadfile"]:
                 number = f"file-{len(self.files)}"
                 assert call.body["fileContext"] == b"bulkImport"
@@ -154,10 +171,7 @@ class FakeKore:
             case _, ["testsuite", name, *_] if name not in self.suites:
                 return refusal(400, "Test Suite not found")
             case "POST", ["testsuite", name, "run"]:
-                number = f"tr-{len(self.calls)}"
-                run = {"version": call.body["version"], "polls": self.polls, **self._judged(name, number)}
-                self.suites[name].runs[number] = run
-                return answer(200, {"status": "accepted", "requestId": number})
+                return self._begun(name, call.body)
             case "POST", ["testsuite", name, "export"]:
                 link = self._link("suite.json", self.suites[name].content)
                 body = {"downloadUrl": link, "name": name, "description": self.suites[name].description}
@@ -172,7 +186,8 @@ class FakeKore:
             case "GET", ["testsuite", name, run, "status"]:
                 return answer(200, self._status(self.suites[name].runs[run]))
             case "DELETE", ["testsuite", name, run]:
-                del self.suites[name].runs[run]
+                runs = self.suites[name].runs
+                self.suites[name].runs = {key: one for key, one in runs.items() if key != run or self.goes_on}
                 return answer(200, {"message": "Test result deleted successfully"})
             case _:
                 return refusal(405, "Method Not Allowed")
@@ -223,7 +238,7 @@ class FakeKore:
             return {"status": self.ends_as, "message": "System error"}
         return {"status": "completed", "utterance_count": total, "result": run["result"]}
 
-    def _judged(self, name: str, number: str) -> dict[str, Any]:
+    def _judged(self, name: str, number: str, version: str) -> dict[str, Any]:
         """Judge dialogs, several alternatives, and entities by equality; write the CSV."""
         counts = dict.fromkeys(("TP", "TN", "FP", "FN"), 0)
         rows = []
@@ -236,7 +251,7 @@ class FakeKore:
             prefix, _, traits = case.get("intent", "").partition("trait:")
             named = traits.split("||") if traits else prefix.split("|")
             wanted = {folded(one) for one in named if folded(one) not in {"", "none"}}
-            found = (self.traits if traits else self.intents).get(case["input"], ())
+            found = (self.traits if traits else self._intents(version)).get(case["input"], ())
             right = wanted <= set(map(folded, found)) if traits else set(map(folded, found)) <= wanted
             kind = ("TP" if right else "FP") if found else "FN" if wanted else "TN"
             counts[kind] += 1
@@ -253,7 +268,8 @@ class FakeKore:
                 rows.append(head + (told if entity["entityName"] else [""] * 4))
         table = io.StringIO()
         writer = csv.writer(table, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        writer.writerows([["Bot Name:", "Tea Shop"], ["Report name:", name], ["Notes:", "two\nlines"], []])
+        notes = self.notes_there or self.notes or "two\nlines"
+        writer.writerows([["Bot Name:", "Tea Shop"], ["Report name:", name], ["Notes:", notes], []])
         writer.writerow(COLUMNS)
         writer.writerows(rows)
         tp, tn, fp, fn = counts.values()
@@ -263,7 +279,7 @@ class FakeKore:
         numbers |= {"totalEntitiesCount": entities, "matchedEntitiesCount": matched_entities, "failedEntitiesCount": 0}
         traits = ("traitSuccess", "traitFailure", "totalTraitsCount", "matchedTraitsCount")
         shares = {"f1_score": f"{f1:.2f}", "precision": f"{precision:.2f}", "recall": f"{recall:.2f}"}
-        result = {"status": "completed", "isPartialFailure": failed > 0, "runType": "inDevelopment", **shares}
+        result = {"status": "completed", "isPartialFailure": failed > 0, "runType": version, **shares}
         result |= {"startTime": "2026-01-05T17:43:43.927Z", "endTime": "2026-01-05T17:44:10.100Z"}
         link = self._link(f"{number}.csv", table.getvalue().encode())
         result |= {"fileUrl": link, "results": {**numbers, **dict.fromkeys(traits, 0)}}
@@ -271,9 +287,12 @@ class FakeKore:
 
     # --- the rest -----------------------------------------------------------------------------------------------------
 
-    def understood(self, text: str, name: str) -> Json:
+    def _intents(self, version: str) -> dict[str, tuple[str, ...]]:
+        return {**self.intents, **self.published} if version == "published" else self.intents
+
+    def understood(self, text: str, name: str, version: str = "inDevelopment") -> Json:
         """What Find Intent answers."""
-        found = self.intents.get(text, ())
+        found = self._intents(version).get(text, ())
         winners = [
             {"intent": one, "taskId": f"dg-{n}", "activityType": "dialog", "state": "configured", "score": 11643.33 - n}
             for n, one in enumerate(found)
@@ -289,10 +308,34 @@ class FakeKore:
             "traits": {trait: {"score": 0.9} for trait in self.traits.get(text, ())},
             "nlProcessing": {"originalInput": text, "canonical": text},
             "result": result,
-            "finalResolver": {"ranking": [], "winningIntent": winners, "entities": entities},
+            "finalResolver": {"ranking": self._ranking(text), "winningIntent": winners, "entities": entities},
         }
+        for intent, scores in self.engines.get(text, {}).items():
+            for engine, score in scores.items():
+                key, named = ("faqScore", "primaryQuestion") if engine == "faq" else ("score", "task")
+                part = response.setdefault(engine, {"definitive": []})
+                part["definitive"].append({named: intent, key: score})
         request = {"input": text, "streamName": name}
         return {"request": request, "response": response, "streamId": BOT, "streamName": name, "name": name}
+
+    def _begun(self, name: str, body: Json) -> Raw:
+        """Begin a run; refuse notes, a version that is not there, and a second run at a time, as a platform may."""
+        if "notes" in body and self.takes_notes is None:
+            return refusal(400, "Unknown parameter notes")
+        if body["version"] == "published" and not self.is_published:
+            return refusal(400, "The bot is not published")
+        if self.one_at_a_time and any(run["polls"] >= 0 for one in self.suites.values() for run in one.runs.values()):
+            return refusal(400, "Another batch test is in progress")
+        number = f"tr-{len(self.calls)}"
+        self.notes = body.get("notes", "") if self.takes_notes else ""
+        run = {"version": body["version"], "polls": self.polls, **self._judged(name, number, body["version"])}
+        self.suites[name].runs[number] = run
+        return answer(200, {"status": "accepted", "requestId": number})
+
+    def _ranking(self, text: str) -> list[Json]:
+        """Each intent with its linked bot, as the documented ``scoring`` names it."""
+        named = ((one, self.bots[one]) for one in self.intents.get(text, ()) if one in self.bots)
+        return [{"intent": one, "totalScore": 1.0, "scoring": {"botname": bot}} for one, bot in named]
 
     def _export_state(self, status: str) -> Json:
         shared = {"exportType": self.export["type"], "requestType": "Botexport", "_id": self.export["_id"], "__v": 0}

@@ -24,7 +24,7 @@ NODE_VERSION = "24.12.0"
 def node_folder() -> Path:
     """Return the folder of a Node.js distribution (``bin/node``, ``lib/node_modules/npm``); install it if need be."""
     home = CACHE / f"node-{NODE_VERSION}"
-    with _alone(home):
+    with alone(home):
         if not (home / "complete").exists():
             venv.EnvBuilder(with_pip=True, clear=True).create(home)
             pip = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
@@ -38,7 +38,7 @@ def npm_package(name: str, version: str, overrides: tuple[tuple[str, str], ...] 
     """Return the folder of an npm package; install it if need be, with other versions of what it depends on."""
     home = CACHE / "npm" / f"{name.replace('/', '_')}-{version}"
     folder = node_folder()
-    with _alone(home):
+    with alone(home):
         if not (home / "complete").exists():
             wanted = {"private": True, "type": "module", "overrides": dict(overrides), "dependencies": {name: version}}
             (home / "package.json").write_text(json.dumps(wanted), "utf-8")
@@ -51,7 +51,7 @@ def npm_package(name: str, version: str, overrides: tuple[tuple[str, str], ...] 
 
 
 @contextmanager
-def _alone(home: Path) -> Iterator[None]:
+def alone(home: Path) -> Iterator[None]:
     """Tests run in several processes; one of them installs, the others wait."""
     home.mkdir(parents=True, exist_ok=True)
     with home.with_name(f"{home.name}.lock").open("w") as file:

@@ -11,11 +11,11 @@ from pull_request import LINKS, pull_request
 from report_builder import case, coverage, example, finding, report, story, training
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Missing
 from turncheck.messages.location import Location
 from turncheck.render.assistants import Run
 from turncheck.render.page.page import render_page
+from turncheck.render.wording.gates import judge
 from turncheck.report.model import CaseMessage, Report, Skipped, Substitution, TurnEvent, TurnTrace, Understood
 
 if TYPE_CHECKING:

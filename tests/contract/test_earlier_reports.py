@@ -215,6 +215,36 @@ def test_an_archive_is_downloaded_once_for_all_assistants(place: Place) -> None:
     assert place.downloads == 1
 
 
+def test_the_lists_of_runs_are_fetched_once_for_all_assistants(place: Place) -> None:
+    place.leaves(OLDER, left(OLDER, "bots/pizza"))
+    host = place.host()
+    asked: list[int] = []
+
+    for root in ("bots/pizza", "bots/bank", "bots/none"):
+        reports = host.earlier_reports("turncheck", root)
+        assert reports is not None
+        assert reports.of_commit("main", BASE) is None
+        reports.of_ancestor("main", BASE)
+        asked.append(len(place.fake.log))
+
+    assert asked[0] > 0
+    assert asked == [asked[0]] * 3, "the second and the third assistant ask nothing that the first has asked"
+
+
+def test_a_list_that_could_not_be_fetched_is_asked_for_again(place: Place) -> None:
+    place.leaves(BASE, left(BASE, "bots/bank"))
+    place.fake.troubles.append(Trouble("GET", "pipelines|builds", Answer(500, {}), times=1))
+    host = place.host()
+    first, second = (host.earlier_reports("turncheck", root) for root in ("bots/pizza", "bots/bank"))
+    assert first is not None
+    assert second is not None
+
+    with pytest.raises(HostError):
+        first.of_commit("main", BASE)
+
+    assert second.of_commit("main", BASE) is not None
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -286,7 +316,8 @@ def test_an_answer_that_refuses_changes_no_verdict(place: Place, job: Callable[[
 @OF_GITLAB
 def test_python_gitlab_reads_what_the_fake_answers(place: Place) -> None:
     assert isinstance(place.fake, FakeGitLab)
-    place.leaves(BASE, left(BASE))
+    archive = left(BASE)
+    place.leaves(BASE, archive)
     theirs = gitlab.Gitlab(
         place.fake.url.removesuffix("/api/v4"), private_token=fake_gitlab.BOT_TOKEN, keep_base_url=True
     )
@@ -297,7 +328,7 @@ def test_python_gitlab_reads_what_the_fake_answers(place: Place) -> None:
     content = project.jobs.get(jobs[1].id, lazy=True).artifacts()
 
     assert (pipeline.sha, pipeline.source, jobs[1].name) == (BASE, "push", "turncheck")
-    assert content == left(BASE)
+    assert content == archive
 
 
 @OF_GITLAB

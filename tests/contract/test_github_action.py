@@ -238,6 +238,19 @@ def test_several_assistants_have_one_comment_one_artifact_and_one_status(job: Jo
     assert "1 of 1 assistant failed" in again
 
 
+def test_the_list_of_workflow_runs_is_fetched_once_for_all_assistants(job: Job) -> None:
+    for name in ("second", "third"):
+        shutil.copytree("bot", name)
+
+    job.pull_request(project="bot\nsecond\nthird")
+
+    lists = [seen for seen in job.github.log if seen.path.endswith("/runs")]
+    assert lists, "the runs of the base are looked at"
+    assert len(lists) == len({(seen.path, *sorted(seen.query.items())) for seen in lists})
+    artifacts = [seen.path for seen in job.github.log if seen.path.endswith("/artifacts")]
+    assert len(artifacts) == len(set(artifacts))
+
+
 def test_no_secret_is_ever_printed_or_written(job: Job) -> None:
     job.pull_request()
 

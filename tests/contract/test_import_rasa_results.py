@@ -17,10 +17,10 @@ from in_process import turncheck
 
 from turncheck.commands.import_results import import_results
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Present
 from turncheck.messages.errors import UserError
 from turncheck.render.rasa_files import nlu_files, story_files
+from turncheck.render.wording.gates import judge
 from turncheck.report.codec import decode, encode
 from turncheck.report.model import GateSettings, Source
 

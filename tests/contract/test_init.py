@@ -14,6 +14,7 @@ import yaml
 from turncheck.cli import run_command_line
 from turncheck.commands.init.command import first_tests, settings_text
 from turncheck.commands.init.workflows import CHECKOUT, workflow
+from turncheck.project.batch.reader import read_suites
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project
 from turncheck.project.testfiles import find_test_nlu, find_test_stories
@@ -228,5 +229,61 @@ def test_pull_requests_in_a_merge_queue_are_measured_too() -> None:
 
 
 @pytest.mark.parametrize("name", ["city_library", "tea_shop"])
-def test_an_export_of_kore_gets_no_file_of_test_sentences(name: str) -> None:
-    assert first_tests(read_project(ROOT / "tests" / "oracle" / "kore" / "exports" / name)) == {}
+def test_an_export_of_kore_gets_a_suite_instead_of_rasas_files(name: str, tmp_path: Path) -> None:
+    bot = shutil.copytree(ROOT / "tests" / "oracle" / "kore" / "exports" / name, tmp_path / "bot")
+    files = first_tests(read_project(bot))
+    assert list(files) == ["tests/first_suite.csv"]
+    assert run_command_line(["init", str(bot), "--write"]) == 0
+    assert (bot / "tests" / "first_suite.csv").read_text("utf-8") == files["tests/first_suite.csv"]
+    read = read_suites(bot, [bot / "tests" / "first_suite.csv"])
+    assert read.errors == ()
+    assert all(case.generated for case in read.suites[0].cases)
+    assert first_tests(read_project(bot)) == {}
+    assert not list(bot.glob("**/*.yml.template"))
+
+
+def said_by_init(bot: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    assert run_command_line(["init", str(bot)]) == 0
+    return capsys.readouterr().out
+
+
+def test_what_there_is_is_counted_and_nothing_is_said_to_be_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bot = copied(EXAMPLES[0], tmp_path / "bot", tests=True)
+    had = "229 training sentences, 14 stories, 27 rules; 10 test stories, 64 test sentences, 6 end-to-end cases"
+
+    told = said_by_init(bot, capsys)
+
+    assert f"This repository has {had}.\n  Nothing fails on main today.\n" in told
+    assert "no tests" not in told
+    for path in (bot / "tests").glob("*e2e*"):
+        path.unlink()
+    told = said_by_init(bot, capsys)
+    assert "10 test stories, 64 test sentences.\n" in told
+    assert "no tests" not in told
+
+
+def test_what_fails_on_the_default_branch_is_said_before_it_is_red(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bot = copied(EXAMPLES[0], tmp_path / "bot", tests=True)
+    domain = bot / "domain.yml"
+    domain.write_text(domain.read_text("utf-8").replace("\nforms:", "\nforms:\n  lost:\n    required_slots: [lost]"))
+    assert re.search(r"Fails on main today: errors: 1 error in the data: .*'lost'", said_by_init(bot, capsys))
+
+    shutil.copy(EXAMPLES[0] / "domain.yml", domain)
+    stories = bot / "tests" / "test_stories.yml"
+    stories.write_text(stories.read_text("utf-8").replace("utter_greet", "utter_goodbye", 1), encoding="utf-8")
+    told = said_by_init(bot, capsys)
+    assert re.search(
+        r"Fails on main today: test-failures: 1 of 10 stories failed: story .* \(tests/test_stories.yml:\d+", told
+    ), told
+
+
+def test_an_export_of_kore_counts_its_suites(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bot = shutil.copytree(ROOT / "tests" / "oracle" / "kore" / "exports" / "tea_shop", tmp_path / "bot")
+    told = said_by_init(bot, capsys)
+    assert re.search(r"has \d+ training sentences; no tests\.", told)
+    assert "test_nlu.yml" not in told
+    assert "held_out" not in told

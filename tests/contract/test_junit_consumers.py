@@ -33,8 +33,8 @@ from lxml import etree
 from node_tools import node_folder, npm_package
 from pull_request import LINKS, pull_request
 
-from turncheck.comparison.gates import judge
 from turncheck.render.junit import render_junit
+from turncheck.render.wording.gates import judge
 from turncheck.report.model import Skipped
 
 if TYPE_CHECKING:

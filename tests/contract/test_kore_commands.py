@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ def test_a_run_prints_the_platforms_figures_and_ends_by_them(
     out = capsys.readouterr()
     (number,) = kore.suites[NAME].runs
     assert out.out.splitlines() == [
-        f"{NAME}: success (run {number})",
+        f"{NAME}: success (run {number}, began 2026-01-05 17:43 UTC, ended 2026-01-05 17:44 UTC)",
         "  TP 1, TN 0, FP 1, FN 0",
         "  precision 0.50, recall 1.00, F1 0.67",
         "  1 of 2 utterances passed",
@@ -113,6 +114,7 @@ def test_the_platforms_own_suites_are_run_by_their_names(kore: FakeKore, folder:
 def test_a_suite_goes_there_and_back(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(kore, "import", "smoke.json", "--name", "A name / with %", "--description", "what for") == 0
     assert "'A name / with %' is on the platform: 2 cases" in capsys.readouterr().out
+    assert [run["version"] for run in kore.suites["A name / with %"].runs.values()] == ["inDevelopment", "published"]
     assert kore.suites["A name / with %"].description == "what for"
     assert run(kore, "export", "A name / with %", "--out", "back/suite.json") == 0
     assert (folder / "back" / "suite.json").read_bytes() == CONTENT
@@ -136,7 +138,7 @@ def test_a_run_is_deleted_and_the_suite_stays(kore: FakeKore, folder: Path, caps
 
 def test_a_csv_goes_with_its_delimiter(kore: FakeKore, folder: Path) -> None:
     (folder / "smoke.csv").write_text("input;intent\ntwo bags to Oslo;Order Tea\n")
-    assert run(kore, "import", "smoke.csv") == 0
+    assert run(kore, "import", "smoke.csv", "--no-run") == 0
     assert (kore.calls[-1].body["fileType"], kore.calls[-1].body["delimiter"]) == ("csv", ";")
     assert kore.files["file-0"] == ("smoke.csv", (folder / "smoke.csv").read_bytes())
 
@@ -217,3 +219,111 @@ def test_what_was_parsed_before_the_platform_gave_up_is_printed(
     assert told.out.startswith("two bags to Oslo\n  Order Tea")
     assert "stop it\n  not evaluated" in told.out
     assert "refuses the credentials" in told.err
+
+
+@pytest.mark.parametrize("way", ["find-intent", "batch"])
+def test_names_of_suites_and_answers_are_text_wherever_progress_is_shown(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str], way: str
+) -> None:
+    """Neither a suite's name nor the platform's words become a command of the host."""
+    forged = "x ##[error]forged ::error::f"
+    (folder / f"{forged}.json").write_bytes(CONTENT)
+    kore.intents["two bags to Oslo"] = (forged,)
+    opens = ("--engine", "kore", "--kore-host", kore.url, "--kore-bot-id", BOT, "--kore-client-id", CLIENT)
+    batch = ["test", "batch", f"{forged}.json", *opens, "--kore-bot-name", "Tea Shop", "--kore-way", way]
+    assert run_command_line(batch) == 1
+    kore.ends_as = "\n::error::ended"
+    assert run_command_line(batch) == (1 if way == "find-intent" else 2)
+    kore.fault = lambda _call: refusal(500, "\r\n::error::forged ##[warning]f")
+    assert run_command_line(batch) == 2
+    kore.fault = lambda _call: None
+    kore.suites[forged] = Suite("ts-2", "\n::error::f", CONTENT, "json")
+    for command in (["suites"], ["suites", "--json"], ["run", forged], ["run", forged, "--no-wait"]):
+        run(kore, *command)
+
+    shown = capsys.readouterr()
+    assert "forged" in shown.err
+    assert not re.search(r"(?m)^\s*::|##\[", shown.out + shown.err)
+
+
+def test_a_new_suite_is_run_on_both_versions_side_by_side(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kore.published = {"stop it": ("Cancel Order",)}
+    assert run(kore, "import", "smoke.json", "--wait", "--json", "new.json") == 1
+    development, published = kore.suites["smoke"].runs
+    assert capsys.readouterr().out.splitlines() == [
+        "'smoke' is on the platform: 2 cases",
+        f"smoke           {'in-development':<20}  published",
+        f"run             {development:<20}  {published}",
+        "began           2026-01-05 17:43 UTC  2026-01-05 17:43 UTC",
+        "outcome         success               success",
+        "TP, TN, FP, FN  1, 0, 1, 0            2, 0, 0, 0",
+        "precision       0.50                  1.00",
+        "recall          1.00                  1.00",
+        "F1              0.67                  1.00",
+        "passed          1 of 2                2 of 2",
+        "1 utterance understood differently:",
+        "  'stop it': in-development FP Track Parcel, published TP Cancel Order",
+    ]
+    runs = json.loads((folder / "new.json").read_text())["runs"]
+    assert [(one["version"], one["figures"]["f1"]) for one in runs] == [
+        ("in-development", "0.67"),
+        ("published", "1.00"),
+    ]
+    assert run(kore, "import", "smoke.json") == 0  # it is not new any more
+    assert len(kore.suites["smoke"].runs) == 2
+    assert run(kore, "import", "smoke.json", "--name", "other", "--no-run") == 0
+    assert kore.suites["other"].runs == {}
+
+
+def test_a_suite_is_run_on_both_versions_one_after_the_other_where_the_platform_wants_it(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kore.one_at_a_time = True
+    assert run(kore, "run", NAME, "--both-versions", "--csv", "out.csv") == 1
+    assert "Both versions understand every utterance alike." in capsys.readouterr().out
+    assert {path.name for path in folder.glob("*.csv")} == {"out-in-development.csv", "out-published.csv"}
+    assert run(kore, "run", NAME, "--both-versions", "--kore-version", "published") == 2
+
+
+def test_a_version_that_cannot_be_run_is_a_column_that_says_so(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kore.is_published = False
+    assert run(kore, "run", NAME, "--both-versions") == 2
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[3].split("  ")[-1].strip() == "-"
+    assert lines[-1].startswith("published: the platform at ")
+    assert lines[-1].endswith("The bot is not published")
+
+
+def test_a_run_is_cancelled_on_the_platform(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kore.polls = 5
+    run(kore, "run", NAME, "--no-wait")
+    number = capsys.readouterr().out.strip()
+    assert run(kore, "cancel", NAME, number) == 0
+    assert capsys.readouterr().out == f"Cancelled: '{number}'.\n"
+    assert kore.suites[NAME].runs == {}
+    kore.polls, kore.goes_on = 5, True
+    run(kore, "run", NAME, "--no-wait")
+    number = capsys.readouterr().out.strip()
+    assert run(kore, "cancel", NAME, number) == 2
+    assert "goes on, although it was deleted" in capsys.readouterr().err
+    kore.polls = 0
+    run(kore, "run", NAME, "--no-wait")
+    number = capsys.readouterr().out.strip()
+    assert run(kore, "cancel", NAME, number) == 2
+    assert "there is nothing to cancel" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("takes", [True, False, None])
+def test_notes_reach_a_platform_that_takes_them(
+    kore: FakeKore, folder: Path, takes: bool | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kore.takes_notes = takes
+    assert run(kore, "run", NAME, "--notes", "after the retraining", "--json", "run.json") == 1
+    assert json.loads((folder / "run.json").read_text())["notes"] == "after the retraining"
+    assert ("The platform did not keep the notes" in capsys.readouterr().err) is not takes
+    assert kore.calls[-1].path.startswith("/files/")
+    assert run(kore, "run", NAME, "--notes", "x" * 1025) == 2

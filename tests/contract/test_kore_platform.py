@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import signal
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +175,17 @@ def test_rate_limits_are_waited_out_and_said(kore: FakeKore, folder: Path, capsy
     assert "rate limit is reached: waiting for 30 seconds" in capsys.readouterr().err
 
 
+def test_a_longer_wait_ends_the_run_at_once_and_what_was_judged_is_written(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kore.fault = lambda _call: answer(429, LIMITED, retry_after="3600") if len(kore.calls) > 2 else None
+    assert run(kore, "smoke.json", "--json", "r.json") == 2
+    (suite,) = batch_of(folder).suites
+    assert [case.result for case in suite.cases] == ["tp", "fp", *["not-evaluated"] * 3]
+    assert "asks to wait for 60 minutes" in capsys.readouterr().err
+    assert len(kore.calls) == 3
+
+
 def test_a_suite_that_the_platform_would_refuse_is_refused_before(kore: FakeKore, folder: Path) -> None:
     many = [{"input": f"sentence {number}", "intent": "None"} for number in range(1001)]
     (folder / "many.json").write_text(json.dumps({"testCases": many}), "utf-8")
@@ -337,3 +350,128 @@ def test_the_csv_has_what_the_platforms_own_report_says(kore: FakeKore, folder: 
     for line in ('"Bot Name:","Tea Shop"', '"Bot Language:","en"', '"Mode:","faq"\n"pathCoverage:","50"\n'):
         assert line in written
     assert '"Last Tested:","2026-01-05 17:44"' in written
+
+
+def table_of(folder: Path) -> list[dict[str, str]]:
+    lines = (folder / "out.csv").read_text("utf-8").splitlines()
+    start = next(number for number, row in enumerate(lines) if row.startswith('"Utterance"'))
+    return list(csv.DictReader(lines[start:]))
+
+
+def test_the_platforms_own_order_of_entities_is_told_where_none_was_given(kore: FakeKore, folder: Path) -> None:
+    kore.entities["two bags to Oslo"] = {"Quantity": 2, "City": ["Oslo"]}
+    run(kore, "smoke.json", "--json", "r.json", "--csv", "out.csv")
+    order = batch_of(folder).suites[0].cases[0].order
+    assert order is not None
+    assert (order.expected, order.actual, order.assumed) == ((), ("Quantity", "City"), False)
+    first = table_of(folder)[0]
+    assert (first["Expected Entity Order"], first["Actual Entity Order"]) == ("", "Quantity>City")
+
+
+def test_the_scores_of_the_platforms_engines_are_kept_apart(kore: FakeKore, folder: Path) -> None:
+    kore.engines["stop it"] = {
+        "Track Parcel": {"fm": 11643.33, "ml": 0.71},
+        "Cancel Order": {"ml": 0.64, "faq": 52.0},
+    }
+    run(kore, "smoke.json", "--json", "r.json", "--csv", "out.csv")
+    scores = batch_of(folder).suites[0].cases[1].scores
+    assert {name: score for name, score in scores.items() if name.endswith(")")} == {
+        "Track Parcel (FM)": 11643.33,
+        "Track Parcel (ML)": 0.71,
+        "Cancel Order (ML)": 0.64,
+        "Cancel Order (KG)": 52.0,
+    }
+    row = next(row for row in table_of(folder) if row["Utterance"] == "stop it")
+    assert row["Matched Intent's Score"] == "FM: 11643.3300, ML: 0.7100"
+    assert row["Expected Intent's Score"] == "ML: 0.6400, KG: 52.0000"
+
+
+@pytest.mark.parametrize(("bot", "result"), [("Tea Shop", "tp"), ("City Library", "fp"), ("", "tp")])
+def test_the_bot_of_a_universal_bots_intent_is_compared(kore: FakeKore, folder: Path, bot: str, result: str) -> None:
+    case = {"input": "two bags to Oslo", "intent": "Order Tea|Reserve Book", "botName": "tea_shop|City Library"}
+    (folder / "universal.json").write_text(json.dumps({"testCases": [case]}), "utf-8")
+    kore.bots = {"Order Tea": bot} if bot else {}
+    run(kore, "universal.json", "--json", "r.json")
+    (judged,) = batch_of(folder).suites[0].cases
+    assert (judged.result, judged.bots) == (result, ("tea_shop", "City Library"))
+    assert judged.matched_bots == ((bot,) if bot else ())
+    assert judged.reason == ("Order Tea is matched in the bot City Library" if result == "fp" else None)
+
+
+@pytest.mark.parametrize("command", [("test", "batch"), ("run",)])
+def test_a_suite_that_was_cancelled_is_in_the_report_as_such(
+    kore: FakeKore, folder: Path, command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    kore.polls = 3
+
+    def fault(call: Call) -> Raw | None:
+        if call.path.endswith("/status"):
+            for suite in kore.suites.values():
+                for run in suite.runs.values():
+                    if run["polls"] == 1:  # somebody cancels it there: it is gone
+                        suite.runs = {}
+                        return None
+        return None
+
+    kore.fault = fault
+    paths = (
+        ("smoke.json",) if command == ("test", "batch") else (".", "--batch", "smoke.json", "--evaluations", "batch")
+    )
+    more = ("--json", "r.json") if command == ("test", "batch") else ("--baseline", "none", "--json", "r.json")
+    assert run(kore, *paths, "--kore-way", "batch", *more, command=command) == 2
+    (suite,) = batch_of(folder).suites
+    assert suite.outcome == "cancelled"
+    assert {case.result for case in suite.cases} == {"not-evaluated"}
+    told = capsys.readouterr()
+    assert "The run of the suite 'smoke' was cancelled on the platform." in told.out + told.err
+    if command == ("run",):
+        for name in ("comment.md", "summary.md", "report.html"):
+            assert "was cancelled on the platform" in (folder / "results" / name).read_text("utf-8")
+        assert 'value="cancelled"' in (folder / "results" / "junit.xml").read_text("utf-8")
+
+
+def test_notes_that_were_changed_on_the_platform_are_in_the_report(kore: FakeKore, folder: Path) -> None:
+    ways = ("--kore-way", "batch", "--json", "r.json", "--csv", "out.csv")
+    kore.takes_notes = True
+    run(kore, "smoke.json", *ways, "--notes", "before")
+    assert batch_of(folder).suites[0].notes == "before"
+    kore.notes_there = "changed there"
+    run(kore, "smoke.json", *ways, "--notes", "before")
+    assert batch_of(folder).suites[0].notes == "before\nchanged there"
+    assert '"Notes:","before\nchanged there"' in (folder / "out.csv").read_text("utf-8")
+
+
+def test_notes_are_added_to_a_report_and_changed_after_the_run(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(kore, "smoke.json", "--json", "r.json")
+    assert batch_of(folder).suites[0].notes == ""
+    for notes in ("looked at: only one is wrong", "fixed in the next version"):
+        assert run_command_line(["report", "notes", "r.json", notes]) == 0
+        assert batch_of(folder).suites[0].notes == notes
+        assert run_command_line(["report", "render", "r.json", "--out", "again"]) == 0
+        for name in ("summary.md", "report.html", "junit.xml"):
+            assert notes in (folder / "again" / name).read_text("utf-8")
+    capsys.readouterr()
+    assert run_command_line(["report", "notes", "r.json", "x", "--suite", "other"]) == 2
+    assert "has no batch suite 'other'" in capsys.readouterr().err
+    assert run_command_line(["report", "notes", "r.json", "x" * 1025]) == 2
+
+
+@pytest.mark.parametrize("way", ["find-intent", "batch"])
+def test_every_report_has_date_and_time_of_the_run(
+    kore: FakeKore, folder: Path, way: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(kore, "smoke.json", "--kore-way", way, "--json", "r.json", "--csv", "out.csv", "--out", "out")
+    report = report_of(folder)
+    assert report.source.measured is not None
+    measured = datetime.fromisoformat(report.source.measured)
+    assert abs((datetime.now(UTC) - measured).total_seconds()) < 600
+    shown = "2026-01-05 17:43 UTC" if way == "batch" else f"{measured:%Y-%m-%d %H:%M} UTC"
+    assert f"tested: in-development, {shown}" in capsys.readouterr().out
+    written = "2026-01-05T17:43:43.927Z" if way == "batch" else report.source.measured
+    assert f'"Last Tested:","{written}"' in (folder / "out.csv").read_text("utf-8")
+    assert shown in (folder / "out" / "junit.xml").read_text("utf-8")
+    run_command_line(["report", "render", "r.json", "--out", "again"])
+    for name in ("comment.md", "summary.md", "report.html"):
+        assert shown in (folder / "again" / name).read_text("utf-8")

@@ -1,13 +1,18 @@
-"""Models fetched from a folder, over http, and from S3 by the real boto3 (its endpoint is a server of this test)."""
+"""Models fetched from a folder, over http, and from clouds by the vendors' own libraries.
+
+The endpoint of boto3 is a server of this test; those of Google's and Azure's libraries are emulators.
+"""
 
 from __future__ import annotations
 
+import sys
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
+from cloud_storages import azurite, gcs
 
 from turncheck.engines.embedded.remote_models import fetch_model
 from turncheck.messages.errors import UserError
@@ -86,6 +91,57 @@ def test_a_model_is_fetched_from_s3(s3: dict[str, str], into: Path, where: str, 
     assert fetch_model(where, "model.tar.gz", s3, into).read_bytes() == content
 
 
+@pytest.fixture(scope="module")
+def google() -> Iterator[str]:
+    with gcs("bucket", {"model.tar.gz": b"bucket", "deep/model.tar.gz": b"deep"}) as address:
+        yield address
+
+
+@pytest.mark.follows(page="rasa-cli", sentence="`--remote-storage gcs` fetches the model from Google Cloud Storage.")
+@pytest.mark.parametrize(("where", "content"), [("gcs", b"bucket"), ("gs://bucket/deep", b"deep")])
+def test_a_model_is_fetched_from_google(
+    google: str, into: Path, where: str, content: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", google)
+    assert fetch_model(where, "model.tar.gz", {"BUCKET_NAME": "bucket"}, into).read_bytes() == content
+    with pytest.raises(UserError, match=r"there is no model gs://bucket/.*none\.tar\.gz"):
+        fetch_model(where, "none.tar.gz", {"BUCKET_NAME": "bucket"}, into)
+
+
+@pytest.mark.follows(page="rasa-cli", sentence="`--remote-storage azure` fetches the model from Azure's storage.")
+def test_a_model_is_fetched_from_azure(into: Path) -> None:
+    with azurite("models", {"model.tar.gz": b"azure"}) as connection:
+        environment = {"AZURE_CONTAINER": "models", "AZURE_STORAGE_CONNECTION_STRING": connection}
+        assert fetch_model("azure", "model.tar.gz", environment, into).read_bytes() == b"azure"
+        with pytest.raises(UserError, match=r"there is no model 'none\.tar\.gz' of the container 'models'"):
+            fetch_model("azure", "none.tar.gz", environment, into)
+        wrong = connection.replace("AccountKey=E", "AccountKey=F")
+        with pytest.raises(UserError, match="cannot be fetched") as refused:
+            fetch_model("azure", "model.tar.gz", environment | {"AZURE_STORAGE_CONNECTION_STRING": wrong}, into)
+    assert "AZURE_ACCOUNT_KEY" in str(refused.value)
+
+
+def test_nobody_answers_for_google(into: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", "http://127.0.0.1:1")
+    monkeypatch.setattr("google.cloud.storage.retry.DEFAULT_RETRY._timeout", 0.1)
+    with pytest.raises(UserError, match=r"gs://bucket/model\.tar\.gz cannot be fetched"):
+        fetch_model("gcs", "model.tar.gz", {"BUCKET_NAME": "bucket"}, into)
+
+
+@pytest.mark.parametrize(
+    ("where", "module", "extra"),
+    [("aws", "boto3", "s3"), ("gcs", "google.cloud", "gcs"), ("azure", "azure.storage.blob", "azure")],
+)
+def test_a_missing_extra_is_named(
+    into: Path, where: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    environment = {"BUCKET_NAME": "b", "AZURE_CONTAINER": "c", "AZURE_ACCOUNT_NAME": "a"}
+    with pytest.raises(UserError, match="is needed to fetch models") as missing:
+        fetch_model(where, "m", environment, into)
+    assert f"pip install 'turncheck[{extra}]'" in str(missing.value)
+
+
 def test_a_name_cannot_lead_out_of_the_folder(address: str, into: Path) -> None:
     assert fetch_model(address, "bucket/deep/model.tar.gz", {}, into) == into / "model.tar.gz"
 
@@ -105,6 +161,10 @@ def test_what_is_missing_is_said(address: str, s3: dict[str, str], storage: Path
         ("no-such-folder", "m", "not a model storage"),
         ("https://a.example/", None, "which model"),
         ("aws", "m", "which bucket"),
+        ("gcs", "m", "which bucket"),
+        ("gs://", "m", "which bucket"),
+        ("azure", "m", "which container"),
+        ("gcs", None, "which model"),
         ("http://[::1/", "m", "is not an address of a model storage"),
         ("http://a..b/", "m", "is not an address of a model storage"),
         ("http://127.0.0.1:1/", "m", "the model at http://127.0.0.1:1/m cannot be fetched: nothing answers there"),
@@ -128,6 +188,11 @@ def test_a_refusal_is_told_with_what_to_do(address: str, into: Path, status: int
         fetch_model(f"{address}/{status}/", "m", {}, into)
     assert remedy in str(raised.value)
     assert list(into.iterdir()) == []
+
+
+def test_an_azure_account_is_needed(into: Path) -> None:
+    with pytest.raises(UserError, match="which Azure account"):
+        fetch_model("azure", "m", {"AZURE_CONTAINER": "models"}, into)
 
 
 def test_a_password_in_the_address_is_never_shown(address: str, into: Path) -> None:

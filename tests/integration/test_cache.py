@@ -79,7 +79,7 @@ def run(project: Path, out: Path, *flags: str | Path) -> bytes:
     arguments = ["run", project, "--out", out, "--baseline", "none", "--workers", "1", *flags]
     run_command_line([str(argument) for argument in arguments])
     report = json.loads((out / "report.json").read_bytes())
-    del report["timings"]
+    del report["timings"], report["source"]["measured"]
     return json.dumps(report, ensure_ascii=False).encode()
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from web_servers import Answer, serving
 
 from turncheck.cli import run_command_line
 from turncheck.commands import core as core_commands
@@ -190,12 +191,47 @@ def test_nothing_to_learn_from_ends_training_with_2(project: Path, capsys: pytes
     assert "neither stories nor rules" in capsys.readouterr().err
 
 
+@pytest.mark.follows(
+    page="rasa-3", sentence="Several models of `--model` are compared, and a graph shows which is best."
+)
 def test_several_models_are_compared(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("a", "b"):
         run_command_line(["train", "core", "-q", "--fixed-model-name", name])
     models = ["models/a.tar.gz", "models/b.tar.gz"]
+    assert run_command_line(["test", "core", "-q", "--model", *models, "--no-plot"]) == EXIT_OK
+    results = project / "results"
+    assert json.loads((results / "results.json").read_text()) == {"a.tar.gz": [1], "b.tar.gz": [1]}
+    assert not (results / "core_model_comparison_graph.pdf").exists()
     assert run_command_line(["test", "core", "-q", "--model", *models]) == EXIT_OK
-    assert json.loads((project / "results" / "results.json").read_text()) == {"a.tar.gz": [1], "b.tar.gz": [1]}
+    assert (results / "core_model_comparison_graph.pdf").read_bytes().startswith(b"%PDF")
+    assert (results / "core_model_comparison_graph.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_models_with_the_same_file_name_are_told_apart(project: Path) -> None:
+    models = []
+    for folder in ("one", "two"):
+        run_command_line(["train", "core", "-q", "--fixed-model-name", "model", "--out", folder])
+        models.append(f"{folder}/model.tar.gz")
+    assert run_command_line(["test", "core", "-q", "--no-plot", "--model", *models]) == EXIT_OK
+    assert json.loads((project / "results" / "results.json").read_text()) == {name: [1] for name in models}
+
+
+@pytest.mark.follows(
+    page="rasa-cli", sentence="`--url` fetches the test stories; the certificates in `SSL_CERT_FILE` count."
+)
+def test_the_certificates_of_the_environment_count_for_url(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = (project / "tests" / "test_stories.yml").read_bytes()
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    with serving({"/test_stories.yml": Answer(body=content)}) as server:
+        command = ["test", "core", "--no-plot", "--url", f"{server.address}/test_stories.yml"]
+        assert run_command_line(command) == EXIT_NOT_DONE
+        assert "SSL_CERT_FILE" in capsys.readouterr().err
+        monkeypatch.setenv("SSL_CERT_FILE", str(server.network.ca_file))
+        assert run_command_line(command) == EXIT_OK
+    assert "test_stories_from_url.yml" in capsys.readouterr().out
 
 
 def test_a_comparison_is_the_same_for_the_same_seed(project: Path) -> None:

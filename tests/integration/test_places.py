@@ -119,7 +119,16 @@ def test_a_project_that_is_not_there_is_told_by_every_command(
     [
         ("shell --fixture size", "'size' is not a fixture"),
         ("shell --fixture colour=red", "the domain has no slot 'colour'"),
-        ("test core --stories empty.yml", "the files hold no test stories"),
+        ("test core --stories empty.yml", "there are no test stories at 'empty.yml'"),
+        ("test core --stories nothing", "there are no test stories at 'nothing'"),
+        ("test nlu --nlu nothing", "there are no NLU examples at 'nothing'"),
+        ("test e2e nothing", "there are no end-to-end test cases at 'nothing'"),
+        ("test batch nothing", "there are no batch suites at 'nothing'"),
+        ("test robustness --nlu nothing", "there are no NLU examples to test with at 'nothing'"),
+        ("train --data nothing", "neither stories nor rules to learn from ('nothing' holds no training data)"),
+        ("train core --data nothing", "neither stories nor rules to learn from ('nothing' holds no training data)"),
+        ("test strength --data nothing", "to learn from ('nothing' holds no training data)"),
+        ("suggest --data nothing", "to learn from ('nothing' holds no training data)"),
     ],
 )
 def test_what_is_wrong_shows_before_anything_is_trained(
@@ -127,10 +136,42 @@ def test_what_is_wrong_shows_before_anything_is_trained(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty.yml").write_text('version: "3.1"\nstories: []\n', encoding="utf-8")
+    (tmp_path / "nothing").mkdir()
     assert run_command_line([*command.split(), "--project", str(ROOT / "examples" / "pizzeria")]) == 2
     error = capsys.readouterr().err
     assert said in error
-    assert "raining" not in error
+    assert "Training" not in error
+    assert "training in memory" not in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--data nothing", "nothing' holds no training data), so nlu and e2e could not be run"),
+        ("--nlu nothing --evaluations nlu", "nlu: there are no NLU examples to test with at 'nothing'"),
+        ("--stories nothing --evaluations core", "core: the project has no test stories at 'nothing'"),
+        ("--e2e nothing --evaluations e2e", "e2e: there are no end-to-end cases at 'nothing'"),
+        ("--batch nothing --evaluations batch", "batch: there are no batch suites at 'nothing'"),
+    ],
+)
+def test_a_run_names_the_path_that_holds_nothing_of_the_kind(
+    arguments: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "nothing").mkdir()
+    bot = shutil.copytree(ROOT / "examples" / "pizzeria", tmp_path / "bot")
+    assert run_command_line(["run", *arguments.split(), "--project", str(bot), "--baseline", "none"]) == 1
+    assert said in capsys.readouterr().out
+
+
+def test_one_of_several_paths_that_holds_nothing_is_a_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bot = shutil.copytree(ROOT / "examples" / "pizzeria", tmp_path / "bot")
+    monkeypatch.chdir(bot)
+    (bot / "nothing").mkdir()
+    run_command_line(["data", "validate", "--data", "data", "nothing", "data/nlu.yml", "."])
+    assert re.findall(r"'(\S+)' holds no training data", capsys.readouterr().out) == ["nothing"]
 
 
 @pytest.mark.parametrize("name", ["bots::old", "two\nlines", "two\r::error::lines"])

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from turncheck.cli import run_command_line
-from turncheck.run.shards.document import HEAD_NAME
+from turncheck.messages.errors import UserError
+from turncheck.run.shards.document import HEAD_NAME, faults_of_settings, settings_given
+from turncheck.settings.options import options
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -69,6 +71,11 @@ ATTEMPTS: list[tuple[str, Any, str]] = [
     ("rasa_token", "t", NEVER),
     ("kore_host", "https://evil.example", NEVER),
     ("kore_client_secret", "s", NEVER),
+    ("kore_bot_id", "st-1", NEVER),
+    ("kore_client_id", "cs-1", NEVER),
+    ("kore_way", "batch", NEVER),
+    ("model", "models/another.tar.gz", NEVER),
+    ("plugins", ["evil"], DIFFER),
     ("action_endpoint", "http://169.254.169.254/", NEVER),
     ("allow_hosts", ["169.254.169.254"], NEVER),
     ("env", [["PATH", "/evil"]], NEVER),
@@ -139,6 +146,41 @@ def test_what_a_shard_says_about_settings(
     assert "Traceback" not in said
     assert "crashed" not in said
     assert not (tmp_path / "merged").exists()
+
+
+VALUES: tuple[Any, ...] = (
+    "1", 3, True, ["a"], "validate", ["errors"], "fail", "warn", ["nlu"], "nlu.intents.f1 >= 0.5", "2026-01-02", "kore",
+    ["nlu.intents.f1: 0.1"], "changed", "published",
+)  # fmt: skip
+"""Among them is a valid one of each setting."""
+
+
+@pytest.mark.parametrize("name", [name.replace("-", "_") for name in options()])
+def test_every_setting_is_refused_or_used_or_has_to_be_the_same(name: str, tmp_path: Path) -> None:
+    """None is read and then forgotten."""
+    faults = [faults_of_settings({name: value}) for value in VALUES]
+    if all(found and NEVER in found[0] for found in faults):
+        return
+    value = VALUES[faults.index([])]
+    given, said = {}, ""
+    try:
+        given = settings_given({name: value}, {"project": str(tmp_path)}, takes_project=True)
+    except UserError as error:
+        said = str(error)
+    assert (name in given) != (f"`{name.replace('_', '-')}`" in said)
+
+
+def test_engines_that_answer_in_different_ways_are_not_merged(
+    two: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts = shutil.copytree(two / "parts", tmp_path / "parts")
+    engine = head_of(parts / "shard-2")["engine"]
+    written(
+        parts, "shard-2", engine={**engine, "capabilities": {"uploads_suites": True, "unknown_intents": {"a": "b"}}}
+    )
+
+    assert merged(two, parts, tmp_path / "merged", "--project", two / "pizzeria") == 2
+    assert "was answered in another way than shard 1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from turncheck.evaluation.strength.strength import StrengthRun, evaluate_strengt
 from turncheck.evaluation.strength.suggested import cases_text
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project, read_story_files
-from turncheck.validation.names_in_tests import ProjectTests
+from turncheck.validation.facts import ProjectTests
 
 if TYPE_CHECKING:
     from turncheck.engines.base import Trained

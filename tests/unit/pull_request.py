@@ -18,9 +18,9 @@ from report_builder import (
 
 from turncheck.ci.github.context import GitHubPages
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Present
 from turncheck.render.links import Links
+from turncheck.render.wording.gates import judge
 from turncheck.report.model import GateSettings, ProjectInfo, Skipped, Substitution
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from turncheck.messages.finding import Finding
+from turncheck.messages.finding import Finding, Name
 from turncheck.messages.location import Location
 from turncheck.report.batch import numbers_of
 from turncheck.report.model import (
@@ -168,9 +168,12 @@ def batch(*suites: BatchSuite, by_stand_in: bool = False) -> Batch:
     return Batch(suites=suites, **numbers_of(cases), by_stand_in=by_stand_in)
 
 
-def finding(code: str, message: str, severity: Any = "error", path: str = "domain.yml", line: int = 1) -> Finding:
-    """A finding of validation."""
-    return Finding(code=code, severity=severity, message=message, location=Location(path, line, 1))
+def finding(
+    code: str, message: str, severity: Any = "error", path: str = "domain.yml", line: int = 1, **names: str
+) -> Finding:
+    """A finding of validation; ``names`` by what they name."""
+    named = tuple(Name(kind, name) for kind, name in names.items())
+    return Finding(code=code, severity=severity, message=message, location=Location(path, line, 1), names=named)
 
 
 def coverage(kind: str, **items: tuple[str, bool]) -> dict[str, KindCoverage]:

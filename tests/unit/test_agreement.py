@@ -22,6 +22,7 @@ from turncheck.project.calibration import CALIBRATION_FILE, digest_of, read_cali
 from turncheck.project.model import Component, Config, Project
 from turncheck.project.nlu_data import Example, NluData
 from turncheck.render.nlu_text import trust_entry
+from turncheck.render.wording.gates import gate_result
 from turncheck.report.codec import json_of
 from turncheck.report.model import (
     EngineInfo,
@@ -170,7 +171,7 @@ def deltas(base: Trust | None, head: Trust | None) -> tuple[str, Any]:
     delta = compared.metric("nlu.intents.accuracy")
     assert delta is not None
     (rule,) = read_rules(GateSettings(max_regression=("nlu.intents.accuracy: 0.01",)), {}).regressions
-    return delta.judgement, judge_regression(after, compared, rule)
+    return delta.judgement, gate_result(judge_regression(after, compared, rule), after, compared)
 
 
 @pytest.mark.parametrize(

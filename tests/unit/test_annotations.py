@@ -13,8 +13,9 @@ from report_builder import BASE_COMMIT, example, finding, report, story, with_ch
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Present
+from turncheck.messages.plain_text import log_line
 from turncheck.render.annotations import Annotation, find_annotations, within_limit, workflow_commands
-from turncheck.render.sinks.commands import command, log_line
+from turncheck.render.sinks.commands import command
 
 
 def unescape(text: str) -> str:

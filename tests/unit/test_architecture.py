@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from graphlib import TopologicalSorter
 from pathlib import Path
+
+import grimp
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "turncheck"
@@ -30,3 +33,9 @@ def test_modules_that_the_paragraphs_name_are_there() -> None:
     for room, text in paragraphs:
         for name in set(re.findall(r"`(\w+)/?`", text)) - rooms:
             assert any(SOURCE.glob(f"{room}/**/{name}*")), f"{room}: {name}"
+
+
+def test_no_modules_import_each_other() -> None:
+    """Not even for types, and not around a third one."""
+    graph = grimp.build_graph("turncheck")
+    TopologicalSorter({one: graph.find_modules_directly_imported_by(one) for one in graph.modules}).prepare()

@@ -14,7 +14,6 @@ from test_batch_command import CITY, CONFIG, DATA, RIGHT, WRONG, write
 
 from turncheck.cli import run_command_line
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.metrics import metric_of, metrics_of
 from turncheck.comparison.model import Missing, Present
 from turncheck.comparison.verdict import Verdict
@@ -23,6 +22,7 @@ from turncheck.render.annotations import find_annotations
 from turncheck.render.junit import render_junit
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment, render_summary
+from turncheck.render.wording.gates import judge
 from turncheck.report.codec import decode, encode
 from turncheck.report.model import GateSettings, Report
 
@@ -58,6 +58,24 @@ def test_failed_cases_fail_a_run_unless_a_stand_in_judged_them() -> None:
     tolerated = {gate.name: gate for gate in verdict_of(with_suites(SMOKE, by_stand_in=True)).gates}
     assert tolerated["test-failures"].outcome == "passed"
     assert "1 batch case failed" in tolerated["test-failures"].reason
+
+
+def test_failed_cases_of_a_stand_in_fail_a_run_that_asks_for_it() -> None:
+    made = with_suites(SMOKE, by_stand_in=True)
+    asked = verdict_of(made, batch_failures="fail")
+    (gate,) = [gate for gate in asked.gates if gate.name == "test-failures"]
+    assert (gate.outcome, gate.reason) == ("failed", "1 of 4 batch cases failed")
+    assert [cause.what for cause in gate.failed_by] == ["batch case b"]
+    assert not asked.passed
+    by_itself = replace(made, settings=GateSettings(batch_failures="fail"))
+    marked = find_annotations(by_itself, compare(by_itself, Missing("none")))
+    assert [one.level for one in marked if (one.path or "").endswith("faq.json")] == ["error"]
+
+
+def test_a_run_that_passes_says_how_many_cases_failed() -> None:
+    passed = verdict_of(with_suites(SMOKE, by_stand_in=True))
+    assert passed.passed
+    assert passed.summary.endswith("3 of 4 batch cases passed, 1 batch case failed")
 
 
 def test_thresholds_regressions_and_new_failures_judge_a_stand_in_too() -> None:
@@ -155,6 +173,18 @@ def test_a_run_judges_the_suites_that_it_finds(project: Path) -> None:
     assert [(one.name, one.passed, one.failed) for one in made.batch.suites] == [("smoke", 2, 1)]
     assert run(project, "--evaluations", "batch", "--thresholds", "batch.intent_success >= 0.9")[0] == 1
     assert run(project, "--evaluations", "batch", "--batch", str(project / "tests" / "smoke.json"))[0] == 0
+
+
+def test_a_project_whose_batch_cases_fail_fails_a_run_where_flag_or_file_ask_for_it(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(project / "tests" / "smoke.json", RIGHT, WRONG, CITY)
+    assert run(project, "--evaluations", "batch")[0] == 0
+    assert "2 of 3 batch cases passed, 1 batch case failed" in capsys.readouterr().out
+    assert run(project, "--evaluations", "batch", "--batch-failures", "fail")[0] == 1
+    (project / "turncheck.yml").write_text("batch-failures: fail\n")
+    assert run(project, "--evaluations", "batch")[0] == 1
+    assert "1 of 3 batch cases failed" in capsys.readouterr().out
 
 
 def test_a_suite_that_cannot_be_read_fails_the_run_at_its_place(project: Path) -> None:

@@ -244,3 +244,24 @@ def test_two_composite_values_of_one_entity_are_two_items() -> None:
     assert as_composite([{"City": "Oslo"}, {"City": "Bergen"}]) is None
     assert shown_value([{"City": "Oslo", "Day": None}]) == "City:Oslo"
     assert shown_value({"amount": 2, "unit": "kg"}) == "2 kg"
+
+
+@pytest.mark.parametrize(
+    ("given", "extracted", "expected", "assumed"),
+    [
+        ((), None, ("Draught", "Pier", "Ship", "Day"), True),
+        (("Day",), None, ("Day", "Draught", "Pier", "Ship"), True),
+        (("Ship", "Day", "Pier", "Draught"), None, ("Ship", "Day", "Pier", "Draught"), True),
+        ((), ("Ship", "Pier"), ("Ship", "Pier"), False),
+    ],
+)
+def test_the_order_of_entities_is_the_engines_or_that_of_the_platforms_rule(
+    given: tuple[str, ...], extracted: tuple[str, ...] | None, expected: tuple[str, ...], assumed: bool
+) -> None:
+    names = KnownNames(extracted_first=frozenset({"pier", "draught"}))
+    entities = tuple(ExpectedEntity(name, ("x",)) for name in ("Ship", "Draught", "Day", "Pier"))
+    case = SuiteCase("moor it", ("Moor",), entities=entities, order=given)
+    order = judged_case(case, UtteranceAnswer(matched=("Moor",), order=extracted), names).order
+    assert order is not None
+    assert (order.actual, order.assumed) == (expected, assumed)
+    assert judged_case(case, UtteranceAnswer(error="no answer"), names).passed is False

@@ -10,11 +10,11 @@ from pull_request import LINKS
 from report_builder import BASE_COMMIT, case, finding, report, story
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Missing, Present
 from turncheck.messages.location import Location
 from turncheck.render.console import render_console
 from turncheck.render.markdown import render_comment
+from turncheck.render.wording.gates import judge
 from turncheck.report.model import (
     CaseMessage,
     CaseResult,
@@ -72,7 +72,12 @@ def test_what_is_left_out_is_counted_in_tests_not_in_entries() -> None:
 
 def test_findings_about_one_thing_are_one_entry() -> None:
     found = [
-        finding("story-action-not-in-domain", f"The action 'action_pay' of the story 's{i}' is not listed.", line=i + 1)
+        finding(
+            "story-action-not-in-domain",
+            f"The action 'action_pay' of the story 's{i}' is not listed.",
+            line=i + 1,
+            action="action_pay",
+        )
         for i in range(3)
     ]
     comment, _ = drawn(report(findings=[*found, finding("x", "Something else.")]))
@@ -108,7 +113,9 @@ def test_the_order_is_broken_files_errors_collisions_tests_then_warnings_and_not
 
 def test_the_terminal_gathers_errors_about_one_thing() -> None:
     found = [
-        finding("undefined", f"The action 'action_pay' of the story 's{i}' is not listed.", line=i + 1)
+        finding(
+            "undefined", f"The action 'action_pay' of the story 's{i}' is not listed.", line=i + 1, action="action_pay"
+        )
         for i in range(9)
     ]
 
@@ -145,30 +152,33 @@ def section(comment: str, title: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("message", "head", "base"),
+    ("message", "names", "head", "base"),
     [
         (
             "'hours' was renamed to 'opening_times' in this change; 2 uses keep the old name.",
+            {"removed": "hours", "new": "opening_times"},
             opening("What?", heard="opening_times", on_base="hours"),
             opening("We are open from nine to five", heard="hours", response="utter_hours"),
         ),
         (
             "The intent 'hours' has lost all its examples in this change and can never be predicted.",
+            {"removed": "hours"},
             opening("What?", heard="greet", on_base="hours"),
             opening("We are open from nine to five", heard="hours", response="utter_hours"),
         ),
         (
             "'utter_hours' was removed in this change; 1 use keeps its name.",
+            {"removed": "utter_hours"},
             opening("What?", heard="hours"),
             opening("We are open from nine to five", heard="hours", response="utter_hours"),
         ),
     ],
 )
 def test_an_end_to_end_case_is_below_the_name_that_it_fails_by(
-    message: str, head: CaseResult, base: CaseResult
+    message: str, names: dict[str, str], head: CaseResult, base: CaseResult
 ) -> None:
     stories = [story("goodbye", "utter_bye", line=100)]
-    now = report(findings=[finding("odd", message)], stories=[OTHER], cases=[head])
+    now = report(findings=[finding("odd", message, "error", "domain.yml", 1, **names)], stories=[OTHER], cases=[head])
     comment, _ = drawn(now, report(stories=stories, cases=[base], commit=BASE_COMMIT))
 
     assert "fails because of it: end-to-end case `opening`" in section(comment, "New errors in the data (1)")
@@ -177,7 +187,7 @@ def test_an_end_to_end_case_is_below_the_name_that_it_fails_by(
 
 
 def test_the_headline_says_that_all_fail_because_of_the_one_error() -> None:
-    gone = finding("odd", "'utter_hours' was removed in this change; 1 use keeps its name.")
+    gone = finding("odd", "'utter_hours' was removed in this change; 1 use keeps its name.", removed="utter_hours")
     now = report(findings=[gone], cases=[opening("What?", heard="hours")], settings=RULES)
     good = opening("We are open from nine to five", heard="hours", response="utter_hours")
 
@@ -200,7 +210,8 @@ def test_a_story_is_below_the_intent_that_it_is_written_with_and_that_is_gone() 
         ]
         return msgspec.structs.replace(story("hours"), steps=tuple(steps), passed=predicted == "hours")
 
-    found = finding("odd", "'hours' was renamed to 'opening_times' in this change; 1 use keeps the old name.")
+    message = "'hours' was renamed to 'opening_times' in this change; 1 use keeps the old name."
+    found = finding("odd", message, removed="hours", new="opening_times")
     comment, _ = drawn(
         report(findings=[found], stories=[told("opening_times")]), report(stories=[told("hours")], commit=BASE_COMMIT)
     )

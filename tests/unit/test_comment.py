@@ -22,7 +22,6 @@ from pull_request import LINKS, base_report, head_report, pull_request
 from report_builder import BASE_COMMIT, case, example, finding, report, story, training
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Missing, Present, Unreadable
 from turncheck.render.content import DEGRADATION, ORDER
 from turncheck.render.document import build_document
@@ -38,6 +37,7 @@ from turncheck.render.markdown import (
     utf8_bytes,
     utf16_units,
 )
+from turncheck.render.wording.gates import judge
 from turncheck.report.codec import encode
 from turncheck.report.model import GateSettings, Report, Skipped, Substitution
 

@@ -14,7 +14,6 @@ from report_builder import BASE_COMMIT, report, with_changes
 from small_project import write_project
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Present
 from turncheck.comparison.unseen_changes import differences, run_alike
 from turncheck.engines.embedded.configured import READ_BY_POLICY, READ_BY_STEP, configured_components
@@ -27,6 +26,7 @@ from turncheck.messages.location import Location
 from turncheck.project.model import Component, Config
 from turncheck.project.reader import read_project
 from turncheck.render.markdown import render_comment
+from turncheck.render.wording.gates import judge
 from turncheck.report.model import ConfiguredComponent, EngineInfo, IgnoredParameter
 
 if TYPE_CHECKING:

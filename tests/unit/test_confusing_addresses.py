@@ -29,7 +29,8 @@ from turncheck.ci.hosts import find_host
 from turncheck.ci.rest import RestError, RetryBudget
 from turncheck.engines.action_server.process import choose_server
 from turncheck.engines.action_server.server import ActionEndpoint, CallFailedError, HttpActionServer, NoActionServer
-from turncheck.engines.embedded.nlu.duckling import DucklingAccess, _why_not
+from turncheck.engines.embedded.nlu.batch import DucklingAccess
+from turncheck.engines.embedded.nlu.duckling import _why_not
 from turncheck.engines.embedded.remote_models import fetch_model
 from turncheck.engines.kore.engines import platform_of
 from turncheck.engines.rasa_server.engines import opened

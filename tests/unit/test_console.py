@@ -17,11 +17,11 @@ from pull_request import LINKS, base_report, pull_request
 from report_builder import case, example, finding, report, story
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Missing
 from turncheck.render.console import render_console
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
+from turncheck.render.wording.gates import judge
 from turncheck.report.model import Skipped
 
 GOLDEN = Path(__file__).parent / "golden" / "summary.txt"
@@ -102,3 +102,14 @@ def test_rich_is_imported_only_when_something_is_shown() -> None:
     code = "import sys, turncheck.render.markdown, turncheck.render.annotations; sys.exit('rich' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_tests_that_nothing_looked_for_are_named() -> None:
+    told = "'checks/a.yml' holds end-to-end cases, but it is not below tests/ or e2e_tests/: they are not run."
+    note = finding("test-file-not-looked-for", told, "info", path="checks/a.yml")
+    head = report(examples=[example("hi", "greet")], findings=[note], root="")
+    comparison = compare(head, Missing("first run"))
+
+    shown = str(render_console(head, comparison, judge(head, comparison, head.settings), Links()).content)
+
+    assert f"Not run: {told}\n" in shown

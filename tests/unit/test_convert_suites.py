@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
+from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,18 +22,20 @@ from test_batch_command import CONFIG, DATA, EXPORTS
 from turncheck.cli import run_command_line
 from turncheck.evaluation.batch.imported import import_batch_csv
 from turncheck.evaluation.batch.judging import is_intent
+from turncheck.evaluation.batch.suggested import suggest_cases
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.project.batch.csv_reader import read_csv_suite
 from turncheck.project.batch.json_reader import read_json_suite
-from turncheck.project.batch.model import ExpectedEntity, SuiteCase
-from turncheck.project.batch.reader import read_suites
+from turncheck.project.batch.model import ExpectedEntity, SuiteCase, comparable
+from turncheck.project.batch.reader import find_suites, read_suites
 from turncheck.project.batch.rules import Rules
+from turncheck.project.batch.sample import SAMPLE
 from turncheck.project.batch.suggestions import case_of, examples_of, successful_utterances
 from turncheck.project.batch.writer import without_repetitions, write_suite
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml
 from turncheck.project.nlu_data import NluData
-from turncheck.project.reader import read_nlu
+from turncheck.project.reader import read_nlu, read_project
 from turncheck.render.batch_text import render_batch_csv
 from turncheck.report.batch import BatchCase, BatchEntity, BatchOrder, BatchResult, BatchSetting, BatchSuite, numbers_of
 from turncheck.yaml_tree.source import Source
@@ -224,9 +229,118 @@ def test_annotations_that_a_suite_cannot_hold_are_left_out(project: Path, tmp_pa
 def test_suggestions_are_marked_and_never_a_training_sentence(project: Path, tmp_path: Path) -> None:
     assert make("suggest", "--project", project, "--out", tmp_path / "a.json") == 0
     (suite,) = read_suites(tmp_path, [tmp_path / "a.json"]).suites
-    assert [(case.text, case.generated) for case in suite.cases] == [("to Oslo please", True)]
-    assert suite.cases[0].entities == (ExpectedEntity("city", ("Oslo",)),)
-    assert make("suggest", "--project", project, "--intent", "greet", "--out", tmp_path / "b.json") == 2
+    by_text = {case.text: case for case in suite.cases}
+    assert by_text["to Oslo please"].entities == (ExpectedEntity("city", ("Oslo",)),)
+    assert all(case.generated for case in suite.cases)
+    assert not by_text.keys() & {"hello", "buy", "to Rome please"}
+    assert make("suggest", "--project", project, "--intent", "order_tea", "--out", tmp_path / "b.json") == 2
+
+
+BIKES = Path(__file__).parents[2] / "examples" / "bike_workshop"
+
+
+def test_dialogs_without_entities_questions_and_small_talk_are_suggested(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert make("suggest", "--project", BIKES, "--number", "30", "--out", tmp_path / "a.csv") == 0
+    (suite,) = read_suites(tmp_path, [tmp_path / "a.csv"]).suites
+    bot = read_project(BIKES)
+    assert bot.kore is not None
+    kinds = Counter(intent.kind for case in suite.cases for intent in [bot.kore.named()[comparable(case.intents[0])]])
+    assert len(suite.cases) == 30
+    assert kinds.keys() == {"dialog", "faq", "small_talk"}
+    training = {example.text for example in bot.nlu.examples}
+    assert not training & {case.text for case in suite.cases}
+    assert all(case.generated for case in suite.cases)
+    without = read_project(BIKES)
+    plain = replace(without.nlu, examples=tuple(replace(one, entities=()) for one in without.nlu.examples))
+    dialogs = suggest_cases(replace(without, nlu=plain), intent="book_repair").cases
+    assert len(dialogs) >= 10
+    assert {case.intents for case in dialogs} == {("Book Repair",)}
+    assert not any(case.entities for case in dialogs)
+
+
+def test_a_word_of_a_list_is_expected_as_the_value_that_it_means(tmp_path: Path) -> None:
+    assert make("suggest", "--project", BIKES, "--intent", "Book Repair", "--out", tmp_path / "a.json") == 0
+    (suite,) = read_suites(tmp_path, [tmp_path / "a.json"]).suites
+    values = {entity.values for case in suite.cases if "puncture" in case.text for entity in case.entities}
+    assert values == {("tyre",)}
+
+
+def test_intents_that_cannot_be_varied_are_named(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert make("suggest", "--project", project, "--out", tmp_path / "a.json") == 0
+    assert "Without a case, since their sentences cannot be varied: order_tea." in capsys.readouterr().err
+
+
+def test_suggest_in_an_export_is_about_a_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bot = tmp_path / "bot"
+    bot.mkdir()
+    shutil.copy(BIKES / "botDefinition.json", bot)
+    assert run_command_line(["suggest", "--project", str(bot)]) == 0
+    shown = capsys.readouterr().out
+    assert "50 cases of a batch suite, for 11 intents, to be reviewed." in shown
+    assert not (bot / "tests").exists()
+    assert run_command_line(["suggest", "--project", str(bot), "--write"]) == 0
+    written = bot / "tests" / "suite_suggested_1.template"
+    assert written.read_text("utf-8") in shown
+    assert find_suites(bot) == ()
+    capsys.readouterr()
+    written.rename(bot / "tests" / "reviewed.csv")
+    assert run_command_line(["suggest", "--project", str(bot)]) == 0
+    assert "There is nothing new to suggest" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("suffix", [".json", ".csv"])
+def test_utterances_are_added_with_parent_entities_and_their_order(tmp_path: Path, suffix: str) -> None:
+    suite = tmp_path / f"a{suffix}"
+    (tmp_path / "lines.txt").write_text("two boxes to Oslo\n2 boxes to Oslo\n")
+    expected = ("--intent", "Order Tea", "--parent", "Shop >> Tea", "--entity-order", "Quantity > City")
+    entities = ("--entity", "Quantity=2", "Quantity=two", "--entity", "City=Oslo")
+    assert make("add", suite, *expected, *entities, "--from", tmp_path / "lines.txt") == 0
+    (read,) = read_suites(tmp_path, [suite]).suites
+    found = (ExpectedEntity("Quantity", ("2", "two")), ExpectedEntity("City", ("Oslo",)))
+    assert list(read.cases) == [
+        SuiteCase(text, ("Order Tea",), parent=("Shop", "Tea"), entities=found, order=("Quantity", "City"))
+        for text in ("two boxes to Oslo", "2 boxes to Oslo")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (("--entity", "City"), "--entity: expected NAME=VALUE, got 'City'"),
+        (("--entity", "City="), "--entity: expected NAME=VALUE"),
+        (("--entity", "City=Oslo", "--entity-order", "City>Quantity"), "'Quantity', which no --entity gives a value"),
+        (("--intent", "A | B", "--entity", "City=Oslo", "--entity-order", "City"), "for one intent"),
+    ],
+)
+def test_what_is_expected_of_added_utterances_has_to_be_clear(
+    tmp_path: Path, flags: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "lines.txt").write_text("to Oslo\n")
+    added = ("add", tmp_path / "a.json", "--intent", "Order Tea", "--from", tmp_path / "lines.txt", *flags)
+    assert make(*added) == 2
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "a.json").exists()
+
+
+@pytest.mark.parametrize("suffix", [".json", ".csv"])
+def test_a_sample_suite_shows_what_a_suite_can_hold(tmp_path: Path, suffix: str) -> None:
+    sample = tmp_path / f"a{suffix}"
+    assert make("sample", "--out", sample) == 0
+    read = read_suites(tmp_path, [sample])
+    assert read.findings == ()
+    (suite,) = read.suites
+    assert suite.cases == SAMPLE
+    cases = suite.cases
+    assert any(case.parent for case in cases)
+    assert any(case.order for case in cases)
+    assert any(case.is_trait for case in cases)
+    assert any(len(case.intents) > 1 for case in cases)
+    assert any(not case.intents for case in cases)
+    assert make("sample", "--out", tmp_path / "a.yml") == 2
 
 
 def test_utterances_are_added_once_to_a_suite(

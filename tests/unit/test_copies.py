@@ -10,10 +10,10 @@ from report_builder import BASE_COMMIT, report, story
 
 from turncheck.comparison.cases import story_cases
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Missing, Present
 from turncheck.render.console import render_console
 from turncheck.render.markdown import render_comment
+from turncheck.render.wording.gates import judge
 from turncheck.report.model import Alternative, GateSettings, Report, StoryResult, StoryStep
 
 

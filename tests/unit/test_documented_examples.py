@@ -237,12 +237,13 @@ def test_examples_that_are_paths(tmp_path: Path) -> None:
         assert (check.code in found_in(folder)) == (path == check.wrong)
 
 
-@pytest.mark.parametrize("code", ["data-not-found", "config-not-measured", "domain-not-measured"])
+@pytest.mark.parametrize("code", ["data-not-found", "path-without-data", "config-not-measured", "domain-not-measured"])
 def test_examples_that_are_commands(
     code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     others = {"config_for_tests.yml": FILES["config.yml"], "domain_for_tests.yml": FILES["domain.yml"]}
     monkeypatch.chdir(write_project(tmp_path, **others))
+    (tmp_path / "docs").mkdir()
     check = CHECKS[code]
     for command in (check.wrong, check.right):
         run_command_line([*shlex.split(command)[1:], "--strict"])
@@ -291,6 +292,7 @@ def test_every_example_of_our_own_checks_is_tried() -> None:
         "test-story-in-training",
         "file-is-folder",
         "data-not-found",
+        "path-without-data",
         "config-not-measured",
         "domain-not-measured",
         "training-refused",

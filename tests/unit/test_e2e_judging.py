@@ -6,6 +6,7 @@ import io
 import json
 import random
 import time
+from pathlib import Path
 from threading import Barrier, Event, Timer
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from turncheck.evaluation.e2e_case import CaseRun, judge_assertions
 from turncheck.evaluation.e2e_steps import judge_steps, same
 from turncheck.messages.errors import CutShortError, UserError
 from turncheck.messages.location import Location
+from turncheck.project.e2e.cases import read_cases
 from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, Expectation
 from turncheck.render.e2e_text import e2e_text
 from turncheck.report.model import CaseResult, EndToEnd, EngineInfo
@@ -57,7 +59,7 @@ def step(kind: Any, name: str, *value: Any) -> Expectation:
     return Expectation(kind, name, PLACE, value[0] if value else None, has_value=bool(value))
 
 
-def outcomes(expected: Sequence[Expectation], happened: Turn, order: Any = "any") -> list[str]:
+def outcomes(expected: Sequence[Expectation], happened: Turn, order: Any = "strict") -> list[str]:
     return [judged.step.outcome for judged in judge_steps(expected, happened, order)]
 
 
@@ -153,11 +155,31 @@ def test_a_slot_that_must_not_be_set() -> None:
     assert lines(expected[2:], happened) == ["- slot_was_set: a: 1", "+ slot_was_not_set: a"]
 
 
-def test_the_strict_order_of_slots_is_that_of_the_events() -> None:
+@pytest.mark.follows(
+    page="rasa-pro", sentence="Consecutive `slot_was_set` steps are in the order in which the slots are filled."
+)
+def test_consecutive_slot_steps_are_in_the_order_of_the_events() -> None:
     happened = turn(slot("a", 1), slot("b", 2))
-    assert outcomes([step("slot_was_set", "a"), step("slot_was_set", "b")], happened, "strict") == ["passed", "passed"]
-    assert outcomes([step("slot_was_set", "b"), step("slot_was_set", "a")], happened, "strict") == ["passed", "failed"]
+    assert outcomes([step("slot_was_set", "a"), step("slot_was_set", "b")], happened) == ["passed", "passed"]
+    assert outcomes([step("slot_was_set", "b"), step("slot_was_set", "a")], happened) == ["passed", "failed"]
     assert outcomes([step("slot_was_set", "b"), step("slot_was_set", "a")], happened, "any") == ["passed", "passed"]
+
+
+def test_slot_steps_with_another_step_between_them_may_be_in_any_order() -> None:
+    happened = turn(slot("a", 1), bot("hi"), slot("b", 2))
+    expected = [step("slot_was_set", "b"), step("bot", "hi"), step("slot_was_set", "a")]
+    assert outcomes(expected, happened) == ["passed"] * 3
+
+
+def test_the_slots_of_one_step_may_be_in_any_order_but_come_after_the_step_before(tmp_path: Path) -> None:
+    file = tmp_path / "e2e_test_cases.yml"
+    file.write_text(
+        "test_cases:\n- test_case: c\n  steps:\n  - user: hi\n"
+        "  - slot_was_set:\n    - b\n    - a: 1\n  - slot_was_set: c\n"
+    )
+    (expected,) = (turn.expectations for case in read_cases(tmp_path, [file]).cases for turn in case.turns if turn.user)
+    assert outcomes(expected, turn(slot("a", 1), slot("b", 2), slot("c", 3))) == ["passed"] * 3
+    assert outcomes(expected, turn(slot("a", 1), slot("c", 3), slot("b", 2))) == ["passed", "passed", "failed"]
 
 
 JSON = st.recursive(

@@ -12,12 +12,12 @@ from pull_request import LINKS
 from report_builder import BASE_COMMIT, coverage, example, report, story
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Present
-from turncheck.comparison.wording import change, figure
 from turncheck.render.console import render_console
 from turncheck.render.main_metrics import main_metrics, mark, sample_size_note
 from turncheck.render.markdown import render_comment
+from turncheck.render.wording.figures import change, figure
+from turncheck.render.wording.gates import judge
 from turncheck.report.model import GateSettings, NluPrediction, Skipped
 
 _ROW = re.compile(r"^\| (?P<label>[^|]+) \| (?P<base>[\d.]+) \| (?P<now>[\d.]+) \| (?P<change>[^|]*) \|$", re.MULTILINE)

@@ -40,6 +40,7 @@ FIELDS: list[tuple[tuple[str | int, ...], Any]] = [
     (("core", "accuracy"), 10**400),
     (("trust", "date"), "2026-\u0661\u0661-\u00b9"),
     (("trust", "date"), "2026-13-01"),
+    (("source", "measured"), "2026-11-12T17:43:05Z\n"),
     (("trust", "agreements", "sentences", "both"), HUGE),
     (("strength", "killed_by"), {"@octocat": 1}),
     (("robustness", "variants"), HUGE),

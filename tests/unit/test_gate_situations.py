@@ -26,14 +26,14 @@ from msgspec.structs import replace
 from report_builder import case, example, finding, nlu, report, story, with_changes
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.faults import cause_first
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.verdict import GateResult, Verdict
 from turncheck.messages.location import Location
 from turncheck.render.console import render_console
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
+from turncheck.render.wording.gates import judge
+from turncheck.render.wording.tests import cause_first
 from turncheck.report.model import GateSettings, Report, Skipped
 
 BY_NAME = {situation.name: situation for situation in SITUATIONS}
@@ -391,17 +391,16 @@ def test_what_chooses_the_tests_is_a_rule_and_an_older_report_does_not_tell_it()
 
 
 @pytest.mark.parametrize(
-    ("reason", "told"),
+    ("reason", "cause", "told"),
     [
-        ("There is no configuration at 'config.yml'", "There is no configuration (config.yml)"),
-        ("the analyzer must be word, not 'foo' (config.yml)", "The analyzer must be word, not 'foo' (config.yml)"),
-        ("the data cannot be read: config.yml: It is bad", "The data cannot be read (config.yml)"),
-        ("rules contradict: - one (config.yml) - two", "Rules contradict (config.yml)"),
+        ("There is no file at 'config.yml'", "there is no configuration", "There is no configuration (config.yml)"),
+        ("the data: config.yml: It is bad", "the data: 'a. b'", "The data: 'a. b' (config.yml)"),
+        ("a report of an earlier version (config.yml)", "", "A report of an earlier version (config.yml)"),
     ],
 )
-def test_a_cause_is_told_once_by_its_place(reason: str, told: str) -> None:
+def test_a_cause_is_told_once_by_its_place(reason: str, cause: str, told: str) -> None:
     place = Location("config.yml")
-    faults = [Skipped(evaluation=one, reason=reason, fault=True, location=place) for one in ("nlu", "core")]
-    other = Skipped(evaluation="e2e", reason=f"something else: {reason}", fault=True, location=place)
+    first = Skipped(evaluation="nlu", reason=reason, fault=True, location=place, cause=cause)
+    others = [replace(first, evaluation="core"), replace(first, evaluation="e2e", reason=f"something else: {reason}")]
 
-    assert cause_first([*faults, other]) == f"{told}, so nlu, core and e2e could not be run"
+    assert cause_first([first, *others]) == f"{told}, so nlu, core and e2e could not be run"

@@ -13,13 +13,14 @@ from msgspec import structs
 from pull_request import base_report, head_report, pull_request
 from report_builder import BASE_COMMIT, case, coverage, example, finding, report, robustness, story, strength, suite
 
-from turncheck.comparison import significance, wording
+from turncheck.comparison import significance
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.metrics import find_metric, metrics_of
 from turncheck.comparison.model import Missing, Present, encode
 from turncheck.comparison.verdict import GateResult, Verdict, read_rules
 from turncheck.messages.errors import UserError
+from turncheck.render.wording import figures
+from turncheck.render.wording.gates import judge
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import GateSettings, Nlu, Report, Skipped, Understood, UnjudgedIntent
 
@@ -469,7 +470,7 @@ def test_the_verdict_reads_back() -> None:
     assert msgspec.json.decode(encode(verdict), type=Verdict) == verdict
 
 
-@pytest.mark.parametrize("module", [wording, significance])
+@pytest.mark.parametrize("module", [figures, significance])
 def test_the_examples_in_the_docstrings_hold(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 
@@ -478,7 +479,7 @@ def test_the_examples_in_the_docstrings_hold(module: ModuleType) -> None:
     ("value", "shown"), [(1.0, "1.000"), (0.99999, "0.999"), (0.0, "0.000"), (0.0001, "0.001"), (0.9994, "0.999")]
 )
 def test_what_is_not_exactly_one_or_zero_is_never_shown_as_such(value: float, shown: str) -> None:
-    assert wording.figure(value, "score") == shown
+    assert figures.figure(value, "score") == shown
 
 
 def asked_for(made: Report, base: Report | None = None, **rules: object) -> Verdict:

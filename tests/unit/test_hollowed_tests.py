@@ -7,9 +7,9 @@ from pull_request import LINKS
 from report_builder import BASE_COMMIT, report, story
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Present
 from turncheck.render.markdown import render_comment
+from turncheck.render.wording.gates import judge
 from turncheck.report.model import StoryResult
 
 

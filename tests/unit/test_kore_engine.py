@@ -215,7 +215,7 @@ def test_any_number_of_workers_gives_the_same(tmp_path: Path) -> None:
 def replace_timings(report: Any) -> Any:
     from msgspec import structs
 
-    return structs.replace(report, timings={})
+    return structs.replace(report, timings={}, source=structs.replace(report.source, measured=None))
 
 
 def judged(project: Project, *cases: SuiteCase) -> Batch:
@@ -353,7 +353,7 @@ def test_sentences_are_parsed_from_an_export(capsys: pytest.CaptureFixture[str])
         (["shell"], "run on the platform alone"),
         (["test", "core"], "run on the platform alone"),
         (["test", "strength"], "`turncheck test robustness`"),
-        (["suggest"], "`turncheck suite suggest` generates cases"),
+        (["test", "strength"], "`turncheck suggest` suggests cases of a batch suite"),
         (["test", "nlu", "-c", "config.yml"], "--config"),
         (["data", "validate", "stories"], "no stories"),
     ],
@@ -386,3 +386,16 @@ def test_a_thousand_utterances_are_judged_in_seconds(tmp_path: Path, timing: Tim
 def test_a_confidence_is_never_that_of_another_engine() -> None:
     (parse,) = understood(LIBRARY, "thanks")
     assert parse.ranking[0] == PredictedIntent("thanks", 1.0)
+
+
+def test_an_export_answers_for_its_own_bot_alone(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text("input,intent,botName\nmany thanks,thanks,City Library\nmany thanks,thanks,Tea Shop\n", "utf-8")
+    arguments = ["test", "batch", str(path), "--project", str(ORACLE / "city_library")]
+    assert run_command_line([*arguments, "--json", str(tmp_path / "r.json")]) == 1
+    batch = decode((tmp_path / "r.json").read_bytes()).batch
+    assert batch is not None
+    assert [(case.result, case.matched_bots) for case in batch.cases] == [
+        ("tp", ("City Library",)),
+        ("fp", ("City Library",)),
+    ]

@@ -7,6 +7,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+from in_process import turncheck
 from small_project import places, read
 from timing import Timing
 
@@ -61,7 +62,7 @@ def _joined(points: int) -> tuple[str, str, str]:
 def test_checkpoints_that_thousands_of_dialogues_go_on_from_are_named(points: int, tmp_path: Path) -> None:
     findings = validate(read(tmp_path, _joined(points))).findings
     (finding,) = [finding for finding in findings if finding.code == "checkpoint-joins-many"]
-    assert finding.severity == "info"
+    assert finding.severity == "warning"  # a user has to see it: time and memory grow with it
     assert "'point_8' (6,561), 'point_7' (2,187)" in finding.message
     assert any(finding.code == "story-ways-too-many" for finding in findings) == (points == 12)
 
@@ -94,3 +95,13 @@ def test_dialogues_that_are_refused_are_not_kept(tmp_path: Path) -> None:
     assert dialogues.refused is not None
     gc.collect()
     assert sum(isinstance(one, StoryTracker) for one in gc.get_objects()) < 1_000
+
+
+@pytest.mark.slow
+def test_whoever_runs_or_validates_reads_the_names_of_the_checkpoints(tmp_path: Path) -> None:
+    read(tmp_path, _joined(12))
+    named = "'point_8' (6,561)"
+    assert named in turncheck("data", "validate", cwd=tmp_path).stdout
+    turncheck("run", "--evaluations", "validate", cwd=tmp_path)
+    for shown in ("summary.md", "comment.md"):
+        assert named.replace("'", "`") in (tmp_path / "results" / shown).read_text()

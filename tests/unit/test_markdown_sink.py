@@ -13,7 +13,7 @@ from hostile import HOSTILE
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from turncheck.render.sinks.commands import one_line, with_blanks
+from turncheck.messages.plain_text import one_line, with_blanks
 from turncheck.render.sinks.markdown import block, code, code_cell, link, marker, prose, ticked
 
 texts = st.one_of(

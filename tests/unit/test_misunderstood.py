@@ -12,7 +12,6 @@ from pull_request import LINKS
 from report_builder import BASE_COMMIT, example, report, story, training
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.model import Missing, Present
 from turncheck.messages.location import Location
@@ -20,6 +19,7 @@ from turncheck.render.annotations import find_annotations
 from turncheck.render.console import render_console
 from turncheck.render.junit import render_junit
 from turncheck.render.markdown import render_comment
+from turncheck.render.wording.gates import judge
 from turncheck.report.codec import decode, encode
 from turncheck.report.model import (
     ExpectedParse,
@@ -206,6 +206,17 @@ def test_figures_tell_stories_end_to_end_from_their_dialogue_alone() -> None:
     table = str(render_comment(head, comparison, verdict, LINKS).content)
     assert "| Stories passed | 3/3 | 1/3 | −2 🔴 worse |" in table
     assert "| Stories passed as written | 3/3 | 2/3 | −1 🔴 worse |" in table
+
+
+def test_what_rasa_test_core_counts_is_shown_wherever_it_differs_from_the_stories_end_to_end() -> None:
+    """A sentence that can no longer be understood as written fails its story, whose dialogue passes all the same."""
+    base = made(*(right(name, line) for line, name in enumerate("ab")), commit=BASE_COMMIT)
+    unknown = msgspec.structs.replace(flips("b", 1), can_be_understood=False)
+    for head, told_apart in ((made(right("a"), unknown), True), (made(right("a"), breaks("b", 1)), False)):
+        comparison, verdict = judged(base, head)
+        table = str(render_comment(head, comparison, verdict, LINKS).content)
+        assert "| Stories passed | 2/2 | 1/2 | −1 🔴 worse |" in table
+        assert ("| Stories passed as written | 2/2 | 2/2 | same |" in table) == told_apart
 
 
 def test_a_few_flipped_sentences_are_noise_and_many_are_a_real_drop() -> None:

@@ -9,11 +9,11 @@ from pull_request import LINKS
 from report_builder import BASE_COMMIT, example, finding, report, story
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Present
 from turncheck.messages.location import Location
 from turncheck.project.testfiles import find_files_not_looked_for
 from turncheck.render.markdown import render_comment
+from turncheck.render.wording.gates import judge
 from turncheck.report.model import GateSettings, Report, StoryResult, StoryStep
 from turncheck.run.reading import read_tests
 from turncheck.settings.options import Settings
@@ -105,3 +105,32 @@ def test_a_story_with_other_steps_or_quite_other_words_is_another_one() -> None:
     for other in (said("x", "I am hungry, bring pizza"), said("x", "where is the shop please", action="utter_hours")):
         compared = compare(report(stories=[other]), Present(base, "git")).stories
         assert (compared.added, compared.removed) == (1, 1)
+
+
+CASES = 'version: "3.1"\ntest_cases:\n- test_case: hi\n  steps:\n  - user: hello\n  - utter: utter_greet\n'
+
+
+def test_end_to_end_cases_anywhere_in_the_project_are_recognised_by_their_content(tmp_path: Path) -> None:
+    elsewhere = ("conversations/smoke.yml", "data/flows/checks.yaml", "top.yml")
+    for path in (*elsewhere, "tests/any/name.yml", "e2e_tests/a.yml", ".hidden/e2e.yml", "bots/other/tests/e2e.yml"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(CASES, encoding="utf-8")
+    (tmp_path / "e2e_notes.yml").write_text("remarks:\n- test_cases: none\n", encoding="utf-8")
+    for name in ("config.yml", "domain.yml"):
+        (tmp_path / "bots" / "other" / name).write_text("{}\n", encoding="utf-8")
+
+    tests = read_tests(Settings(project=str(tmp_path)))
+
+    assert tests.e2e == (str(tmp_path / "e2e_tests" / "a.yml"), str(tmp_path / "tests" / "any" / "name.yml"))
+    assert tests.e2e_elsewhere == elsewhere
+    told = [one for one in tests.other_findings if one.code == "test-file-not-looked-for"]
+    assert [one.location.path for one in told] == list(elsewhere)
+    assert "holds end-to-end cases, but it is not below tests/ or e2e_tests/: they are not run" in told[0].message
+
+
+def test_a_file_of_cases_that_the_settings_do_not_name_is_not_run_and_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    for name in ("one.yml", "two.yml"):
+        (tmp_path / "tests" / name).write_text(CASES, encoding="utf-8")
+    tests = read_tests(Settings(project=str(tmp_path), e2e=(str(tmp_path / "tests" / "one.yml"),)))
+    assert tests.e2e_elsewhere == ("tests/two.yml",)

@@ -11,10 +11,10 @@ from msgspec.structs import replace as with_parts
 from report_builder import BASE_COMMIT, batch, finding, report, story, suite, with_changes
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Missing, Present, Unreachable, Unreadable
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
+from turncheck.render.wording.gates import judge
 from turncheck.report.model import GateSettings, Skipped, Source
 
 if TYPE_CHECKING:

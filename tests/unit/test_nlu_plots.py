@@ -133,5 +133,19 @@ def test_the_text_says_what_was_flattered() -> None:
     assert "3 of 4 test sentences also appear in the training data: the figures are optimistic." in nlu_text(flattered)
 
 
+@pytest.mark.parametrize(
+    ("trained", "title"),
+    [
+        (0, "NLU: 4 sentences, held out"),
+        (1, "NLU: 4 sentences, some of them training sentences"),
+        (4, "NLU: 4 sentences, all of them training sentences"),
+    ],
+)
+def test_sentences_that_were_trained_on_are_not_called_held_out(trained: int, title: str) -> None:
+    nlu = replace_nlu(nlu_of(report_of(("greet", "bye"))), on_training_sentences=trained)
+    assert nlu_text(nlu).splitlines()[0] == title
+    assert ("held out" in nlu_text(nlu)) == (trained == 0)
+
+
 def replace_nlu(nlu: Nlu, *, on_training_sentences: int) -> Nlu:
     return msgspec.structs.replace(nlu, on_training_sentences=on_training_sentences)

@@ -19,7 +19,6 @@ from pull_request import LINKS, base_report, head_report, pull_request
 from report_builder import case, coverage, example, finding, report, story, suite, training
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Missing, Present
 from turncheck.conclude import Member, Outcome, Several
 from turncheck.messages.location import Location
@@ -30,6 +29,7 @@ from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment, render_summary
 from turncheck.render.page.budget import LIMIT
 from turncheck.render.page.page import render_page
+from turncheck.render.wording.gates import judge
 from turncheck.report.model import Attempt, CaseMessage, Report, TurnEvent, TurnTrace
 
 MANUAL = {"missing-response": "A response is missing. Define it."}

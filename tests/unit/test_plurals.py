@@ -10,7 +10,6 @@ from pull_request import LINKS
 from report_builder import BASE_COMMIT, case, example, finding, report, story, suite, training
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Missing, Present
 from turncheck.messages.phrasing import count
 from turncheck.render.annotations import find_annotations
@@ -20,6 +19,7 @@ from turncheck.render.junit import render_junit
 from turncheck.render.markdown import render_comment, render_summary
 from turncheck.render.nlu_text import nlu_text
 from turncheck.render.story_text import story_text
+from turncheck.render.wording.gates import judge
 from turncheck.report.model import GateSettings, Report
 
 _NOUNS = (

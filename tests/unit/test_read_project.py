@@ -382,6 +382,31 @@ def test_a_data_key_right_behind_a_byte_order_mark_is_unseen_by_rasa_and_that_is
     assert dict(project.misspelt) == {"data/nlu.yml": "nlu"}
 
 
+@pytest.mark.parametrize(("key", "meant"), [('"nlu"', "nlu"), ("'stories'", "stories"), ('"rules" ', "rules")])
+def test_a_data_key_in_quotes_is_unseen_by_rasa_and_the_quotes_are_said_to_be_why(
+    root: Path, key: str, meant: str
+) -> None:
+    (root / "data" / "more.yml").write_text(f'version: "3.1"\n{key}:\n- story: x\n', encoding="utf-8")
+    project = read_project(root)
+    assert codes(project) == [("data-key-unseen", "data/more.yml:2:1", "error")]
+    assert "in quotes" in project.findings[0].message
+    assert dict(project.misspelt) == {"data/more.yml": meant}
+    assert contents(project) == (1, 1, 1, 1)
+
+
+def test_a_data_key_in_quotes_beside_one_that_is_read_is_said_if_it_is_lost(root: Path) -> None:
+    more = root / "data" / "more.yml"
+    more.write_text('"nlu":\n- intent: more\n  examples: |\n    - more\nstories: []\n', encoding="utf-8")
+    assert codes(read_project(root)) == [("data-key-unseen", "data/more.yml:1:1", "error")]
+    more.write_text('"nlu":\n- intent: more\n  examples: |\n    - more\nresponses: {}\n', encoding="utf-8")
+    assert codes(read_project(root)) == []  # Rasa reads the whole file for its responses
+
+
+def test_a_domain_in_quotes_is_no_training_data(root: Path) -> None:
+    (root / "data" / "domain.yml").write_text('"intents": [more]\n"responses": {}\n', encoding="utf-8")
+    assert codes(read_project(root)) == []
+
+
 def test_a_file_without_any_data_key_is_named(root: Path) -> None:
     (root / "data" / "more.yml").write_text("remarks:\n- story: x\n", encoding="utf-8")
     (root / "data" / "notes.txt").write_text("nlu:\n", encoding="utf-8")

@@ -9,12 +9,12 @@ import pytest
 from small_project import write_project
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Present
 from turncheck.process.screen import Console
 from turncheck.render.console import render_console
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
+from turncheck.render.wording.gates import judge
 from turncheck.report.model import Source
 from turncheck.run.evaluated_project import report_of_project
 from turncheck.run.inputs import Inputs

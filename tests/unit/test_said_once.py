@@ -9,13 +9,13 @@ from pull_request import LINKS
 from report_builder import BASE_COMMIT, example, report, story
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Missing, Present, Unreachable
 from turncheck.messages.location import Location
 from turncheck.render.console import render_console
 from turncheck.render.markdown import render_comment
 from turncheck.render.phrases import understood
 from turncheck.render.spans import Code, line
+from turncheck.render.wording.gates import judge
 from turncheck.report.model import (
     ExpectedParse,
     GateSettings,

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from pull_request import LINKS, base_report, pull_request
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Missing
 from turncheck.messages.location import Location
 from turncheck.render.document import build_document
@@ -26,6 +25,7 @@ from turncheck.render.sinks.html import words as html_words
 from turncheck.render.sinks.markdown import MarkdownWriter
 from turncheck.render.sinks.terminal_writer import TerminalWriter
 from turncheck.render.spans import Change, Code, Entry, Place, Prose, Said, Strong, Text, line
+from turncheck.render.wording.gates import judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable

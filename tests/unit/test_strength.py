@@ -21,7 +21,7 @@ from turncheck.project.reader import read_project, read_story_files
 from turncheck.render.strength_text import strength_note
 from turncheck.report.codec import decode
 from turncheck.report.model import MutantResult, Strength
-from turncheck.validation.names_in_tests import ProjectTests
+from turncheck.validation.facts import ProjectTests
 from turncheck.work.workplace import HERE, Executor, Local
 
 CONFIG = """

@@ -42,7 +42,7 @@ from turncheck.project.nlu_data import Example, NluData
 from turncheck.project.reader import read_project, read_story_files
 from turncheck.report.model import Strength
 from turncheck.report.strength import SuggestedTest
-from turncheck.validation.names_in_tests import ProjectTests
+from turncheck.validation.facts import ProjectTests
 from turncheck.work.workplace import Local
 
 WORKSHOP = EmbeddedWorkshop(EmbeddedNluTrainer(), 42)

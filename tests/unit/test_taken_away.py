@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from report_builder import BASE_COMMIT, example, report, story
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.model import Present
 from turncheck.messages.location import Location
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
+from turncheck.render.wording.gates import judge
 from turncheck.report.model import (
     ConfiguredComponent,
     CoverageItem,
@@ -152,6 +152,38 @@ def test_annotations_that_were_removed_are_counted_and_not_reported_as_errors_of
     assert verdict.reservation == "annotations are gone"
     assert "#### Annotations removed (12)" in visible(text)
     assert "no case changed sides" not in verdict.summary
+
+
+def test_annotations_that_were_given_another_entity_are_not_called_removed() -> None:
+    def side(name: str, commit: str, left: int = 0) -> Report:
+        sentences = [sentence(f"to Rome {n}", "go", name) for n in range(12)]
+        sentences += [sentence(f"at {n}", "stay", *["city"] * (n >= left)) for n in range(12)]
+        return report(examples=[example("a", "go")], sentences=sentences, stories=[story("s")], commit=commit)
+
+    comparison, verdict, text = judged(side("town", "2" * 40), side("city", BASE_COMMIT))
+    assert [(one.intent, one.annotations, one.changed) for one in comparison.stripped] == [("go", 0, 12)]
+    assert (comparison.stripped[0].entities, comparison.stripped[0].new_entities) == (("city",), ("town",))
+    assert verdict.summary.startswith("12 annotations given another entity in intent 'go'")
+    assert verdict.reservation == "annotations have another entity"
+    assert "#### Annotations given another entity (12)" in visible(text)
+    assert "- `go`: 12 of 12 annotations given another entity, in 12 sentences: `city`; now `town`" in text
+    assert "annotations removed" not in text
+
+    _, verdict, text = judged(side("town", "2" * 40, left=4), side("city", BASE_COMMIT))
+    assert verdict.summary.startswith("4 annotations removed from intent 'stay'; ")
+    assert "12 annotations given another entity in intent 'go'" in verdict.summary
+    assert verdict.reservation == "annotations are gone"
+    assert "#### Annotations removed (4), given another entity (12)" in visible(text)
+
+
+def test_a_sentence_may_lose_one_annotation_and_have_another_entity_for_another() -> None:
+    def side(*entities: str, commit: str) -> Report:
+        sentences = [sentence("from Rome to Paris", "go", *entities)]
+        return report(examples=[example("a", "go")], sentences=sentences, stories=[story("s")], commit=commit)
+
+    base = side("city", "city", "date", commit=BASE_COMMIT)
+    (one,) = judged(side("city", "town", commit="2" * 40), base)[0].stripped
+    assert (one.annotations, one.changed, one.base, one.new_entities) == (1, 1, 3, ("town",))
 
 
 def test_flips_within_noise_are_folded_titled_so_and_raise_nothing(golden: Golden) -> None:

@@ -33,6 +33,21 @@ def test_an_action_is_used_where_code_calls_it_not_where_code_defines_it(tmp_pat
     assert places(checked(tmp_path, OLD_ACTION), "action-unused") == []
 
 
+IDLE = (D, "responses:\n", "responses:\n  utter_idle:\n  - text: Idle\n")
+
+
+@pytest.mark.parametrize("quoted", ['"utter_idle"', "'utter_idle'", '"utter_idle/of_a_key"'])
+def test_a_response_that_an_action_utters_is_used(quoted: str, tmp_path: Path) -> None:
+    assert places(checked(tmp_path, IDLE), "response-unused") == ["domain.yml:27:3"]
+    _code(tmp_path, "actions/idle.py", f"dispatcher.utter_message(response={quoted})\n")
+    assert places(checked(tmp_path, IDLE), "response-unused") == []
+
+
+def test_code_that_names_another_response_is_no_use(tmp_path: Path) -> None:
+    _code(tmp_path, "actions/idle.py", 'dispatcher.utter_message(response="utter_idle_again")\n# utter_idle\n')
+    assert places(checked(tmp_path, IDLE), "response-unused")
+
+
 @pytest.mark.parametrize("folder", [".cache", "node_modules/x", "env"])
 def test_code_of_others_names_nothing(folder: str, tmp_path: Path) -> None:
     _code(tmp_path, "env/pyvenv.cfg", "")

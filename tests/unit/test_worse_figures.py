@@ -14,16 +14,16 @@ from pull_request import LINKS, pull_request
 from report_builder import BASE_COMMIT, case, coverage, example, finding, report, story, suite
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.gates import judge
 from turncheck.comparison.metrics import METRICS, Judgement, Metric, MetricDelta, Significance
 from turncheck.comparison.model import Comparison, Present
 from turncheck.comparison.verdict import Verdict
-from turncheck.comparison.wording import figure
 from turncheck.render.assistants import Run
 from turncheck.render.console import render_console
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.markdown import render_comment, render_summary
 from turncheck.render.page.page import render_page
+from turncheck.render.wording.figures import figure
+from turncheck.render.wording.gates import judge
 from turncheck.report.model import Nlu, Report
 from turncheck.report.understanding import Understood
 

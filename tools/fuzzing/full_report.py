@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import types
 from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -34,6 +35,7 @@ _NAMED: Final[dict[str, tuple[Any, ...]]] = {
     "family": ("typo", "casing"),
     "operator": ("drop-step",),
     "date": ("2026-11-12",),
+    "measured": ("2026-11-12T17:43:05Z",),
     "code": ("unused-intent", "legacy-project", "action-not-in-domain"),
     "start": (0, 3),
     "end": (5, 7),
@@ -127,13 +129,18 @@ def _set_plugin_figures(document: dict[str, Any]) -> None:
 
 
 def _struct(kind: type, chance: random.Random) -> dict[str, Any]:
+    return {name: _value(hint, name, chance) for name, hint in _fields(kind)}
+
+
+@cache
+def _fields(kind: type) -> list[tuple[str, Any]]:
     hints = get_type_hints(kind, include_extras=True)
     names = (
         [field.name for field in dataclasses.fields(kind)]
         if dataclasses.is_dataclass(kind)
         else list(kind.__struct_fields__)  # type: ignore[attr-defined]
     )
-    return {name: _value(hints[name], name, chance) for name in names}
+    return [(name, hints[name]) for name in names]
 
 
 def _value(hint: Any, name: str, chance: random.Random) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
+from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
@@ -23,6 +24,7 @@ from turncheck.ci.github.host import GitHub
 from turncheck.comparison.model import Missing, Present
 from turncheck.conclude import Member, Several, conclude, page_of
 from turncheck.messages.errors import UserError
+from turncheck.messages.plain_text import lines, log_line
 from turncheck.publishing.files import terminal_overview, terminal_summary
 from turncheck.publishing.publish import result_of_any
 from turncheck.render.assistants import key_of
@@ -30,7 +32,6 @@ from turncheck.render.fork import Fork
 from turncheck.render.links import Links
 from turncheck.render.plots import nlu_plots, story_plots
 from turncheck.render.rasa_files import major_of_files
-from turncheck.render.sinks.commands import lines, log_line
 from turncheck.report.codec import decode
 
 if TYPE_CHECKING:
@@ -77,11 +78,11 @@ def trials(chance: random.Random, place: Path) -> Iterator[Trial]:
         base["project"]["root"] = head["project"]["root"]
         if chance.random() < 0.5:
             base = similar(head, chance)
-        sound = json.dumps(head), json.dumps(base)
+        sound, ways = (json.dumps(head), json.dumps(base)), (ways_into(head), ways_into(base))
         for _ in range(_ROUNDS):
             sides = list(sound)
             forged = chance.choice((0, 0, 1))
-            sides[forged] = forge(sound[forged], chance)
+            sides[forged] = forge(sound[forged], ways[forged], chance)
             both = sides[0].encode(), sides[1].encode()
             yield Trial(partial(show, *both, place, some_ways(chance)), partial(_keep, *both))
 
@@ -89,9 +90,9 @@ def trials(chance: random.Random, place: Path) -> Iterator[Trial]:
 def similar(document: dict[str, Any], chance: random.Random) -> dict[str, Any]:
     """Return the report of a state before: the same, with a few leaves that differ."""
     base: dict[str, Any] = json.loads(json.dumps(document))
-    found = leaves(base)
+    ways = ways_into(base)
     for _ in range(10):
-        holder, key = _any_of(found, chance)
+        holder, key = _reached(base, _any_of(ways, chance))
         if isinstance(holder[key], bool):
             holder[key] = not holder[key]
         elif isinstance(holder[key], float):
@@ -100,30 +101,43 @@ def similar(document: dict[str, Any], chance: random.Random) -> dict[str, Any]:
     return with_right_totals(base)
 
 
-def leaves(document: dict[str, Any]) -> dict[tuple[str, ...], list[tuple[Any, Any]]]:
-    """Return where every string, number, list and dictionary of a document is, by the names of the fields above it."""
-    found: dict[tuple[str, ...], list[tuple[Any, Any]]] = defaultdict(list)
-    waiting: list[tuple[tuple[str, ...], Any]] = [((), document)]
+Way = tuple[str | int, ...]
+
+
+def ways_into(document: dict[str, Any]) -> list[list[Way]]:
+    """Return where every string, number, list and dictionary of a document is, field by field."""
+    found: dict[tuple[str, ...], list[Way]] = defaultdict(list)
+    waiting: list[tuple[tuple[str, ...], Way, Any]] = [((), (), document)]
     while waiting:
-        above, holder = waiting.pop()
-        for key in holder if isinstance(holder, dict) else range(len(holder)):
-            names = (*above, str(key) if isinstance(holder, dict) else "[]")
-            found[names].append((holder, key))
-            if isinstance(holder[key], dict | list):
-                waiting.append((names, holder[key]))
-    return found
+        above, way, holder = waiting.pop()
+        within = holder.items() if isinstance(holder, dict) else enumerate(holder)
+        for key, value in within:
+            names = (*above, key if isinstance(key, str) else "[]")
+            found[names].append((*way, key))
+            if isinstance(value, dict | list):
+                waiting.append((names, (*way, key), value))
+    return list(found.values())
 
 
-def _any_of(found: dict[tuple[str, ...], list[tuple[Any, Any]]], chance: random.Random) -> tuple[Any, Any]:
+def _any_of(ways: list[list[Way]], chance: random.Random) -> Way:
     """Choose a field, then one of its values: a field of each case is no likelier than one of the whole report."""
-    return chance.choice(found[chance.choice(list(found))])
+    return chance.choice(chance.choice(ways))
 
 
-def forge(sound: str, chance: random.Random) -> str:
-    """Replace one value, or a few."""
+def _reached(document: Any, way: Way) -> tuple[Any, Any]:
+    """Return what holds the value at the end of a way, and by which key."""
+    for key in way[:-1]:
+        document = document[key]
+    return document, way[-1]
+
+
+def forge(sound: str, ways: list[list[Way]], chance: random.Random) -> str:
+    """Replace one value, or a few; ``ways`` are those into the sound report."""
     forged = json.loads(sound)
     for _ in range(chance.choice((1, 1, 1, 2, 3))):
-        _replace(*_any_of(leaves(forged), chance), chance)
+        way = _any_of(ways, chance)
+        with suppress(KeyError, IndexError, TypeError):  # it led through what has been replaced
+            _replace(*_reached(forged, way), chance)
     if chance.random() < 0.7:
         forged = with_right_totals(forged)
     text = json.dumps(forged)

@@ -14,10 +14,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from io import SEEK_END
 from pathlib import PurePosixPath
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Protocol
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TypeVar
 
 from turncheck.ci.host import PAGE_SUFFIX, PLOTS_SUFFIX, PreviousReport, StoredReport
-from turncheck.ci.rest import NotFoundError, TooLargeError
+from turncheck.ci.rest import NotFoundError, RestError, TooLargeError
 from turncheck.messages.errors import UserError
 from turncheck.report.codec import BASELINE_NAME, MAX_BYTES, decode
 
@@ -228,29 +228,69 @@ class EarlierRuns(Protocol):
         """Download an archive, and return its content; raises :class:`BadArchiveError` if it cannot be read."""
 
 
-@dataclass(slots=True)
-class ReadOnce:
-    """The content of archives, each downloaded once: several assistants of one run look into the same ones."""
+Asked = TypeVar("Asked")
 
-    download: Callable[[Archive], Sequence[StoredReport]]
-    _known: dict[str, Sequence[StoredReport] | BadArchiveError | NotFoundError] = field(default_factory=dict)
 
-    def __call__(self, archive: Archive) -> Sequence[StoredReport]:
+class AskedOnce:
+    """Earlier runs that are asked for each list and each archive once: several assistants look into the same ones.
+
+    A list is fetched as far as it is needed. A host that could not be asked is asked again by the next assistant.
+    """
+
+    def __init__(self, runs: EarlierRuns) -> None:
+        self._runs = runs
+        self._lists: dict[tuple[str, ...], tuple[list[Any], Iterator[Any]]] = {}
+        self._archives: dict[str, Sequence[StoredReport] | BadArchiveError | NotFoundError] = {}
+
+    def of_commit(self, branch: str, commit: str) -> Iterator[EarlierRun]:
+        """Return those of a commit."""
+        return self._listed(("commit", branch, commit), lambda: self._runs.of_commit(branch, commit))
+
+    def of_branch(self, branch: str) -> Iterator[EarlierRun]:
+        """Return those of a branch."""
+        return self._listed(("branch", branch), lambda: self._runs.of_branch(branch))
+
+    def ancestors(self, commit: str) -> Iterator[str]:
+        """Return a commit and what came before it."""
+        return self._listed(("ancestors", commit), lambda: self._runs.ancestors(commit))
+
+    def archives(self, run: EarlierRun) -> Iterator[Archive]:
+        """Return the archives of a run."""
+        return self._listed(("archives", str(run.id)), lambda: self._runs.archives(run))
+
+    def read(self, archive: Archive) -> Sequence[StoredReport]:
         """Return what is in an archive.
 
         Raises:
             RestError: it cannot be had; :class:`NotFoundError` where it is gone.
             BadArchiveError: there is nothing to read in it.
         """
-        if archive.id not in self._known:
+        if archive.id not in self._archives:
             try:
-                self._known[archive.id] = self.download(archive)
+                self._archives[archive.id] = self._runs.read(archive)
             except (BadArchiveError, NotFoundError) as error:
-                self._known[archive.id] = error
-        found = self._known[archive.id]
+                self._archives[archive.id] = error
+        found = self._archives[archive.id]
         if isinstance(found, Exception):
             raise found
         return found
+
+    def _listed(self, key: tuple[str, ...], ask: Callable[[], Iterable[Asked]]) -> Iterator[Asked]:
+        if key not in self._lists:
+            self._lists[key] = [], iter(ask())
+        known, rest = self._lists[key]
+        place = 0
+        while True:
+            if place == len(known):
+                try:
+                    known.append(next(rest))
+                except StopIteration:
+                    return
+                except RestError:
+                    self._lists.pop(key, None)
+                    raise
+            yield known[place]
+            place += 1
 
 
 @dataclass(slots=True)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from turncheck.messages.errors import UserError
+from turncheck.messages.plain_text import log_line
 from turncheck.process.environment import Secret
 from turncheck.render.markdown import COMMENT_LIMIT
-from turncheck.render.sinks.commands import log_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -16,8 +16,8 @@ import msgspec
 
 from turncheck import __version__
 from turncheck.ci.host import HostError
+from turncheck.messages.plain_text import log_line, one_line
 from turncheck.process.screen import Console, duration
-from turncheck.render.sinks.commands import log_line, one_line
 from turncheck.web.addresses import address_of, is_same_server
 from turncheck.web.exchange import (
     AnswerTooLargeError,

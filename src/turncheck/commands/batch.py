@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -11,7 +10,7 @@ from turncheck.engines.choice import chosen_engines
 from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.messages.location import Location
-from turncheck.messages.phrasing import count
+from turncheck.messages.phrasing import at_paths, count
 from turncheck.project.batch.known import known_names, setting_of
 from turncheck.project.batch.reader import HowToRead, find_suites, read_suites
 from turncheck.project.folder import ProjectFolder
@@ -20,9 +19,10 @@ from turncheck.render.batch_text import batch_text, render_batch_csv
 from turncheck.render.phrases import engine_lines
 from turncheck.render.sinks.terminal import place, text
 from turncheck.report.codec import encode
+from turncheck.report.model import Source
 from turncheck.run.cut_short import end_with, require_same_model, run_until_failure
 from turncheck.run.output_folder import ensure_apart_from_project
-from turncheck.run.report_of import project_info, report_of
+from turncheck.run.report_of import now, project_info, report_of
 from turncheck.run.trainable import ensure_possible, ensure_readable, read_answered_elsewhere, read_assistant
 from turncheck.settings.parsers import MAX_NOTES
 from turncheck.validation.case_names import unknown_names
@@ -77,11 +77,13 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     paths = options.paths or find_suites(project.root)
     read = read_suites(project.root, paths, options.how)
     names = known_names(project)
-    refuse_faulty(read, unknown_names(read, names), named_as(project.root, paths), settings.project, screen)
+    faults = unknown_names(read, names)
+    refuse_faulty(read, faults, named_as(project.root, paths), settings.project, screen, paths=options.paths)
     if options.how.name is not None and len(read.suites) > 1:
         raise UserError("--name is for one suite", remedy="Run the suites one by one to name them.")
     engine: EngineInfo | None = None
     training = {example.text for example in project.nlu.examples}
+    measured, settings = now(), replace(settings, notes=options.notes)
     run = SuiteRun(names, training, options.notes, setting=setting_of(project))
 
     def evaluate() -> Batch:
@@ -104,6 +106,7 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     report = report_of(
         project_info(project),
         settings.seed,
+        source=Source(measured=measured),
         engine=engine if batch is not None else None,
         batch=batch,
         skipped=evaluated.skipped("batch"),
@@ -111,7 +114,7 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
         timings=screen.timings,
     )
     if batch is not None:
-        output.write(batch_text(batch, folder=settings.project))
+        output.write(batch_text(batch, folder=settings.project, measured=measured))
     write_batch(report, options, screen)
     if evaluated.stopped is not None:
         end_with(evaluated.stopped)
@@ -140,6 +143,7 @@ def refuse_faulty(
     folder: str,
     screen: Console,
     *,
+    paths: Sequence[str] = (),
     empty_is_fine: bool = False,
 ) -> None:
     """Report what is wrong with suites; errors stop the command before anything runs.
@@ -157,7 +161,8 @@ def refuse_faulty(
         raise UserError(f"the suites have {len(errors)} faults:\n{faults}" if len(errors) > 1 else faults)
     if not read.suites and not empty_is_fine:
         raise UserError(
-            "there are no batch suites", remedy="Name a suite (.json or .csv), or put it into tests/ or batch/."
+            f"there are no batch suites{at_paths(paths)}",
+            remedy="Name a suite (.json or .csv), or put it into tests/ or batch/.",
         )
 
 
@@ -176,7 +181,7 @@ def write_batch(report: Report, options: BatchOptions, screen: Console) -> None:
         UserError: a file cannot be written.
     """
     suites = report.batch.suites if report.batch else ()
-    tested = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    tested = report.source.measured or ""
     if options.csv is not None:
         several = len(suites) > 1
         for number, suite in enumerate(suites, start=1):
@@ -187,10 +192,10 @@ def write_batch(report: Report, options: BatchOptions, screen: Console) -> None:
     if options.json is not None:
         write_report(options.json, report)
     if options.out is not None:
-        from turncheck.comparison.gates import judge
         from turncheck.render.junit import render_junit
         from turncheck.render.links import Links
         from turncheck.render.rendered import Rendered
+        from turncheck.render.wording.gates import judge
 
         junit = render_junit(report, None, judge(report, None, report.settings), Links())
         files = [Rendered("report.json", "application/json", encode(report)), junit]

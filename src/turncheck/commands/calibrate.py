@@ -13,9 +13,11 @@ import msgspec
 
 from turncheck import __version__
 from turncheck.commands.import_results import import_results
+from turncheck.engines.choice import settings_of_engine
 from turncheck.evaluation.agreement import agreements_of, compared_sentences, confidence_map
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.phrasing import count
+from turncheck.messages.plain_text import plain
 from turncheck.project.calibration import CALIBRATION_FILE, components_of, digest_of, intents_of
 from turncheck.publishing.files import write_file
 from turncheck.render.nlu_text import trust_line
@@ -26,7 +28,6 @@ from turncheck.run.evaluated_project import evaluate_project
 from turncheck.run.prepare import prepare
 from turncheck.run.reading import read_given, read_tests
 from turncheck.run.report_of import read_report
-from turncheck.settings.options import default_of, options
 from turncheck.settings.sources import from_flags
 
 if TYPE_CHECKING:
@@ -73,8 +74,8 @@ def run_calibrate(flags: Mapping[str, Any], results: Path | None, screen: Consol
     calibration = calibration_of(ours, theirs, project, _digest_of_vectors(settings))
     path = Path(settings.project) / CALIBRATION_FILE
     write_file(path, msgspec.json.format(json_of(calibration), indent=1) + b"\n")
-    sys.stdout.writelines(f"{line}\n" for line in _lines(calibration, ours, theirs, in_folds=in_folds))
-    sys.stdout.write(f"Written to {path}: commit it, and later runs read it.\n")
+    sys.stdout.writelines(plain(f"{line}\n") for line in _lines(calibration, ours, theirs, in_folds=in_folds))
+    sys.stdout.write(plain(f"Written to {path}: commit it, and later runs read it.\n"))
     return EXIT_OK
 
 
@@ -125,10 +126,7 @@ def _theirs(inputs: Inputs, screen: Console) -> Report:
 
 
 def _of_engine(settings: Settings, engine: str) -> Settings:
-    """The same settings for an engine, without those of other engines."""
-    foreign = (name for name, option in options().items() if option.engine not in {None, engine})
-    defaults: dict[str, Any] = {name.replace("-", "_"): default_of(name) for name in foreign}
-    return replace(settings, **defaults, engine=engine, evaluations=("nlu", "core"), thresholds=(), max_regression=())
+    return settings_of_engine(settings, engine, evaluations=("nlu", "core"))
 
 
 def _is_of_folds(theirs: Report, settings: Settings, project: Project) -> bool:

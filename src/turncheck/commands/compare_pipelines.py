@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck import __version__
 from turncheck.commands.compare_policies import Configured, alike_in_words, alike_to
 from turncheck.commands.nlu import NluTestOptions, needed_responses, read_judged
+from turncheck.commands.pipeline_differences import PipelineDifference, pipeline_differences
 from turncheck.engines.base import NLU_PARTS
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.engines.embedded.models import SUFFIX, has_custom_components
@@ -21,6 +22,7 @@ from turncheck.evaluation.nlu import evaluate_held_out
 from turncheck.evaluation.pipelines import FEWEST_EXAMPLES, WORTHWHILE, Advice, RunPlan, Score, advise, plan_runs
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.phrasing import count
+from turncheck.messages.plain_text import plain
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.regular_file import read_regular
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml, write_responses_yaml
@@ -50,6 +52,10 @@ if TYPE_CHECKING:
     from turncheck.work.workplace import Executor
 
 
+PERCENTAGES: Final = (0, 25, 50, 75)
+MOST_LEFT_OUT_BY_RASA_0_AND_1: Final = 90
+
+
 # What a comparison of pipelines says in the end: figures, curves and advice.
 
 
@@ -61,13 +67,18 @@ def write_results(
     screen: Console,
     *,
     alike: Sequence[str] = (),
+    different: Sequence[PipelineDifference] = (),
 ) -> None:
-    """Write figures, curves and advice; ``alike`` says which pipelines no figure tells apart."""
+    """Write figures, curves and advice; ``alike`` says which pipelines no figure tells apart, ``different`` in what
+    each two differ.
+    """
     table: dict[str, list[list[float]]] = {}
     for score in scores:
         rows = table.setdefault(score.pipeline, [[] for _ in plans])
         rows[score.run - 1].append(score.f1)
-    files = [results_json(table), figures_json(_figures(plans, scores, advice, alike))]
+    figures = _figures(plans, scores, advice, [*alike, *different_in_words(advice, different)])
+    figures["differences"] = [one.as_data for one in different]
+    files = [results_json(table), figures_json(figures)]
     if output.plots:
         with screen.step("plots", "Drawing"):
             files += draw_curves(_curves(plans, scores))
@@ -126,6 +137,12 @@ def _figures(plans: Sequence[RunPlan], scores: Sequence[Score], advice: Advice, 
         else {"p_value": advice.p_value, "better": advice.better, "worse": advice.worse},
         "advice": advice_text(advice, alike),
     }
+
+
+def different_in_words(advice: Advice, different: Sequence[PipelineDifference]) -> list[str]:
+    """Say what the engine can judge of that in which the best pipeline differs from each other one."""
+    best = advice.pipelines[0]
+    return [one.in_words for one in different if best in {one.one, one.other} and one.judged]
 
 
 def advice_text(advice: Advice, alike: Sequence[str] = ()) -> list[str]:
@@ -324,16 +341,18 @@ def run_compare_nlu(
     screen: Console,
     *,
     runs: int = 3,
-    percentages: Sequence[int] = (0, 25, 50, 75),
+    percentages: Sequence[int] | None = None,
 ) -> int:
     """Compare pipelines, write Rasa's tree of files, print advice. Returns 0 whatever the scores are.
+
+    ``percentages``: those of the training data to leave out; without any, those of the Rasa that the project is for.
 
     Raises:
         UserError: no usable configuration or too little data, a bad number, the cluster cannot be used.
     """
     if runs < 1:
         raise UserError(f"--runs is {runs}, and must be 1 or more")
-    if not percentages or any(not 0 <= percentage < 100 for percentage in percentages):
+    if percentages is not None and not all(0 <= percentage < 100 for percentage in percentages):
         raise UserError("--percentages must be whole numbers from 0 to 99")
     ensure_apart_from_project(output.folder, options.settings)
     from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors  # imports NumPy
@@ -343,7 +362,8 @@ def run_compare_nlu(
     data = read_judged(replace(options, settings=settings, cross_validation=True), project, NLU_PARTS)
     pipelines = _pipelines(options, configs, screen)
     responses = project.domain.responses
-    steps = tuple(dict.fromkeys(percentages))
+    usual = PERCENTAGES if project.major >= NAMED_AS_TODAY else (*PERCENTAGES, MOST_LEFT_OUT_BY_RASA_0_AND_1)
+    steps = tuple(dict.fromkeys(percentages or usual))
     plans = plan_runs(data.examples, responses, runs=runs, percentages=steps, seed=settings.seed)
     if not plans[0].test:
         raise UserError(
@@ -375,8 +395,10 @@ def run_compare_nlu(
     configured = _configured(pipelines, project, allow_custom_code=settings.allow_custom_code)
     alike = [line for group in configured for line in alike_in_words(group, "pipeline")]
     advice = advise(plans, scores, lambda name: [one for group in configured for one in alike_to(name, group)])
-    write_results(plans, scores, advice, output, screen, alike=alike)
-    sys.stdout.write("\n".join([*advice_text(advice, alike), ""]))
+    different = pipeline_differences(pipelines, {name: one for group in configured for name, one in group.items()})
+    write_results(plans, scores, advice, output, screen, alike=alike, different=different)
+    said = [*alike, *different_in_words(advice, different)]
+    sys.stdout.write(plain("\n".join([*advice_text(advice, said), ""])))
     return EXIT_OK
 
 

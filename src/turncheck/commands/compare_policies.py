@@ -7,6 +7,7 @@ import json
 import random
 import re
 import sys
+from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import fsum, sqrt
@@ -27,6 +28,7 @@ from turncheck.engines.embedded.training_key import project_fingerprint
 from turncheck.evaluation.stories import has_annotated_texts
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserError
 from turncheck.messages.phrasing import count
+from turncheck.messages.plain_text import plain
 from turncheck.process.regular_file import read_regular
 from turncheck.project.model import Config, Project
 from turncheck.publishing.files import write_all, write_file
@@ -129,7 +131,7 @@ def run_train_comparison(
     try:
         number, configured = _train_all(options, configs, screen, runs, percentages)
     except TrainingRefusedError as error:
-        sys.stderr.write(f"turncheck: error: {error.seen_from_above(options.settings.project)}\n")
+        sys.stderr.write(plain(f"turncheck: error: {error.seen_from_above(options.settings.project)}\n"))
         return EXIT_FAILED
     sizes = [number - round(percentage / 100 * number) for percentage in percentages]
     write_file(options.out / _NUMBER_OF_STORIES, as_json(_NUMBER_OF_STORIES, sizes).encoded)
@@ -158,7 +160,7 @@ def _train_all(
                 what = f"Training {config.stem}, run {run} of {runs}, without {percentage}% of the stories"
                 with screen.step("train", what):
                     _train(project, domain, left, path, options.augmentation)
-                sys.stdout.write(f"The model is saved at '{path}'.\n")
+                sys.stdout.write(plain(f"The model is saved at '{path}'.\n"))
     return number, configured
 
 
@@ -198,18 +200,25 @@ class _Correct:
 
 
 def run_test_models(options: CoreTestOptions, models: Sequence[Path], output: CoreOutput, screen: Console) -> int:
-    """Judge several models; write for each the number of right stories to ``results.json``, and print them.
+    """Judge several models; write for each the number of right stories to ``results.json``, print and draw them.
+
+    A model is called by its file's name; those that have the same one by their paths.
 
     Raises:
         UserError: nothing to judge, a model that cannot be read.
     """
     ensure_apart_from_project(output.folder, options.settings)
-    stories = read_test_stories(options)
+    stories = read_test_stories(options, screen)
     found = {path: _judge(path, stories, options, screen) for path in models}
-    results: dict[str, list[int]] = {}
-    for path, correct in found.items():
-        results.setdefault(path.name, []).append(correct.right)
-    write_all(output.folder, [as_json("results.json", results)])
+    taken = Counter(path.name for path in found)
+    right = {path.name if taken[path.name] == 1 else str(path): correct.right for path, correct in found.items()}
+    write_all(output.folder, [as_json("results.json", {name: [number] for name, number in right.items()})])
+    if output.plots:
+        from turncheck.render.plots import bars  # imports matplotlib
+
+        with screen.step("plots", "Drawing"):
+            title = f"Models compared: test stories that are right, of {max(one.total for one in found.values())}"
+            write_all(output.folder, [bars(f"{CORE_CURVE.name}{kind}", title, right) for kind in (".pdf", ".png")])
     for path, correct in found.items():
         sys.stdout.write(
             f"{text(str(path), 200)}: {correct.right} of {count(correct.total, 'story', 'stories')} right\n"
@@ -227,7 +236,7 @@ def run_test_model_directory(options: CoreTestOptions, output: CoreOutput, scree
     """
     ensure_apart_from_project(output.folder, options.settings)
     folder = _model_folder(options.models.named or Path("models"))
-    stories = read_test_stories(options)
+    stories = read_test_stories(options, screen)
     results: dict[str, list[list[int]]] = {}
     configured: dict[str, Configured] = {}
     for run in _runs(folder):
@@ -308,7 +317,7 @@ def _spread(scores: Sequence[int]) -> tuple[float, float]:
 
 def _print_alike(configured: Mapping[str, Configured]) -> None:
     for line in alike_in_words(configured, "policies"):
-        sys.stdout.write(f"{line}\n")
+        sys.stdout.write(plain(f"{line}\n"))
 
 
 def _print(results: Mapping[str, Any]) -> None:

@@ -10,12 +10,12 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from turncheck.comparison.wording import expected_got
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.embedded.policies.trainer import train_ensemble
 from turncheck.evaluation.stories import evaluate_stories
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.messages.phrasing import count
+from turncheck.messages.plain_text import log_line
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.regular_file import read_regular
 from turncheck.project.config import files_apart
@@ -31,6 +31,7 @@ from turncheck.project.reader import read_nlu, read_nlu_responses, read_project,
 from turncheck.project.testfiles import find_test_stories
 from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import place, text
+from turncheck.render.wording.figures import expected_got
 from turncheck.run.output_folder import ensure_file_apart
 
 if TYPE_CHECKING:
@@ -186,7 +187,9 @@ def _diff(conversion: Conversion, name: str, content: str) -> Iterator[str]:
 
 
 def _shown(line: str) -> str:
-    return line[0] + "".join(one if one.isprintable() else "�" for one in line[1:].rstrip("\n")) + "\n"
+    shown = line[0] + "".join(one if one.isprintable() else "�" for one in line[1:].rstrip("\n")) + "\n"
+    is_of_a_host = shown.lstrip().startswith("::") or "##" in shown  # else as it is: a difference may be applied
+    return log_line(shown) if is_of_a_host else shown
 
 
 def _print(conversion: Conversion, converted: Converted) -> None:

@@ -12,8 +12,10 @@ from turncheck.engines.choice import chosen_engines
 from turncheck.evaluation.coverage import coverage, reached_by_stories
 from turncheck.evaluation.stories import evaluate_stories, has_annotated_texts
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, CutShortError, UserError
-from turncheck.messages.phrasing import count
+from turncheck.messages.phrasing import at_paths, count
+from turncheck.messages.plain_text import plain
 from turncheck.project.model import UserStep
+from turncheck.project.paths import PATH_WITHOUT_DATA
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.project.testfiles import MARKDOWN, TEST_STORY_PREFIX, code_of_actions, find_test_stories
 from turncheck.publishing.files import write_all, write_report
@@ -104,7 +106,7 @@ def print_core(report: Report, project: Path) -> None:
     """Print what was measured, or why nothing was; paths are relative to the current folder."""
     core = report.core
     words = not_run_text(report) if core is None else story_text(core, report.engine, report.coverage, str(project))
-    sys.stdout.write(words)
+    sys.stdout.write(plain(words))
 
 
 def core_exit_code(report: Report, options: CoreTestOptions) -> int:
@@ -114,8 +116,9 @@ def core_exit_code(report: Report, options: CoreTestOptions) -> int:
     return EXIT_FAILED if failed and options.fail_on_prediction_errors else EXIT_OK
 
 
-def _nothing_to_test() -> UserError:
-    return UserError("there is nothing to test: the files hold no test stories", remedy="Name some with --stories.")
+def _nothing_to_test(named: Sequence[str]) -> UserError:
+    what = f"there is nothing to test: there are no test stories{at_paths(named)}"
+    return UserError(what, remedy="Name some with --stories.")
 
 
 def evaluate_core(
@@ -128,9 +131,9 @@ def evaluate_core(
         TrainingRefusedError: there was no model, and the project cannot be trained.
     """
     project = read_dialogue_assistant(options.settings, endpoints=options.endpoints)
-    stories = read_test_stories(options, of_project=project)
+    stories = read_test_stories(options, screen, of_project=project)
     if not stories:
-        raise _nothing_to_test()
+        raise _nothing_to_test(options.settings.stories)
     engine: EngineInfo | None = None
 
     def evaluate() -> Core:
@@ -146,7 +149,7 @@ def evaluate_core(
     result = run_until_failure(evaluate)
     core = result.finished
     if core is not None and not core.stories:
-        raise _nothing_to_test()
+        raise _nothing_to_test(options.settings.stories)
     reached = reached_by_stories(_run(stories, core), core.stories) if core is not None else None
     report = report_of(
         project_info(project),
@@ -203,7 +206,7 @@ def story_files_of(major: int, core: Core, output: CoreOutput) -> list[Rendered]
 # --- what is judged --------------------------------------------------------------------------------------------------
 
 
-def read_test_stories(options: CoreTestOptions, *, of_project: Project | None = None) -> list[Story]:
+def read_test_stories(options: CoreTestOptions, screen: Console, *, of_project: Project | None = None) -> list[Story]:
     """Read the test stories: from the URL, the paths, or the usual place in a project.
 
     End to end, only files named ``test_*`` count below a path, as in Rasa. ``of_project``: in a project of Rasa 0 or 1,
@@ -219,7 +222,7 @@ def read_test_stories(options: CoreTestOptions, *, of_project: Project | None = 
             content = download(options.url, Network.of(os.environ))
             path = Path(folder) / f"test_stories_from_url{_suffix_of(content)}"
             path.write_bytes(content)
-            return _stories([path], options.project, end_to_end=options.end_to_end)
+            return _stories([path], options, screen)
     ensure_there("stories", options.stories)
     is_apart = of_project is None or of_project.domain.rasa >= _TESTS_APART
     if not options.stories and not options.end_to_end and not is_apart and of_project is not None:
@@ -230,7 +233,7 @@ def read_test_stories(options: CoreTestOptions, *, of_project: Project | None = 
             "the project has no test stories",
             remedy="Write some to tests/test_stories.yml, or name their files with --stories.",
         )
-    return _stories(paths, options.project, end_to_end=options.end_to_end)
+    return _stories(paths, options, screen)
 
 
 def _suffix_of(content: bytes) -> str:
@@ -239,14 +242,17 @@ def _suffix_of(content: bytes) -> str:
     return MARKDOWN if any(line.startswith(b"* ") for line in lines) and lines[0][:1] in b"#<" else ".yml"
 
 
-def _stories(paths: Sequence[Path], root: Path, *, end_to_end: bool) -> list[Story]:
-    stories, findings = read_checked_stories(paths, root)
+def _stories(paths: Sequence[Path], options: CoreTestOptions, screen: Console) -> list[Story]:
+    stories, findings = read_checked_stories(paths, options.project)
     faults = [finding for finding in findings if finding.severity == "error"]
     if faults:
         raise UserError(
             f"the test stories cannot be read: {faults[0].message}", location=faults[0].location, remedy=faults[0].hint
         )
-    if end_to_end:
+    for finding in findings if stories else ():
+        if finding.code == PATH_WITHOUT_DATA:
+            screen.note(f"Warning: {finding.message} {finding.hint}")
+    if options.end_to_end:
         for story in stories:
             _ensure_texts(story)
         return [story for story in stories if _is_named_as_test(Path(story.location.path))]

@@ -13,15 +13,16 @@ from turncheck.evaluation.e2e import evaluate_cases, none_run
 from turncheck.evaluation.e2e_case import CaseRun
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.messages.location import Location
-from turncheck.messages.phrasing import count
+from turncheck.messages.phrasing import at_paths, count
 from turncheck.project.e2e.cases import DEFAULT_PATH, read_cases
-from turncheck.project.testfiles import code_of_actions, find_e2e_cases
+from turncheck.project.testfiles import code_of_actions, find_e2e_cases, find_e2e_cases_not_looked_for
 from turncheck.publishing.files import write_file, write_report
 from turncheck.render.e2e_text import e2e_text, mark
 from turncheck.render.sinks.terminal import place, text
 from turncheck.run.assistant import running_assistant
 from turncheck.run.cut_short import cause, end_with, require_same_model, run_until_failure
 from turncheck.run.output_folder import ensure_apart_from_project
+from turncheck.run.reading import CASES_BELOW
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import read_dialogue_assistant
 from turncheck.validation.case_names import check_cases
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from turncheck.evaluation.e2e_case import CaseOutcome
     from turncheck.messages.finding import Finding
     from turncheck.process.screen import Console
     from turncheck.project.e2e.model import E2ECase, E2ECases
@@ -43,13 +45,14 @@ DEFAULT_RESULTS: Final = "e2e_results.yml"
 class E2EOptions:
     """What is run and written. ``paths``: files, folders, ``file.yml::case``; without any, all cases of the project.
 
-    ``results``: where to write the results, a file or a folder.
+    ``results``: where to write the results, a file or a folder; ``coverage``: the folder of the coverage report.
     """
 
     paths: tuple[Path | str, ...] = ()
     run: CaseRun = field(default_factory=CaseRun)
     results: Path | None = None
     json: Path | None = None
+    coverage: Path | None = None
 
 
 def run_test_e2e(
@@ -67,15 +70,21 @@ def run_test_e2e(
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
     settings = assistant.settings
-    ensure_apart_from_project(None, settings, options.json)
+    ensure_apart_from_project(options.coverage, settings, options.json)
     project = read_dialogue_assistant(settings, endpoints=assistant.endpoints)
     found = () if options.paths else tuple(find_e2e_cases(project.root))
     read = read_cases(project.root, options.paths or found or (project.root / DEFAULT_PATH,))
     checked = [] if project.domain.is_empty else check_cases(read, DialogueDomain.of(project), project.flows)
     folder = settings.project
     _refuse_faulty(read, checked, folder, screen)
+    for path in () if options.paths else find_e2e_cases_not_looked_for(project.root, ()):
+        screen.note(f"Not run: '{path}' holds end-to-end cases, but it is not below {CASES_BELOW}: name it.")
+    if not read.cases:
+        what = f"there are no end-to-end test cases{at_paths(options.paths)}"
+        raise UserError(what, remedy=f"Name a file, or write {DEFAULT_PATH}.")
     progress = Progress(output, len(read.cases), folder)
     engine: EngineInfo | None = None
+    outcomes: list[CaseOutcome] = []
 
     def evaluate() -> EndToEnd:
         nonlocal engine
@@ -86,7 +95,9 @@ def run_test_e2e(
                 try:
                     return require_same_model(
                         engines,
-                        lambda: evaluate_cases(talking, read.cases, options.run, progress.finished, timed),
+                        lambda: evaluate_cases(
+                            talking, read.cases, options.run, progress.finished, timed, ended=outcomes.append
+                        ),
                     )
                 finally:
                     progress.end()
@@ -106,6 +117,11 @@ def run_test_e2e(
     seconds = screen.timings.get("e2e", 0.0)
     output.write(e2e_text(result, seconds, colour=output.isatty(), coverage=report.coverage, folder=folder))
     _write(options, read.cases, result, screen)
+    if options.coverage is not None:
+        from turncheck.commands.coverage_report import write_coverage_report  # only on request
+
+        output.write(write_coverage_report(project, read.cases, outcomes, options.coverage))
+        screen.note(f"The coverage report is in {options.coverage}")
     if options.json is not None:
         write_report(options.json, report)
     if stopped is not None:
@@ -137,8 +153,6 @@ def _refuse_faulty(read: E2ECases, checked: Sequence[Finding], folder: str, scre
     if errors:
         faults = "\n".join(_fault_text(finding, folder) for finding in errors)
         raise UserError(f"the test cases have {len(errors)} faults:\n{faults}" if len(errors) > 1 else faults)
-    if not read.cases:
-        raise UserError("there are no end-to-end test cases", remedy=f"Name a file, or write {DEFAULT_PATH}.")
 
 
 def _fault_text(finding: Finding, folder: str) -> str:

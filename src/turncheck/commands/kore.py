@@ -6,29 +6,32 @@ import io
 import json
 import zipfile
 import zlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from turncheck.commands.batch import named_as, refuse_faulty
-from turncheck.engines.kore.client import KoreError
-from turncheck.engines.kore.engines import as_uploaded, platform_of
+from turncheck.engines.kore.client import KoreError, KoreFaultError, KoreRefusedError, KoreRunError
+from turncheck.engines.kore.engines import ReportError, as_uploaded, platform_of, read_report
 from turncheck.engines.kore.platform import VERSIONS
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK
 from turncheck.messages.phrasing import count
+from turncheck.messages.plain_text import log_json, plain
 from turncheck.process.regular_file import read_regular
 from turncheck.project.batch.reader import HowToRead, read_suites
 from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.project.kore.archive import ArchiveError, read_export
 from turncheck.publishing.files import write_file
+from turncheck.render.phrases import moment
 from turncheck.render.sinks.terminal import text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from turncheck.engines.kore.answers import Figures, RunState, StoredSuite
     from turncheck.engines.kore.platform import CompletedRun, Platform
     from turncheck.process.screen import Console
+    from turncheck.project.batch.run_report import ReportedCase, RunReport
     from turncheck.settings.options import Settings
 
     Task = Callable[[Platform, Console], "Answered"]
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 MAX_EXPORT: Final = 512 << 20
 """Bytes of an export when it is unpacked."""
 _MAX_CONFIG: Final = 16 << 20
+_MOST_LISTED: Final = 20
 _CONFIG: Final = "config.json"
 _VALUES: Final = frozenset({"value", "values", "defaultvalue"})
 """Keys of ``config.json`` with the values of variables, which are often tokens."""
@@ -62,7 +66,7 @@ def run_kore(  # noqa: PLR0917 - what a command is given
     platform.client.say = screen.progress
     done = task(platform, screen)
     as_json = json.dumps(done.json, indent=2, ensure_ascii=False) + "\n"
-    output.write(as_json if to == "-" else "".join(f"{line}\n" for line in done.lines))
+    output.write(log_json(as_json) if to == "-" else plain("".join(f"{line}\n" for line in done.lines)))
     if to not in {None, "-"}:
         write_file(Path(str(to)), as_json.encode())
     return done.code
@@ -95,23 +99,184 @@ def _suite_json(suite: StoredSuite) -> dict[str, Any]:
     return {"id": suite.id, "name": suite.name, "description": suite.description, "type": kind, "runs": runs}
 
 
-def run_suite(platform: Platform, screen: Console, name: str, *, wait: bool, csv: Path | None) -> Answered:
+def run_suite(
+    platform: Platform, screen: Console, name: str, *, wait: bool, csv: Path | None, notes: str = ""
+) -> Answered:
     """Run a suite on the platform, and wait until it has ended.
 
     Raises:
         KoreError: it did not finish.
+        KeyboardInterrupt: somebody interrupted it; the run goes on.
     """
-    run = platform.run(name)
-    written = {"suite": name, "run": run, "version": platform.version}
+    run = platform.run(name, notes)
+    written = {"suite": name, "run": run, "version": platform.version, "notes": notes}
     if not wait:
         return Answered((run,), {**written, "status": "accepted"})
     screen.note(f"The platform runs '{text(name)}' as '{text(run)}'.")
-    done = platform.completed(name, run, screen.progress)
-    if csv is not None:
-        write_file(csv, platform.report_of(done))
+    done = _waited_for(platform, screen, name, run)
+    if csv is not None or notes:
+        content = platform.report_of(done)
+        _say_if_not_kept(notes, content, screen)
+        if csv is not None:
+            write_file(csv, content)
     return Answered(
         _completed_lines(done), {**written, "status": "completed", **_completed_json(done)}, _code(done.figures)
     )
+
+
+def _waited_for(platform: Platform, screen: Console, name: str, run: str) -> CompletedRun:
+    try:
+        return platform.completed(name, run, screen.progress)
+    except KeyboardInterrupt:
+        screen.note(f"The run goes on there. To cancel it: turncheck kore cancel '{text(name)}' {text(run)}")
+        raise
+
+
+def _say_if_not_kept(notes: str, content: bytes, screen: Console) -> None:
+    """Say if the platform has no such notes on the run."""
+    try:
+        kept = read_report(content).about("notes")
+    except ReportError:
+        kept = ""
+    if notes not in kept:
+        screen.note("The platform did not keep the notes: its public API takes none. Add them there, in Batch Testing.")
+
+
+# --- both versions of an assistant, side by side ---------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Column:
+    """The run of a suite on one version, as far as it got. ``problem``: why it could not be done."""
+
+    platform: Platform
+    run: str = ""
+    done: CompletedRun | None = None
+    report: RunReport | None = None
+    problem: str = ""
+
+    @property
+    def version(self) -> str:
+        return self.platform.version
+
+    @property
+    def code(self) -> int:
+        return EXIT_NOT_DONE if self.done is None else _code(self.done.figures)
+
+
+def run_on_both(
+    platform: Platform, screen: Console, name: str, *, wait: bool, csv: Path | None, notes: str = ""
+) -> Answered:
+    """Run a suite on both versions of the assistant, as the platform does with a new one, and compare them.
+
+    A version that cannot be run is a column that says so.
+
+    Raises:
+        KoreError: the platform can no longer be used.
+    """
+    columns = [_Column(replace(platform, version=version)) for version in VERSIONS]
+    for column in columns:
+        _begin(column, name, notes, screen)
+    if wait:
+        for column in columns:
+            if not column.run:  # it may not take two runs at once
+                column.problem = ""
+                _begin(column, name, notes, screen)
+            _end(column, name, csv, screen)
+    as_json = [
+        {
+            "version": column.version,
+            "run": column.run or None,
+            "status": "completed" if column.done else "failed" if column.problem else "accepted",
+            "problem": column.problem or None,
+            **({} if column.done is None else _completed_json(column.done)),
+        }
+        for column in columns
+    ]
+    if not wait:
+        lines = tuple(f"{one.version}: {text(one.run) or text(one.problem)}" for one in columns)
+        code = EXIT_NOT_DONE if any(column.problem for column in columns) else EXIT_OK
+    else:
+        lines = (*_beside(name, columns), *_differing(columns))
+        code = max(column.code for column in columns)
+    return Answered(lines, {"suite": name, "notes": notes, "runs": as_json}, code)
+
+
+def _begin(column: _Column, name: str, notes: str, screen: Console) -> None:
+    try:
+        column.run = column.platform.run(name, notes)
+        screen.note(f"The platform runs '{text(name)}' ({column.version}) as '{text(column.run)}'.")
+    except (KoreRefusedError, KoreFaultError) as error:
+        column.problem = error.what
+
+
+def _end(column: _Column, name: str, csv: Path | None, screen: Console) -> None:
+    if not column.run:
+        return
+    try:
+        column.done = _waited_for(column.platform, screen, name, column.run)
+        content = column.platform.report_of(column.done)
+        if csv is not None:
+            write_file(csv.with_stem(f"{csv.stem}-{column.version}"), content)
+        column.report = read_report(content)
+    except (KoreRunError, KoreRefusedError, KoreFaultError) as error:
+        column.problem = error.what
+    except ReportError as error:
+        column.problem = str(error)
+
+
+def _beside(name: str, columns: Sequence[_Column]) -> Iterator[str]:
+    """Yield a table with a column for each version."""
+    rows = [[text(name), *(column.version for column in columns)], ["run", *(column.run or "-" for column in columns)]]
+    done = [column.done for column in columns]
+
+    def row(title: str, of: Callable[[CompletedRun], str]) -> None:
+        rows.append([title, *("-" if one is None else of(one) for one in done)])
+
+    row("began", lambda one: moment(one.started) or "-")
+    row("outcome", _outcome)
+    row("TP, TN, FP, FN", lambda one: ", ".join(str(getattr(one.figures, key)) for key in ("tp", "tn", "fp", "fn")))
+    for title, key in (("precision", "precision"), ("recall", "recall"), ("F1", "f1")):
+        row(title, lambda one, key=key: getattr(one.figures, key) or "-")  # type: ignore[misc]
+    row("passed", lambda one: f"{one.figures.success} of {one.figures.success + one.figures.failure}")
+    if any(one is not None and one.figures.entities for one in done):
+        row("entities found", lambda one: f"{one.figures.matched_entities} of {one.figures.entities}")
+    widths = [max(len(cells[place]) for cells in rows) for place in range(len(columns) + 1)]
+    for cells in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+    yield from (f"{column.version}: {text(column.problem)}" for column in columns if column.problem)
+
+
+def _differing(columns: Sequence[_Column]) -> Iterator[str]:
+    """Yield the utterances that the versions understand differently."""
+    reports = [column.report for column in columns]
+    if any(report is None for report in reports):
+        return
+    pairs = zip(*(report.cases for report in reports if report is not None), strict=False)
+    found = [(one, other) for one, other in pairs if one.text == other.text and _got(one) != _got(other)]
+    if not found:
+        yield "Both versions understand every utterance alike."
+        return
+    yield f"{count(len(found), 'utterance')} understood differently:"
+    for one, other in found[:_MOST_LISTED]:
+        yield f"  '{text(one.text)}': {columns[0].version} {text(_got(one))}, {columns[1].version} {text(_got(other))}"
+    if len(found) > _MOST_LISTED:
+        yield f"  … and {len(found) - _MOST_LISTED:,} more"
+
+
+def _got(case: ReportedCase) -> str:
+    names = " and ".join(case.matched.names) or "no intent"
+    return f"{(case.result or 'not-evaluated').upper()} {names}"
+
+
+def cancel_run(platform: Platform, screen: Console, name: str, run: str) -> Answered:  # noqa: ARG001 - as all of them
+    """Cancel a run that is under way.
+
+    Raises:
+        KoreRunError: it has ended, or goes on all the same.
+    """
+    platform.cancel(name, run)
+    return Answered((f"Cancelled: '{text(run)}'.",), {"suite": name, "run": run, "status": "cancelled"})
 
 
 def print_status(platform: Platform, screen: Console, name: str, run: str, *, csv: Path | None) -> Answered:
@@ -137,12 +302,14 @@ def _state_line(state: RunState) -> str:
 
 
 def _completed_lines(done: CompletedRun) -> tuple[str, ...]:
-    first = f"{text(done.suite)}: {_outcome(done)} (run {text(done.id)})"
+    times = [f"{word} {moment(at)}" for word, at in (("began", done.started), ("ended", done.ended)) if at]
+    first = f"{text(done.suite)}: {_outcome(done)} (run {', '.join([text(done.id), *times])})"
     return (first, *(f"  {line}" for line in _figures(done.figures)))
 
 
 def _completed_json(done: CompletedRun) -> dict[str, Any]:
-    return {"outcome": _outcome(done), "figures": _figures_json(done.figures)}
+    times = {"started": done.started or None, "ended": done.ended or None}
+    return {"outcome": _outcome(done), **times, "figures": _figures_json(done.figures)}
 
 
 def _outcome(done: CompletedRun) -> str:
@@ -179,8 +346,10 @@ def _version(word: str) -> str:
     return next((name for name, platforms in VERSIONS.items() if platforms == word), text(word))
 
 
-def import_suite(platform: Platform, screen: Console, file: Path, name: str | None, description: str) -> Answered:
-    """Upload a suite, after reading it as the platform would.
+def import_suite(
+    platform: Platform, screen: Console, file: Path, name: str | None, description: str, *, run: bool, wait: bool
+) -> Answered:
+    """Upload a suite, after reading it as the platform would; one that is new is run on both versions.
 
     Raises:
         UserError: the suite has faults for which the platform would refuse it.
@@ -190,9 +359,15 @@ def import_suite(platform: Platform, screen: Console, file: Path, name: str | No
     refuse_faulty(read, (), named_as(here, [str(file)]), "", screen)
     (suite,) = read.suites
     content = read_regular(file, most=MAX_FILE_BYTES)
-    platform.store(suite.name, description, file.name, *as_uploaded(file.name, content))
+    is_new = platform.store(suite.name, description, file.name, *as_uploaded(file.name, content))
     words = f"'{text(suite.name)}' is on the platform: {count(len(suite.cases), 'case')}"
-    return Answered((words,), {"suite": suite.name, "description": description, "cases": len(suite.cases)})
+    told = {"suite": suite.name, "description": description, "cases": len(suite.cases)}
+    if not (is_new and run):
+        return Answered((words,), told)
+    if any(stored.runs for stored in platform.suites() if stored.name == suite.name):
+        return Answered((words, "The platform runs it already: `turncheck kore suites` lists the runs."), told)
+    ran = run_on_both(platform, screen, suite.name, wait=wait, csv=None)
+    return Answered((words, *ran.lines), {**told, "runs": ran.json["runs"]}, ran.code)
 
 
 def export_suite(platform: Platform, screen: Console, name: str, out: Path) -> Answered:  # noqa: ARG001 - as all of them

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from turncheck.engines.base import NLU_PARTS
 from turncheck.engines.choice import chosen_engines
@@ -15,6 +15,7 @@ from turncheck.engines.embedded.nlu.engine import as_model_parse
 from turncheck.engines.parse import Parse
 from turncheck.evaluation.batch.judging import shown_value
 from turncheck.messages.errors import EXIT_OK, CutShortError, UserError
+from turncheck.messages.plain_text import log_json
 from turncheck.project.batch.model import Suite, SuiteCase
 from turncheck.project.model import Project
 from turncheck.project.story_sentences import with_story_sentences
@@ -73,7 +74,7 @@ def run_parse(  # noqa: PLR0917 - what a command is given
         screen.note(line)
     for batch in _batches(sentences):
         if form == "jsonl":
-            output.writelines(json.dumps(document, ensure_ascii=False) + "\n" for document in engine.model_parse(batch))
+            output.writelines(f"{_json(document)}\n" for document in engine.model_parse(batch))
         else:
             output.writelines(_shown(parse) for parse in engine.parse(batch))
         output.flush()
@@ -96,6 +97,10 @@ def understand(
         if (nlu := engines.nlu) is None:
             raise UserError(f"the engine '{settings.engine}' understands no sentences of this project")
         return nlu.parse(sentences)
+
+
+def _json(document: dict[str, Any]) -> str:
+    return log_json(json.dumps(document, ensure_ascii=False))
 
 
 def find_engine(options: ParseOptions, screen: Console) -> EmbeddedNluEngine | KoreNluEngine:
@@ -180,7 +185,7 @@ def _as_json(sentence: str, answer: UtteranceAnswer | Parse) -> str:
             "traits": [{"name": trait} for trait in answer.traits],
             "scores": dict(answer.scores),
         } | ({"error": answer.error} if answer.error else {})
-    return json.dumps(document, ensure_ascii=False) + "\n"
+    return f"{_json(document)}\n"
 
 
 def _as_text(sentence: str, answer: UtteranceAnswer | Parse) -> str:

@@ -11,10 +11,13 @@ import msgspec
 
 from turncheck.ci.host import NO_RUN
 from turncheck.ci.hosts import OF_CODE, find_host, name_of
+from turncheck.comparison.compare import as_compared
 from turncheck.comparison.model import Comparison, Missing, Present, Unreachable, Unreadable
 from turncheck.comparison.verdict import Verdict
-from turncheck.conclude import Member, Several, as_reported, conclude, page_of
+from turncheck.conclude import Member, Several, conclude, page_of
 from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError
+from turncheck.messages.location import Location
+from turncheck.messages.phrasing import count
 from turncheck.process.output_files import OwnFiles
 from turncheck.process.regular_file import read_regular
 from turncheck.publishing.files import terminal_summary, write_file, write_own, written_line
@@ -23,12 +26,13 @@ from turncheck.publishing.publish import Place, Publishing, result_of_any
 from turncheck.render.assistants import Run, comment_key, key_of
 from turncheck.render.links import Links
 from turncheck.render.page.page import NAME as PAGE
-from turncheck.report.codec import BASELINE_NAME, MAX_BYTES
+from turncheck.report.codec import BASELINE_NAME, MAX_BYTES, encode
 from turncheck.run.find_baseline import read_baseline
 from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.prepare import links_of
 from turncheck.run.report_of import REPORT_NAME, read_report
 from turncheck.settings.options import Settings
+from turncheck.settings.parsers import MAX_NOTES
 from turncheck.web.addresses import Network
 
 if TYPE_CHECKING:
@@ -113,11 +117,9 @@ def _run_to_show(path: Path, baseline: Baseline | None, links: Links) -> Run:
     compared, judged = folder / "comparison.json", folder / "verdict.json"
     if baseline is not None or not (compared.exists() and judged.exists()):
         outcome = conclude(report, baseline or Missing("none was given"), links)
-        return Run(outcome.report, outcome.comparison, outcome.verdict, outcome.links)
+        return outcome.run
     comparison, verdict = _read_document(compared, Comparison), _read_document(judged, Verdict)
-    if comparison.judged and (folder / BASELINE_NAME).exists():
-        report = as_reported(report, _baseline_beside(folder))
-    return Run(report, comparison, verdict, links)
+    return Run(as_compared(report, comparison), comparison, verdict, links)
 
 
 _Document = TypeVar("_Document", Comparison, Verdict)
@@ -277,3 +279,26 @@ def _outcome(report: Report, baseline: Baseline) -> Outcome:
 
 def _with_gates(report: Report, gates: Mapping[str, Any]) -> Report:
     return msgspec.structs.replace(report, settings=msgspec.structs.replace(report.settings, **gates))
+
+
+def change_notes(path: Path, notes: str, suite: str | None, screen: Console) -> int:
+    """Add notes to a report's batch suites, or change them; in the file itself.
+
+    Raises:
+        UserError: the report cannot be read or written, has no such suite, or the notes are too long.
+    """
+    if len(notes) > MAX_NOTES:
+        raise UserError(f"the notes have {len(notes):,} characters; at most {MAX_NOTES:,} are allowed")
+    report = read_report(path)
+    suites = report.batch.suites if report.batch else ()
+    named = [one for one in suites if suite in {None, one.name}]
+    if report.batch is None or not named:
+        known = ", ".join(f"'{one.name}'" for one in suites) or "none"
+        what = "has no batch suites" if suite is None else f"has no batch suite '{suite}'"
+        raise UserError(f"the report {what}", location=Location(str(path)), remedy=f"Its suites: {known}.")
+    changed = tuple(msgspec.structs.replace(one, notes=notes) if one in named else one for one in suites)
+    batch = msgspec.structs.replace(report.batch, suites=changed)
+    file = path / REPORT_NAME if path.is_dir() else path
+    write_file(file, encode(msgspec.structs.replace(report, batch=batch)))
+    screen.note(f"The notes on {count(len(named), 'suite')} are in {file}; `turncheck report render` shows them.")
+    return EXIT_OK

@@ -11,6 +11,8 @@ from turncheck.engines.base import NLU_PARTS
 from turncheck.engines.choice import chosen_engines
 from turncheck.evaluation.nlu import why_not_testable
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
+from turncheck.messages.phrasing import at_paths
+from turncheck.messages.plain_text import plain
 from turncheck.publishing.files import write_report
 from turncheck.render.phrases import noted_version_line
 from turncheck.render.robustness_text import robustness_text
@@ -50,7 +52,7 @@ def run_test_robustness(options: RobustnessOptions, screen: Console) -> int:
     ensure_tests_read("the test sentences", read.nlu_findings)
     tests = read.nlu
     if reason := why_not_testable(project, tests, folds=settings.folds):
-        raise UserError(reason)
+        raise UserError(f"{reason}{at_paths((settings.nlu,)) if tests is not None and settings.nlu else ''}")
     with chosen_engines(settings, project, os.environ) as engines:
         ensure_possible(engines, "robustness")
         with workplace_of(settings, screen) as work, screen.step("robustness", "Varying the test sentences"):
@@ -60,7 +62,7 @@ def run_test_robustness(options: RobustnessOptions, screen: Console) -> int:
     if options.json is not None:
         write_report(options.json, report)
     sys.stdout.write(noted_version_line(report.project, settings.project))
-    sys.stdout.write(robustness_text(robustness, settings.project))
+    sys.stdout.write(plain(robustness_text(robustness, settings.project)))
     most, rate = options.fail_over, robustness.failure_rate
     if most is not None and rate is None:
         raise UserError("--fail-over cannot be judged: no sentence that is understood could be varied")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.ci.hosts import NOWHERE
 from turncheck.messages.errors import UserError
+from turncheck.messages.plain_text import plain
 from turncheck.process.screen import Console
 from turncheck.publishing.files import (
     draw_plots,
@@ -22,7 +23,6 @@ from turncheck.publishing.files import (
 )
 from turncheck.publishing.publish import publish, result_of, result_of_several
 from turncheck.render.page.page import NAME as PAGE
-from turncheck.render.sinks.commands import log_line
 from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.prepare import baseline_finder, prepare
 from turncheck.run.run import run_and_conclude
@@ -57,7 +57,7 @@ def finish_run(
     written = write_results(folder, outcome.files() if on_host else outcome.renderings())
     files = tuple(written)
     if json:
-        write_report(Path(json), outcome.measured)
+        write_report(Path(json), outcome.report)
         written.append(Path(json))
     if plots:
         written += draw_plots(outcome, folder, screen)
@@ -74,7 +74,7 @@ def finish_run(
             screen.alarm(f"turncheck: warning: {warning}")
         say_unpublished(given, screen)
     if outcome.report.stopped is not None:
-        sys.stderr.write(log_line(f"turncheck: {outcome.report.stopped}\n"))
+        sys.stderr.write(plain(f"turncheck: {outcome.report.stopped}\n"))
     return outcome.exit_code
 
 
@@ -129,9 +129,9 @@ def _run_several(
     screen = Console(quiet=quiet, verbose=verbose)
 
     def finished(name: str, outcome: Outcome) -> None:
-        sys.stdout.write(f"{log_line(name)}\n{'-' * len(name)}\n{terminal_summary(outcome, outcome.links)}\n")
+        sys.stdout.write(f"{plain(name)}\n{'-' * len(name)}\n{terminal_summary(outcome, outcome.links)}\n")
         if outcome.report.stopped is not None:
-            sys.stderr.write(log_line(f"turncheck: {outcome.report.stopped}\n"))
+            sys.stderr.write(plain(f"turncheck: {outcome.report.stopped}\n"))
 
     runs = SeveralRuns(chosen, given, os.environ, screen, finished)
     for trouble in runs.host.run.troubles:
@@ -171,10 +171,10 @@ def run_shard(
     head, answers = measure_shard(shard, prepared.inputs, given, screen)
     folder = Path(prepared.settings.out)
     written = write_shard(folder, head, answers)
-    sys.stdout.write(f"{shard_line(head)}\n")
+    sys.stdout.write(plain(f"{shard_line(head)}\n"))
     screen.note(written_line(folder, written))
     if head.stopped is not None:
-        sys.stderr.write(log_line(f"turncheck: {head.stopped}\n"))
+        sys.stderr.write(plain(f"turncheck: {head.stopped}\n"))
     return exit_code_of_shard(head.stopped)
 
 

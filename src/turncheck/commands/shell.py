@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.messages.errors import EXIT_OK, UserError
+from turncheck.messages.plain_text import log_json
 from turncheck.render.sinks import terminal
 from turncheck.run.assistant import running_assistant
 from turncheck.run.trainable import read_dialogue_assistant
@@ -119,7 +120,7 @@ def write_json(turn: Turn, output: TextIO) -> None:
         "active_loop": turn.active_loop,
         "events": turn.events,
     }
-    output.write(json.dumps(shape, ensure_ascii=False) + "\n")
+    output.write(log_json(json.dumps(shape, ensure_ascii=False)) + "\n")
 
 
 def _write_json_and_troubles(turn: Turn, output: TextIO) -> None:

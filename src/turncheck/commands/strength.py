@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.engines.choice import chosen_engines
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
+from turncheck.messages.plain_text import plain
 from turncheck.project.e2e.cases import read_cases
 from turncheck.publishing.files import write_report
-from turncheck.render.phrases import noted_version_line
+from turncheck.render.phrases import not_run_text, noted_version_line
 from turncheck.render.strength_text import strength_text
 from turncheck.run.assistant import running_server
 from turncheck.run.changed_lines import ChangedLines, changed_lines
+from turncheck.run.cut_short import end_with, run_until_failure
 from turncheck.run.reading import ensure_tests_read, read_tests
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.strength import measure_strength
 from turncheck.run.trainable import ensure_possible, ensure_trainable, read_dialogue_assistant
-from turncheck.validation.names_in_tests import ProjectTests
+from turncheck.validation.facts import ProjectTests
 from turncheck.work.workplace import workplace_of
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
+    from turncheck.report.model import EngineInfo, Strength
     from turncheck.settings.options import Settings
 
 
@@ -50,35 +53,59 @@ def run_test_strength(options: StrengthOptions, screen: Console) -> int:
 
     Raises:
         UserError: there are no tests, the project cannot be trained, the changed lines are unknown, there is a floor
-        but no score.
+            but no score. Where the engine gave up, all that was finished is written before.
+        KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
     settings = options.settings
     project = read_dialogue_assistant(settings)
     ensure_trainable(project, sentences_do=True)
     tests = project_tests(settings, project)
     lines = lines_of(options.changed, settings)
-    with chosen_engines(settings, project, os.environ) as engines:
-        ensure_possible(engines, "strength")
-        with (
-            running_server(settings, project, os.environ, screen) as server,
-            workplace_of(settings, screen) as work,
-            screen.step("strength", "Trying the tests on mutants"),
-        ):
-            by_file = None if lines is None else lines.by_file
-            strength = measure_strength(
-                engines, project, tests, settings, changed=by_file, server=server, work=work, most=options.most,
-                progress=lambda done, of: _tell(screen, done, of),
-            )  # fmt: skip
-        info = engines.info(conversations=False)
-    report = report_of(project_info(project), settings.seed, engine=info, strength=strength, timings=screen.timings)
+    info: EngineInfo | None = None
+
+    def evaluate() -> Strength:
+        nonlocal info
+        with chosen_engines(settings, project, os.environ) as engines:
+            ensure_possible(engines, "strength")
+            try:
+                with (
+                    running_server(settings, project, os.environ, screen) as server,
+                    workplace_of(settings, screen) as work,
+                    screen.step("strength", "Trying the tests on mutants"),
+                ):
+                    by_file = None if lines is None else lines.by_file
+                    return measure_strength(
+                        engines, project, tests, settings, changed=by_file, server=server, work=work, most=options.most,
+                        progress=lambda done, of: _tell(screen, done, of),
+                    )  # fmt: skip
+            finally:
+                info = engines.info(conversations=False)
+
+    result = run_until_failure(evaluate)
+    strength = result.finished
+    report = report_of(
+        project_info(project),
+        settings.seed,
+        engine=info if strength is not None else None,
+        strength=strength,
+        skipped=result.skipped("strength"),
+        stopped=result.reason,
+        timings=screen.timings,
+    )
     if options.json is not None:
         write_report(options.json, report)
     sys.stdout.write(noted_version_line(report.project, settings.project))
-    sys.stdout.write(strength_text(strength, settings.project))
+    sys.stdout.write(not_run_text(report) if strength is None else plain(strength_text(strength, settings.project)))
+    if result.stopped is not None:
+        end_with(result.stopped)
+    return _exit_code(None if strength is None else strength.score, options)
+
+
+def _exit_code(score: float | None, options: StrengthOptions) -> int:
     floor = options.fail_under
-    if floor is not None and strength.score is None and not options.changed:
+    if floor is not None and score is None and not options.changed:
         raise UserError("--fail-under cannot be judged: there was no fault to notice")
-    is_below = floor is not None and strength.score is not None and strength.score < floor
+    is_below = floor is not None and score is not None and score < floor
     return EXIT_FAILED if is_below else EXIT_OK
 
 

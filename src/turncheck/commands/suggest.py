@@ -7,12 +7,14 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from turncheck.commands.strength import read_project_tests
+from turncheck.commands.suites import suggested_cases
 from turncheck.engines.choice import chosen_engines
+from turncheck.evaluation.answers import finished_part
 from turncheck.evaluation.strength.suggested import (
     CASES,
     STORIES,
@@ -31,22 +33,39 @@ from turncheck.evaluation.strength.suggested import (
 )
 from turncheck.messages.errors import EXIT_OK
 from turncheck.messages.phrasing import count
+from turncheck.messages.plain_text import log_line, plain
+from turncheck.process.regular_file import read_regular
+from turncheck.project.batch.csv_reader import read_csv_suite
+from turncheck.project.batch.model import comparable
+from turncheck.project.batch.reader import find_suites, read_suites
+from turncheck.project.batch.rules import Rules
+from turncheck.project.batch.writer import write_suite
+from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.project.testfiles import E2E_CASES_FILE
 from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import text
 from turncheck.run.assistant import running_server
+from turncheck.run.cut_short import PartialResult, end_with, run_until_failure
 from turncheck.run.reading import read_tests
 from turncheck.run.robustness import measure_training_sentences
 from turncheck.run.strength import measure_strength
-from turncheck.run.trainable import ensure_possible, ensure_trainable, read_dialogue_assistant
+from turncheck.run.trainable import (
+    ensure_possible,
+    ensure_readable,
+    ensure_trainable,
+    read_assistant,
+    read_dialogue_assistant,
+)
 from turncheck.work.workplace import workplace_of
+from turncheck.yaml_tree.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from turncheck.evaluation.robustness.robustness import TrainingSentences
     from turncheck.evaluation.strength.suggested import Key, SentenceTask
     from turncheck.process.screen import Console
+    from turncheck.project.model import Project
     from turncheck.report.strength import Strength, SuggestedTest
     from turncheck.settings.options import Settings
 
@@ -92,43 +111,95 @@ def run_suggest(options: SuggestOptions, screen: Console) -> int:
     """Find what no test notices, and suggest tests that would, and sentences that are missing.
 
     Raises:
-        UserError: the project cannot be trained.
+        UserError: the project cannot be trained. Where the engine gave up, what was found until then is shown and
+            written before.
+        KeyboardInterrupt: somebody interrupted it; what was found until then is shown and written.
     """
     settings = options.settings
+    if (bot := read_assistant(settings)).kore is not None:
+        return _suggest_suite(bot, write=options.write)
     project = read_dialogue_assistant(settings)
     ensure_trainable(project, sentences_do=True)
     tests = read_project_tests(settings, project)
-    with chosen_engines(settings, project, os.environ) as engines:
-        ensure_possible(engines, "strength")
+
+    def unnoticed() -> Strength:
+        with chosen_engines(settings, project, os.environ) as engines:
+            ensure_possible(engines, "strength")
+            with (
+                running_server(settings, project, os.environ, screen) as server,
+                workplace_of(settings, screen) as work,
+                screen.step("strength", "Trying the tests on mutants"),
+            ):
+                return measure_strength(
+                    engines, project, tests, settings, changed=None, server=server, work=work, most=options.most,
+                    suggest=True,
+                )  # fmt: skip
+
+    def missing() -> tuple[TrainingSentences, ...]:
         with (
-            running_server(settings, project, os.environ, screen) as server,
-            workplace_of(settings, screen) as work,
-            screen.step("strength", "Trying the tests on mutants"),
+            chosen_engines(settings, project, os.environ) as engines,
+            screen.step("robustness", "Varying the test sentences"),
         ):
-            strength = measure_strength(
-                engines,
-                project,
-                tests,
-                settings,
-                changed=None,
-                server=server,
-                work=work,
-                most=options.most,
-                suggest=True,
-            )
-        with screen.step("robustness", "Varying the test sentences"):
-            training = measure_training_sentences(engines, project, read_tests(settings).nlu, settings)
-    found = _Found(strength, sentence_tasks(project, tests.examples, strength), training)
-    root = Path(settings.project)
+            return measure_training_sentences(engines, project, read_tests(settings).nlu, settings)
+
+    strength, stopped = finished_part(unnoticed)
+    varied = PartialResult((), stopped) if stopped is not None else run_until_failure(missing)
+    found = _Found(strength, sentence_tasks(project, tests.examples, strength), varied.finished or ())
+    _show(found, options)
+    if varied.stopped is not None:
+        end_with(varied.stopped)
+    return EXIT_OK
+
+
+def _show(found: _Found, options: SuggestOptions) -> None:
+    """Print the suggestions, and write those that are new, or print them, too."""
+    root = Path(options.settings.project)
     before = suggested_before(root)
-    sys.stdout.write("\n".join([*_lines(found), *_known(found, before), ""]))
+    sys.stdout.write(plain("\n".join([*_lines(found), *_known(found, before), ""])))
     for path, content in _files(found.without(before), root).items():
         if options.write:
             write_file(path, content.encode())
             sys.stdout.write(f"Written: {text(str(path))}\n")
         else:
-            sys.stdout.write(f"\n# {text(str(path))} (write it with --write)\n{content}")
+            sys.stdout.write(f"\n# {text(str(path))} (write it with --write)\n{log_line(content)}")
+
+
+SUITE: Final = "tests/suite_suggested_{}.template"
+_MOST_CASES: Final = 50
+
+
+def _suggest_suite(project: Project, *, write: bool) -> int:
+    """Suggest the cases of a batch suite for an export, whose dialogues run elsewhere; none that a suite has already.
+
+    Raises:
+        UserError: nothing can be suggested.
+    """
+    ensure_readable(project, {"nlu"})
+    path = free_file(project.root, SUITE)
+    known = _known_texts(project, (project.root / "tests").glob(Path(SUITE.format("*")).name))
+    cases = [case for case in suggested_cases(project, None, _MOST_CASES).cases if comparable(case.text) not in known]
+    if not cases:
+        sys.stdout.write("There is nothing new to suggest: suites and earlier suggestions have these utterances.\n")
+        return EXIT_OK
+    content = write_suite(cases, ".csv")
+    intents = count(len({case.intents for case in cases}), "intent")
+    sys.stdout.write(f"{count(len(cases), 'case')} of a batch suite, for {intents}, to be reviewed.\n")
+    if write:
+        write_file(path, content.encode())
+        sys.stdout.write(f"Written: {text(str(path))}. Review it, and rename it to .csv.\n")
+    else:
+        sys.stdout.write(f"\n# {text(str(path))} (write it with --write)\n{log_line(content)}")
     return EXIT_OK
+
+
+def _known_texts(project: Project, suggested: Iterable[Path]) -> set[str]:
+    """Return the utterances of the project's suites and of earlier suggestions, for comparison."""
+    suites = read_suites(project.root, find_suites(project.root)).suites
+    found = {comparable(case.text) for suite in suites for case in suite.cases}
+    for path in suggested:
+        content = read_regular(path, most=MAX_FILE_BYTES).decode("utf-8-sig", "replace")
+        found |= {comparable(case.text) for case in read_csv_suite(Source(path.name, content), Rules(path.name))}
+    return found
 
 
 def _lines(found: _Found) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -10,8 +10,9 @@ from turncheck.commands.batch import named_as, refuse_faulty
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.location import Location
 from turncheck.messages.phrasing import count
-from turncheck.project.batch.model import Suites
+from turncheck.project.batch.model import ExpectedEntity, SuiteCase, Suites
 from turncheck.project.batch.reader import read_suites
+from turncheck.project.batch.rules import read_intent, read_order, read_parent
 from turncheck.project.batch.suggestions import case_of, examples_of
 from turncheck.project.batch.writer import SUFFIXES, without_repetitions, write_suite
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from turncheck.process.screen import Console
-    from turncheck.project.batch.model import SuiteCase
+    from turncheck.project.batch.suggestions import Suggestions
     from turncheck.project.model import Project
 
 _HERE: Final = Path()
@@ -193,38 +194,73 @@ def run_suggest(  # noqa: PLR0917 - what a command is given
     Raises:
         UserError: nothing can be generated from the project's sentences.
     """
-    from turncheck.project.batch.suggestions import suggest
-
     target = _suite_target(out)
-    found = suggest(_read(folder, data, language), intent=intent, most=most)
-    if not found.cases:
-        raise UserError(
-            "nothing can be suggested: no sentence has an entity for which there are other values",
-            remedy="Annotate entities, or write a lookup table of their values.",
-        )
+    found = suggested_cases(_read(folder, data, language), intent, most)
     write_cases(found.cases, target, screen)
     if found.near:
         screen.note(f"{count(found.near, 'other')} dropped: too close to a training sentence.")
+    if found.without:
+        more = f" and {len(found.without) - _MOST_LISTED} more" if len(found.without) > _MOST_LISTED else ""
+        names = ", ".join(map(text, found.without[:_MOST_LISTED]))
+        screen.note(f"Without a case, since their sentences cannot be varied: {names}{more}.")
     screen.note("They are marked as generated. Review them before they join a suite.")
     return EXIT_OK
 
 
-def run_add(suite: Path, intent: str, utterances: str, screen: Console) -> int:
+def suggested_cases(project: Project, intent: str | None, most: int) -> Suggestions:
+    """Return generated cases of a project.
+
+    Raises:
+        UserError: there are none.
+    """
+    from turncheck.evaluation.batch.suggested import suggest_cases  # imports NumPy
+
+    found = suggest_cases(project, intent=intent, most=most)
+    if not found.cases:
+        raise UserError(
+            f"nothing can be suggested{f' for {intent!r}' if intent else ''}: no sentence can be varied",
+            remedy="Name an intent that has sentences of several words, or annotate entities and list their values.",
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What is expected of the utterances that are added, in the notation of suites.
+
+    ``entities``: ``NAME=VALUE``; a repeated name gives an alternative value. ``order``: ``NAME>NAME``.
+    """
+
+    intent: str
+    parent: str = ""
+    entities: tuple[str, ...] = ()
+    order: str = ""
+
+
+def run_sample(out: Path, screen: Console) -> int:
+    """Write a sample suite, which shows what a suite can hold.
+
+    Raises:
+        UserError: the file is neither JSON nor CSV, or cannot be written.
+    """
+    from turncheck.project.batch.sample import SAMPLE
+
+    write_cases(SAMPLE, _suite_target(out), screen)
+    screen.note("Replace its utterances and names by those of your assistant.")
+    return EXIT_OK
+
+
+def run_add(suite: Path, expected: Expectation, utterances: str, screen: Console) -> int:
     """Add utterances of one intent to a suite, one per line; a suite that does not exist is created.
 
     Raises:
-        UserError: the suite cannot be read or written, or there is no utterance.
+        UserError: the suite cannot be read or written, there is no utterance, or what is expected of them is not clear.
     """
-    from turncheck.project.batch.model import SuiteCase
-    from turncheck.project.batch.rules import read_intent
-
     target = _suite_target(suite)
-    read = read_intent(intent)
-    if read.has_double_pipe:
-        raise UserError("`||` in --intent separates traits", remedy="Write `trait:` in front, or one `|`.")
+    made = _expected_case(expected)
     there = _cases_of(suite, screen) if suite.exists() else []
     lines = dict.fromkeys(line.strip() for line in utterances.splitlines() if line.strip())
-    new = [case for line in lines if (case := SuiteCase(line, read.names, read.is_trait)) not in there]
+    new = [case for line in lines if (case := replace(made, text=line)) not in there]
     if not new:
         raise UserError(
             "there is no utterance to add", remedy="Write one per line; those that the suite already has do not count."
@@ -232,3 +268,29 @@ def run_add(suite: Path, intent: str, utterances: str, screen: Console) -> int:
     write_cases([*there, *new], target, screen)
     screen.note(f"{count(len(new), 'case')} added; {len(lines) - len(new):,} were there already.")
     return EXIT_OK
+
+
+def _expected_case(expected: Expectation) -> SuiteCase:
+    """Return a case without words that expects this.
+
+    Raises:
+        UserError: a part of it cannot be read, or the order does not fit intents and entities.
+    """
+    read, order = read_intent(expected.intent), read_order(expected.order)
+    if read.has_double_pipe:
+        raise UserError("`||` in --intent separates traits", remedy="Write `trait:` in front, or one `|`.")
+    values: dict[str, list[str]] = {}
+    for written in expected.entities:
+        name, is_there, value = (part.strip() for part in written.partition("="))
+        if not (name and is_there and value):
+            raise UserError(f"--entity: expected NAME=VALUE, got '{written}'", remedy="Write --entity City=Oslo.")
+        values.setdefault(name, []).append(value)
+    if order and len(read.names) > 1:
+        raise UserError("an order of entities is for one intent", remedy="Omit --entity-order, or name one intent.")
+    if unknown := [name for name in order if name not in values]:
+        raise UserError(
+            f"--entity-order names '{unknown[0]}', which no --entity gives a value",
+            remedy=f"Add --entity {unknown[0]}=VALUE.",
+        )
+    entities = tuple(ExpectedEntity(name, tuple(dict.fromkeys(found))) for name, found in values.items())
+    return SuiteCase("", read.names, read.is_trait, read_parent(expected.parent), entities, order)

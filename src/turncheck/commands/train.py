@@ -12,6 +12,7 @@ from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.engines.embedded.models import DEFAULT_MODELS, model_path
 from turncheck.engines.embedded.training_key import project_fingerprint
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, TrainingRefusedError, UserError
+from turncheck.messages.plain_text import plain
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.render.phrases import substitution_lines
 from turncheck.run.output_folder import ensure_apart_from_project
@@ -21,6 +22,7 @@ from turncheck.run.trainable import (
     ensure_readable,
     ensure_trainable,
     ensure_valid,
+    in_vain,
     read_assistant,
 )
 
@@ -92,7 +94,7 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Console) -> 
                 else:
                     substitutions.extend(_add_core(project, writer, options))
     except TrainingRefusedError as error:
-        sys.stderr.write(f"turncheck: error: {error.seen_from_above(options.settings.project)}\n")
+        sys.stderr.write(plain(f"turncheck: error: {error.seen_from_above(options.settings.project)}\n"))
         return EXIT_FAILED
     if "core" in wanted:
         _note_missing_rules(project, options, screen)
@@ -101,7 +103,7 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Console) -> 
     prefix = "" if len(wanted) > 1 else f"{wanted[0]}-"
     path = model_path(options.out, options.fixed_name, prefix)
     write_model(path, writer, fingerprint=project_fingerprint(project), parts=tuple(wanted), named=options.named)
-    sys.stdout.write(f"The model is saved at '{path}'.\n")
+    sys.stdout.write(plain(f"The model is saved at '{path}'.\n"))
     return EXIT_OK
 
 
@@ -116,7 +118,8 @@ def _possible(project: Project, parts: Sequence[Part], screen: Console) -> list[
         missing["core"] = NOTHING_TO_LEARN
     wanted = [part for part in parts if part not in missing]
     if not wanted:
-        raise UserError("; ".join(missing[part] for part in parts), remedy="Name data with --data.")
+        reasons = "; ".join(missing[part] for part in parts)
+        raise UserError(f"{reasons}{in_vain(project)}", remedy="Name data with --data.")
     for part in parts:
         if part in missing:
             screen.note(f"Only {' and '.join(wanted)} is trained: {missing[part]}.")

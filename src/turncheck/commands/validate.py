@@ -7,21 +7,20 @@ import os
 import re
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TextIO
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TextIO
 
 from turncheck import __version__
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.location import Location, shown_path
+from turncheck.messages.plain_text import log_json, plain
 from turncheck.project.export import export_of
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories
-from turncheck.validation.facts import missing_parts
+from turncheck.validation.facts import ProjectTests, missing_parts
 from turncheck.validation.findings import found
-from turncheck.validation.names_in_tests import ProjectTests
 from turncheck.validation.pipeline import Validated, validate
 from turncheck.validation.registry import explain
 from turncheck.validation.suppressions import suppress
@@ -41,8 +40,7 @@ Format = Literal["text", "json", "github", "sarif"]
 FORMATS: Final[tuple[Format, ...]] = ("text", "json", "github", "sarif")
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What is to be validated, as the command line says it. Paths that are given count from the current folder.
 
     ``max_history`` may be the text of the flag: what is not a positive integer becomes a finding.
@@ -60,20 +58,21 @@ class Request:
     language: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ReportFiles:
+class ReportFiles(NamedTuple):
     """Where the report goes: to a file, and with ``junit.xml`` to a folder."""
 
     json: Path | None = None
     out: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+_NO_FILES: Final = ReportFiles()
+
+
+class Checked(NamedTuple):
     """A project and what was found in it; ``project`` is ``None`` where the request itself is the fault."""
 
     validated: Validated
-    project: Project | None = field(default=None, repr=False)
+    project: Project | None = None
 
 
 def run_data_validate(
@@ -82,7 +81,7 @@ def run_data_validate(
     output_format: Format = "text",
     notes: Notes = "some",
     explain_code: str | None = None,
-    files: ReportFiles = ReportFiles(),
+    files: ReportFiles = _NO_FILES,
     output: TextIO | None = None,
 ) -> int:
     """Validate a project, print what was found, and return the exit code: 0 or 1, as ``rasa data validate`` would end.
@@ -103,14 +102,14 @@ def run_data_validate(
     if explain_code is not None:
         stream.write(explain(explain_code))
         return EXIT_OK
-    if files != ReportFiles():
+    if files != _NO_FILES:
         _ensure_apart(files, request)
     checked = check_project(request)
     if output_format == "text":
         stream.write(_text(checked, notes, str(request.project), coloured=_is_colour_terminal(stream)))
     else:
         stream.write(_rendered(checked, output_format, request.project))
-    if files != ReportFiles():
+    if files != _NO_FILES:
         _write_report(checked, request.project, files)
     return checked.validated.exit_code(fail_on_warnings=request.fail_on_warnings)
 
@@ -272,12 +271,12 @@ def _version(project: Project | None, folder: str) -> str:
 
 def _rendered(checked: Checked, output_format: Literal["json", "github", "sarif"], folder: Path) -> str:
     if output_format == "sarif":
-        return _sarif(checked, folder)
+        return log_json(_sarif(checked, folder))
     from turncheck.render.findings import findings_commands, findings_json
 
     findings, counts = checked.validated.findings, checked.validated.counts
     if output_format == "json":
-        return findings_json(findings, counts)
+        return log_json(findings_json(findings, counts))
     return findings_commands(findings, repository_root(folder))
 
 
@@ -328,7 +327,7 @@ def _sarif(checked: Checked, folder: Path) -> str:
         repository_root(folder),
         __version__,
         line_hash=line_hash_below(folder),
-        say=lambda note: sys.stderr.write(f"turncheck: {note}\n"),
+        say=lambda note: sys.stderr.write(plain(f"turncheck: {note}\n")),
     )
     return sarif.encoded.decode()
 

@@ -27,7 +27,7 @@ def tests_because_of(compared: Comparison) -> dict[Location, list[tuple[str, Cas
     places: dict[str, Location] = {}
     for finding in compared.new_findings:
         if finding.severity == "error":
-            places |= {name: finding.location for name in broken_references(finding.message) if name not in places}
+            places |= {name: finding.location for name in broken_references(finding) if name not in places}
     found: dict[Location, list[tuple[str, CaseChange]]] = {}
     for kind, case in newly_failing_tests(compared):
         place = next((places[name] for name in case.rests_on if name in places), None)

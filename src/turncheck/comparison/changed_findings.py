@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.cases import findings_worst_first, is_read_in_part
 from turncheck.comparison.changes import ChangedNames, FindingChange, Named
+from turncheck.comparison.renames import message_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from turncheck.comparison.model import Renamed
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.report.model import Report
@@ -29,8 +33,10 @@ _KEYS: Final = (
 """What identifies a finding, the strictest first."""
 
 
-def changed_findings(base: Report, head: Report) -> tuple[tuple[FindingChange, ...], tuple[FindingChange, ...]]:
-    """Return the findings that are new and those that are gone, worst first.
+def changed_findings(
+    base: Report, head: Report, renamed: Sequence[Renamed] = ()
+) -> tuple[tuple[FindingChange, ...], tuple[FindingChange, ...]]:
+    """Return the findings that are new, with the names that are ``renamed``, and those that are gone, worst first.
 
     A finding is identified by its code, message and file; one that moved to another file is neither new nor gone, and
     neither is one whose message only has other counts now.
@@ -42,7 +48,7 @@ def changed_findings(base: Report, head: Report) -> tuple[tuple[FindingChange, .
         before, after = _left_over(before, after, parts), _left_over(after, before, parts)
     after = _not_of_parts(after, of_base)
     gone = () if is_read_in_part(head) else before
-    return tuple(map(_finding_change, after)), tuple(map(_finding_change, gone))
+    return tuple(_finding_change(one, renamed) for one in after), tuple(map(_finding_change, gone))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +129,7 @@ def _without_places(message: str, *, files: bool) -> str:
     return " ".join("@" if _PLACE.search(word) else word for word in message.split(" "))
 
 
-def _finding_change(finding: Finding) -> FindingChange:
+def _finding_change(finding: Finding, renamed: Sequence[Renamed] = ()) -> FindingChange:
     return FindingChange(
         code=finding.code,
         severity=finding.severity,
@@ -131,6 +137,8 @@ def _finding_change(finding: Finding) -> FindingChange:
         location=finding.location,
         hint=finding.hint,
         others=finding.others,
+        message_now=now if (now := message_of(finding, renamed)) != finding.message else "",
+        names=finding.names,
     )
 
 

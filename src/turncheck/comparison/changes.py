@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
+from turncheck.messages.finding import Name
 from turncheck.messages.location import Location
-from turncheck.messages.phrasing import count
 from turncheck.report.model import Misunderstanding
 from turncheck.report.part import Part
 
@@ -88,18 +88,22 @@ class CutIntent(Part, frozen=True, kw_only=True):
 
 
 class StrippedIntent(Part, frozen=True, kw_only=True):
-    """An intent whose sentences lost annotations of entities, the sentences themselves being the same."""
+    """An intent whose sentences, otherwise the same, lost annotations of entities or have others."""
 
     intent: str
     """The intent."""
     annotations: int
-    """How many annotations are gone."""
+    """How many annotations are gone, without any in their place."""
     base: int
     """How many annotations those of its sentences had that both sides have."""
     sentences: int
     """How many sentences lost any."""
     entities: tuple[str, ...]
     """The types that are gone, the most frequent first."""
+    changed: int = 0
+    """How many annotations have another type in the place of one that is gone."""
+    new_entities: tuple[str, ...] = ()
+    """The types that are there instead, the most frequent first."""
     location: Location
     """Where the first of these sentences is."""
 
@@ -225,11 +229,6 @@ class CaseChange(Part, frozen=True, kw_only=True):
         return self.misunderstood and (self.base_passed is None or self.base_passed)
 
 
-def with_copy_count(case: CaseChange) -> str:
-    """Say how many copies of a case there are, as a suffix of its name."""
-    return f" and {count(case.copies, 'copy', 'copies')}" if case.copies else ""
-
-
 def number_of(cases: Iterable[CaseChange]) -> int:
     """Count cases, each with its copies."""
     return sum(case.number for case in cases)
@@ -305,6 +304,8 @@ class FindingChange(Part, frozen=True, kw_only=True):
     """Other places that it contradicts or repeats."""
     message_now: str = ""
     """The message with the current name of anything that this change renamed; empty if it names no such thing."""
+    names: tuple[Name, ...] = ()
+    """The names that the message has, in its order, where something depends on them."""
 
 
 class UnseenChange(Part, frozen=True, kw_only=True):

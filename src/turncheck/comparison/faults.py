@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from msgspec.structs import replace
-
-from turncheck.comparison.verdict import FailedBy, GateResult
-from turncheck.messages.phrasing import count
+from turncheck.comparison.judged import FaultOf, Judged
 from turncheck.report.evaluations import EVALUATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
-    from turncheck.messages.location import Location
+    from turncheck.comparison.judged import Cause
+    from turncheck.comparison.verdict import GateResult
     from turncheck.report.model import Report, Skipped
 
 
 COULD_BE_RUN: Final = "could-be-run"
-_LEADS_TO_PLACE: Final = re.compile(r"(?:\s(?:at|in)\s*['\"]?|[\s:(]+)$")
-"""The end of a sentence right before the place that it names."""
 
 
 def faults_of(report: Report, evaluations: Iterable[str] = EVALUATIONS) -> tuple[Skipped, ...]:
@@ -29,110 +25,52 @@ def faults_of(report: Report, evaluations: Iterable[str] = EVALUATIONS) -> tuple
     return tuple(skipped for skipped in report.skipped if skipped.fault and skipped.evaluation in asked)
 
 
-def judge_could_be_run(faults: Sequence[Skipped]) -> GateResult:
+def judge_could_be_run(faults: Sequence[Skipped]) -> Judged:
     """What cannot be read or trained completely is not judged in part, and is not a success either."""
-    return GateResult(
-        name=COULD_BE_RUN,
-        outcome="failed",
-        reason=faults_in_words(faults),
-        failed_by=tuple(failed_by_fault(one) for one in unlike(faults)),
-    )
+    return Judged(COULD_BE_RUN, "failed", "faults", causes=causes_of(faults))
 
 
-def unlike(faults: Iterable[Skipped]) -> list[Skipped]:
-    """Return one fault per cause: what is broken once is reported once."""
-    return list({(one.reason, one.location): one for one in reversed([*faults])}.values())[::-1]
+def causes_of(faults: Iterable[Skipped]) -> tuple[FaultOf, ...]:
+    """Return one cause for each fault: what is broken once is reported once."""
+    unlike = {(one.reason, one.location): one for one in reversed([*faults])}
+    return tuple(map(cause_of, unlike.values()))[::-1]
 
 
-def faults_in_words(faults: Sequence[Skipped]) -> str:
-    """``nlu and core could not be run, e2e could not be run completely``."""
-    wholly = names_of([skipped.evaluation for skipped in faults if not skipped.part])
-    partly = names_of([skipped.evaluation for skipped in faults if skipped.part])
-    words = [f"{wholly} could not be run"] if wholly else []
-    return ", ".join([*words, *([f"{partly} could not be run completely"] if partly else [])])
-
-
-def cause_first(faults: Sequence[Skipped]) -> str:
-    """``The NLU data cannot be read completely (data/nlu.yml:181:5), so nlu and core could not be run``.
-
-    If there are several causes, it names the first and says how many more there are.
-    """
-    by_cause: dict[Location | str, list[Skipped]] = {}
-    for skipped in faults:
-        by_cause.setdefault(skipped.location or _cause(skipped), []).append(skipped)
-    because, *others = by_cause.values()
-    cause = _cause(because[0])
-    wholly = "" if not all(one.part for one in because) else " completely"
-    words = (
-        f"{cause[:1].upper()}{cause[1:]}, so {names_of([one.evaluation for one in because])} could not be run{wholly}"
-    )
-    more = len({one.evaluation for group in others for one in group})
-    return f"{words} ({count(more, 'other evaluation')} neither)" if more else words
-
-
-def _cause(skipped: Skipped) -> str:
-    """What must be fixed, in short, and where."""
-    if skipped.location is None:
-        return skipped.reason.rstrip(".")
-    place = str(skipped.location)
-    reason = skipped.reason.partition(": - ")[0]  # the items of a list are shown on the lines below
-    short, found, _ = reason.partition(place)
-    return f"{_LEADS_TO_PLACE.sub('', short) if found else reason.rstrip('.')} ({place})"
-
-
-def names_of(evaluations: Iterable[str]) -> str:
-    """``nlu, core and e2e``."""
-    *others, last = dict.fromkeys(evaluations) or [""]
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-def failed_by_fault(skipped: Skipped) -> FailedBy:
-    """Say why it was not run, and where that can be fixed."""
-    return FailedBy(what=without_place(skipped), location=skipped.location)
-
-
-def without_place(skipped: Skipped) -> str:
-    """Return why it was not run without the place, for where that is reported beside it."""
-    place = "" if skipped.location is None else str(skipped.location)
-    return skipped.reason.replace(f"{place}: ", "", 1).replace(f" ({place})", "", 1) if place else skipped.reason
+def cause_of(fault: Skipped, *, named: bool = False) -> FaultOf:
+    """Return a fault as the cause of a gate's failure; ``named``: the reason of the gate is this cause."""
+    return FaultOf(fault.without_place or fault.reason, location=fault.location, named=named)
 
 
 # Gates that fail only because of what another gate already names: one line, not failures of their own.
 
 
-def with_consequences(gates: Iterable[GateResult]) -> tuple[GateResult, ...]:
+def with_consequences(gates: Iterable[Judged]) -> tuple[Judged, ...]:
     """Mark each failing gate whose causes are all named by an earlier gate.
 
     A figure that is out of bounds is a failure of its own, unless it could not be measured at all.
     """
-    named: dict[Location | str, str] = {}
+    named: dict[Hashable, str] = {}
     marked = []
     for gate in gates:
-        causes = [_keys(cause) for cause in gate.failed_by] if gate.fails else []
+        causes = [_keys(cause) for cause in gate.causes] if gate.fails else []
         before = [next((named[key] for key in keys if key in named), "") for keys in causes]
         if before and all(before) and (gate.metric is None or set(before) == {COULD_BE_RUN}):
             marked.append(replace(gate, follows=before[0]))
         else:
             own = tuple(
-                cause for cause, by in zip(gate.failed_by, before, strict=False) if by != COULD_BE_RUN
+                cause for cause, by in zip(gate.causes, before, strict=False) if by != COULD_BE_RUN
             )  # an evaluation that could not be run is reported only once
-            marked.append(replace(gate, failed_by=own) if own else gate)
+            marked.append(replace(gate, causes=own) if own else gate)
             for keys in causes:
                 named |= {key: gate.name for key in keys if key not in named}
     return tuple(marked)
 
 
-def _keys(cause: FailedBy) -> tuple[Location | str, ...]:
+def _keys(cause: Cause) -> tuple[Hashable, ...]:
     """What identifies a cause: for a test, one gate may name the place where it begins, another where it fails."""
-    return (cause.what,) if cause.location is None else (cause.location, cause.what)
+    return (cause,) if cause.location is None else (cause.location, cause)
 
 
 def consequences_of(gate: GateResult, gates: Sequence[GateResult]) -> list[GateResult]:
     """Return the gates that fail only because of what this one names."""
     return [one for one in gates if one.follows == gate.name]
-
-
-def cause_of(gates: Sequence[GateResult]) -> Location | None:
-    """Return the one place that made all of these gates fail; ``None`` if there are several, or it has no place."""
-    places = {cause.location for gate in gates for cause in gate.failed_by}
-    return places.pop() if len(places) == 1 else None

@@ -1,4 +1,4 @@
-"""Gates: rules that can fail a run, each with its outcome and reason; :func:`judge` combines them into the verdict.
+"""Gates: rules that can fail a run, each with its outcome and why; :func:`judge_gates` judges all of them.
 
 A gate that cannot be judged (no baseline, an evaluation that did not run) is a third outcome, and the setting
 ``not-judged`` says how it counts.
@@ -6,29 +6,20 @@ A gate that cannot be judged (no baseline, an evaluation that did not run) is a 
 
 from __future__ import annotations
 
-import operator
 import re
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from msgspec.structs import replace
+from msgspec import structs
 
 from turncheck.comparison.cases import is_read_in_part
-from turncheck.comparison.changes import with_copy_count
-from turncheck.comparison.faults import (
-    failed_by_fault,
-    faults_in_words,
-    faults_of,
-    judge_could_be_run,
-    unlike,
-    with_consequences,
-)
+from turncheck.comparison.faults import cause_of, causes_of, faults_of, judge_could_be_run, with_consequences
 from turncheck.comparison.gates_on_tests import (
     GONE_TESTS,
     NEW_ERRORS,
     NEW_SUPPRESSIONS,
-    failed_by_finding,
     judge_failed_tests,
     judge_gone_tests,
     judge_new_errors,
@@ -36,52 +27,49 @@ from turncheck.comparison.gates_on_tests import (
     judge_new_suppressions,
     judge_required,
     judge_something_was_tested,
-    old_in_words,
-    removed_test_text,
+    not_validated,
+    tests_of,
     tests_switched_off,
+)
+from turncheck.comparison.judged import (
+    BadFinding,
+    Drop,
+    FailedTest,
+    Findings,
+    GoneTest,
+    Judged,
+    NoFigure,
+    Uncovered,
+    Value,
+    WrongSentence,
 )
 from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Measured, NotMeasured, find_metric, metric_of, metrics_of
 from turncheck.comparison.renames import message_of
-from turncheck.comparison.summary import reservation, summarize
-from turncheck.comparison.verdict import (
-    FailedBy,
-    GateResult,
-    GateRules,
-    Verdict,
-    at_its_place,
-    place_of_gate,
-    read_rules,
-)
-from turncheck.comparison.wording import change, count, expected_got, figure, no_verdict, why_no_baseline
+from turncheck.comparison.verdict import GateRules, at_its_place, place_of_gate, read_rules
 from turncheck.messages.errors import UserError
-from turncheck.messages.finding import LEGACY_PROJECT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
+    from turncheck.comparison.changes import ChangedCases
+    from turncheck.comparison.judged import Cause
     from turncheck.comparison.metrics import MetricDelta, SharedDelta
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import Operator, Places, Regression, Threshold
-    from turncheck.messages.location import Location
+    from turncheck.comparison.verdict import Places, Regression, Threshold
+    from turncheck.messages.finding import Severity
+    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import GateSettings, Report
 
 
 # Gates about one metric: its value (thresholds), or its change against the baseline (max-regression).
 
-_HOLDS: Final[dict[Operator, Callable[[float, float], bool]]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-    "==": operator.eq,
-}
 _ROUNDING: Final = 1e-9
 """Rounding errors of decimal fractions are smaller: 0.9 - 0.89 must not count as more than 0.01."""
 _MOST_EXAMPLES: Final = 200
 
 
-def judge_threshold(report: Report, comparison: Comparison | None, rule: Threshold) -> GateResult:
+def judge_threshold(report: Report, comparison: Comparison | None, rule: Threshold) -> Judged:
     """Judge ``metric >= limit``.
 
     Raises:
@@ -92,14 +80,13 @@ def judge_threshold(report: Report, comparison: Comparison | None, rule: Thresho
     if isinstance(metric, NotMeasured):
         change = rule.name == COVERAGE_OF_CHANGES
         there = change and comparison is not None and comparison.baseline.status in {"unreachable", "unreadable"}
-        reason = why_no_baseline(comparison) if there else metric.reason
-        return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name, needs_base=change)
-    holds = _HOLDS[rule.operator](metric.value, rule.limit)
-    shown = figure(metric.value, metric.kind, apart_from=rule.limit)
-    reason = f"{rule.name} is {shown}" if holds else f"{rule.name} is {shown}, not {rule.operator} {rule.limit:g}"
-    failed_by = () if holds else _behind(report, comparison, rule.name)
-    return GateResult(
-        name=name, outcome="passed" if holds else "failed", reason=reason, metric=rule.name, failed_by=failed_by
+        if there:
+            return Judged(name, "not judged", "no base", metric=rule.name, needs_base=True)
+        return Judged(name, "not judged", "", (NoFigure(metric.reason),), metric=rule.name, needs_base=change)
+    holds = rule.holds(metric.value)
+    causes = () if holds else _behind(report, comparison, rule.name)
+    return Judged(
+        name, "passed" if holds else "failed", "", (Value(rule, metric, holds),), metric=rule.name, causes=causes
     )
 
 
@@ -112,7 +99,7 @@ def _measured(report: Report, comparison: Comparison | None, name: str) -> Measu
     return find_metric(report, metrics_of(report), name)
 
 
-def judge_regression(report: Report, comparison: Comparison | None, rule: Regression) -> GateResult:
+def judge_regression(report: Report, comparison: Comparison | None, rule: Regression) -> Judged:
     """Judge ``metric: largest drop``, on the examples that both sides judged, if there are any.
 
     Counts (of stories, cases, findings) are judged by all there are: a test that was deleted is a drop.
@@ -127,41 +114,35 @@ def judge_regression(report: Report, comparison: Comparison | None, rule: Regres
     if delta is None:
         measured = _measured(report, comparison, rule.name)
         if isinstance(measured, NotMeasured):
-            return GateResult(name=name, outcome="not judged", reason=measured.reason, metric=rule.name)
-        reason = why_no_baseline(comparison)
-        return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name, needs_base=True)
+            return Judged(name, "not judged", "", (NoFigure(measured.reason),), metric=rule.name)
+        return Judged(name, "not judged", "no base", metric=rule.name, needs_base=True)
     if comparison is None or not comparison.judged:
-        reason = why_no_baseline(comparison)
-        return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name, needs_base=True)
+        return Judged(name, "not judged", "no base", metric=rule.name, needs_base=True)
     if delta.delta is None:
         return _judge_one_side(report, rule, delta, name)
     if rule.name.startswith("validation.") and is_read_in_part(report) and delta.delta <= rule.limit:
-        reason = "not all files can be read, so what is in them is not counted"
-        return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name)
+        return Judged(name, "not judged", "files unread", metric=rule.name)
     if delta.agreement is not None:
-        return GateResult(name=name, outcome="not judged", reason=no_verdict(delta.agreement), metric=rule.name)
+        return Judged(name, "not judged", "agreement", (Drop(rule, delta, too_far=False),), metric=rule.name)
     examples = comparison.examples
     known = not comparison.unlisted and bool(examples.added or examples.removed or examples.edited)
     if delta.judgement == "not judged" and not is_counted(delta) and (rule.significant or known):
-        reason = "no example was judged on both sides"
-        return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name)
+        return Judged(name, "not judged", "no shared example", metric=rule.name)
     return _judge_drop(comparison, rule, delta, name)
 
 
-def _judge_one_side(report: Report, rule: Regression, delta: MetricDelta, name: str) -> GateResult:
+def _judge_one_side(report: Report, rule: Regression, delta: MetricDelta, name: str) -> Judged:
     """A figure that only one side measured has not dropped, unless its tests or data were removed."""
     if delta.base is None:
-        return GateResult(name=name, outcome="not judged", reason="the base has no such metric", metric=rule.name)
+        return Judged(name, "not judged", "base has no such metric", metric=rule.name)
     evaluation = metric_of(rule.name).section
     asked = not report.settings.evaluations or evaluation in report.settings.evaluations
     skipped = next((skipped for skipped in report.skipped if skipped.evaluation == evaluation), None)
     why = skipped.reason if skipped else _why_without_value(report, rule.name)
     if not why or not asked or report.stopped:
-        reason = "it is measured on the base only"
-        return GateResult(name=name, outcome="not judged", reason=reason, metric=rule.name)
-    causes = (failed_by_fault(skipped),) if skipped and skipped.fault else ()
-    reason = f"{rule.name}: {figure(delta.base, delta.kind)} on the base, no longer measured: {why}"
-    return GateResult(name=name, outcome="failed", reason=reason, metric=rule.name, failed_by=causes)
+        return Judged(name, "not judged", "only on base", metric=rule.name)
+    causes = (cause_of(skipped, named=not skipped.without_place),) if skipped and skipped.fault else ()
+    return Judged(name, "failed", "", (NoFigure(why, delta),), metric=rule.name, causes=causes)
 
 
 def _why_without_value(report: Report, name: str) -> str:
@@ -173,67 +154,44 @@ def _why_without_value(report: Report, name: str) -> str:
     return metric.reason if isinstance(metric, NotMeasured) else ""
 
 
-def _judge_drop(comparison: Comparison, rule: Regression, delta: MetricDelta, name: str) -> GateResult:
-    shared = _shared_examples(delta)
+def _judge_drop(comparison: Comparison, rule: Regression, delta: MetricDelta, name: str) -> Judged:
+    shared = shared_examples(delta)
     difference = shared.delta if shared else delta.delta or 0.0
     drop = difference if delta.better == "lower" else -difference
     too_far = drop > rule.limit + _ROUNDING and not (rule.significant and delta.judgement == "noise")
-    reason = f"{rule.name}: {_change_in_words(delta)}"
-    if too_far:
-        reason += f", more than {rule.limit:g}"
-    return GateResult(
-        name=name,
-        outcome="failed" if too_far else "passed",
-        reason=reason,
-        metric=rule.name,
-        failed_by=_became_worse(comparison, rule.name) if too_far else (),
-    )
+    causes = _became_worse(comparison, rule.name) if too_far else ()
+    facts = (Drop(rule, delta, too_far),)
+    return Judged(name, "failed" if too_far else "passed", "", facts, metric=rule.name, causes=causes)
 
 
-def _shared_examples(delta: MetricDelta) -> SharedDelta | None:
+def shared_examples(delta: MetricDelta) -> SharedDelta | None:
+    """Return what a drop is judged by: the examples that both sides judged; ``None``: all there are."""
     return None if is_counted(delta) else delta.shared
 
 
-def _change_in_words(delta: MetricDelta) -> str:
-    shared = _shared_examples(delta)
-    base, value = (shared.base, shared.value) if shared else (delta.base or 0.0, delta.value or 0.0)
-    where = " on the examples both sides judged" if shared else ""
-    few = delta.significance is not None and delta.significance.too_few
-    noise = ("", f", {'too few sentences to tell' if few else 'within noise'}")[delta.judgement == "noise"]
-    words = f"{figure(base, delta.kind)} to {figure(value, delta.kind)}"
-    return f"{words} ({change(base, value, delta.kind)}{noise}){where}"
-
-
-def _became_worse(comparison: Comparison, name: str) -> tuple[FailedBy, ...]:
+def _became_worse(comparison: Comparison, name: str) -> tuple[Cause, ...]:
     """The causes of a drop: what both sides judged and this one gets wrong, worst first; tests that are gone."""
     label = _label(name)
     if name.startswith("nlu."):
         kinds = {"intents": comparison.examples, "entities": comparison.entities, "responses": comparison.responses}
         cases = kinds.get(re.split(r"[.\[]", name)[1])
         return tuple(
-            _wrong(case.name, case.expected, case.actual or "no intent", case.location)
+            WrongSentence(case.name, case.expected, case.actual, location=case.location)
             for case in (cases.worse if cases else ())
             if label in {None, case.expected, case.actual}
         )[:_MOST_EXAMPLES]
-    tests = {
-        "core": ("story", comparison.stories),
-        "e2e": ("end-to-end case", comparison.e2e),
-        "batch": ("batch case", comparison.batch),
-    }
+    tests: dict[str, tuple[Evaluation, ChangedCases]] = {one: (one, cases) for one, cases in tests_of(comparison)}
     section = re.split(r"[.\[]", name)[0]
     if name == COVERAGE_OF_CHANGES or section not in tests:
         return ()
-    kind, changed = tests[section]
+    evaluation, changed = tests[section]
     failing = () if name.endswith(".misunderstood") else changed.newly_failing
     others = () if name.startswith(("core.failed", "core.as_written", "e2e.failed")) else changed.newly_misunderstood
-    worse = [
-        FailedBy(what=f"{kind} {case.name}{with_copy_count(case)}", location=case.location)
-        for case in (*failing, *others)
+    worse: list[Cause] = [
+        FailedTest(evaluation, case.name, copies=case.copies, location=case.location) for case in (*failing, *others)
     ]
     gone = [
-        FailedBy(what=removed_test_text(kind, case, comparison.baseline.commit))
-        for case in changed.gone
-        if case.base_passed
+        GoneTest(evaluation, case.name, case, comparison.baseline.commit) for case in changed.gone if case.base_passed
     ]
     return (*worse, *gone)[:_MOST_EXAMPLES]
 
@@ -242,11 +200,7 @@ def _label(name: str) -> str | None:
     return name.removeprefix("nlu.intents[").rpartition("].")[0] if name.startswith("nlu.intents[") else None
 
 
-def _wrong(text: str, expected: str | None, got: str, location: Location | None) -> FailedBy:
-    return FailedBy(what=f"{text}: {expected_got(expected, got)}", location=location)
-
-
-def _behind(report: Report, comparison: Comparison | None, name: str) -> tuple[FailedBy, ...]:
+def _behind(report: Report, comparison: Comparison | None, name: str) -> tuple[Cause, ...]:
     """The causes of a figure: the wrong examples, of the named intent if there is one; newly wrong ones first."""
     if name.startswith("nlu.intents") and report.nlu:
         label = _label(name)
@@ -258,23 +212,23 @@ def _behind(report: Report, comparison: Comparison | None, name: str) -> tuple[F
         new = {(c.name, c.location) for c in comparison.examples.newly_failing} if comparison else set()
         wrong.sort(key=lambda example: (example.text, example.location) not in new)
         return tuple(
-            _wrong(example.text, example.expected.intent, example.predicted.intent or "no intent", example.location)
+            WrongSentence(example.text, example.expected.intent, example.predicted.intent, location=example.location)
             for example in wrong[:_MOST_EXAMPLES]
         )
     if name == COVERAGE_OF_CHANGES and comparison:
         return tuple(
-            FailedBy(what=f"{item.kind}: {item.name}", location=item.location)
+            Uncovered(item.kind, item.name, location=item.location)
             for item in comparison.changed_items
             if not item.covered
         )
     if name.startswith("coverage."):
         items = report.coverage[name.partition(".")[2]].items
-        return tuple(FailedBy(what=item.name, location=item.location) for item in items if not item.covered)
+        return tuple(Uncovered("", item.name, location=item.location) for item in items if not item.covered)
     if name.startswith("core.") and report.core:
         of_one_class = {"core.misunderstood": "misunderstood", "core.failed": "failed", "core.as_written": "failed"}
         wanted = next((one for prefix, one in of_one_class.items() if name.startswith(prefix)), None)
         return tuple(
-            FailedBy(what=f"story {story.name}", location=story.location)
+            FailedTest("core", story.name, location=story.location)
             for story in report.core.stories
             if not story.passed and wanted in {None, story.outcome}
         )
@@ -282,14 +236,14 @@ def _behind(report: Report, comparison: Comparison | None, name: str) -> tuple[F
         outcomes = {"e2e.misunderstood": {"misunderstood"}, "e2e.failed": {"failed", "error"}}
         wanted_ones = outcomes.get(name, {"failed", "error", "misunderstood"})
         return tuple(
-            FailedBy(what=f"end-to-end case {case.name}", location=case.location)
+            FailedTest("e2e", case.name, location=case.location)
             for case in report.e2e.cases
             if case.outcome in wanted_ones
         )
     if name.startswith("batch") and report.batch:
         suite_name = name.removeprefix("batch[").rpartition("].")[0] if name.startswith("batch[") else None
         return tuple(
-            FailedBy(what=f"batch case {case.text}", location=case.location)
+            FailedTest("batch", case.text, location=case.location)
             for suite in report.batch.suites
             if suite_name in {None, suite.name}
             for case in suite.cases
@@ -302,32 +256,28 @@ _CAN_BE_HAD = frozenset({"unreachable", "unreadable"})
 """There is a baseline, but this run could not get it; another try may succeed, so the run should not go on without."""
 
 
-def judge(
+def judge_gates(
     report: Report, comparison: Comparison | None, settings: GateSettings, places: Places = MappingProxyType({})
-) -> Verdict:
+) -> tuple[Judged, ...]:
     """Judge all gates; ``places`` says where they are set.
 
     Raises:
         UserError: a rule that cannot be parsed, or that is about an unknown metric.
     """
-    # The setting decides which tests count as failed, wherever they are counted.
-    report = replace(report, settings=replace(report.settings, misunderstood=settings.misunderstood))
     rules = read_rules(settings, places)
-    gates = with_consequences(
+    return with_consequences(
         replace(gate, fails=_fails(gate, comparison, settings), location=place_of_gate(gate.name, places))
         for gate in _gates(report, comparison, rules, places)
     )
-    failed = any(gate.fails for gate in gates)
-    return Verdict(
-        outcome="failed" if failed else "passed",
-        summary=summarize(report, comparison, gates, settings),
-        gates=gates,
-        not_judged=settings.not_judged,
-        reservation="" if failed else reservation(report, comparison, gates),
-    )
 
 
-def _fails(gate: GateResult, comparison: Comparison | None, settings: GateSettings) -> bool:
+def counted_by(report: Report, settings: GateSettings) -> Report:
+    """Return the report; the settings decide which tests count as failed, wherever they are counted."""
+    counted = {"misunderstood": settings.misunderstood, "batch_failures": settings.batch_failures}
+    return structs.replace(report, settings=structs.replace(report.settings, **counted))
+
+
+def _fails(gate: Judged, comparison: Comparison | None, settings: GateSettings) -> bool:
     """Whether a gate fails the run.
 
     By default a gate that could not be judged does not, since a first run has nothing to compare with. If there is a
@@ -340,9 +290,9 @@ def _fails(gate: GateResult, comparison: Comparison | None, settings: GateSettin
     return comparison.baseline.status in _CAN_BE_HAD or comparison.baseline.way == "ancestor"
 
 
-def _gates(report: Report, comparison: Comparison | None, rules: GateRules, places: Places) -> Iterable[GateResult]:
+def _gates(report: Report, comparison: Comparison | None, rules: GateRules, places: Places) -> Iterable[Judged]:
     if report.stopped is not None:
-        yield GateResult(name="completed", outcome="failed", reason=report.stopped)
+        yield Judged("completed", "failed", "stopped")
     if faults := faults_of(report):
         yield judge_could_be_run(faults)
     if "errors" in rules.fail_on:
@@ -367,7 +317,7 @@ def _gates(report: Report, comparison: Comparison | None, rules: GateRules, plac
         yield at_its_place(regression.text, places, partial(judge_regression, report, comparison, regression))
 
 
-def _gone_tests(report: Report, comparison: Comparison | None, rules: GateRules) -> Iterable[GateResult]:
+def _gone_tests(report: Report, comparison: Comparison | None, rules: GateRules) -> Iterable[Judged]:
     """Judge tests that are gone: the other two gates about tests imply it if there is a base, or should be one."""
     if GONE_TESTS in rules.fail_on:
         yield replace(judge_gone_tests(report, comparison, rules.accept_gone), needs_base=True)
@@ -377,25 +327,18 @@ def _gone_tests(report: Report, comparison: Comparison | None, rules: GateRules)
             yield replace(judge_gone_tests(report, comparison, rules.accept_gone), needs_base=True)
 
 
-def _no_findings(report: Report, comparison: Comparison | None, severity: str, name: str) -> GateResult:
+def _no_findings(report: Report, comparison: Comparison | None, severity: Severity, name: str) -> Judged:
     """Judge findings of a severity; what could not be run is an error, too, if no finding says so at its place."""
     found = [one for one in report.validation.findings if one.severity == severity] if report.validation else []
     places = {finding.location for finding in found}
     unsaid = [one for one in faults_of(report) if one.location not in places] if severity == "error" else []
     if report.validation is None and not unsaid:
-        skipped = next((one.reason for one in report.skipped if one.evaluation == "validate"), None)
-        return GateResult(name=name, outcome="not judged", reason=skipped or "there was nothing to judge")
+        return not_validated(report, name)
+    facts = (Findings(severity, tuple(found), tuple(unsaid)),)
     if not found and not unsaid:
-        return GateResult(name=name, outcome="passed", reason=f"no {severity}s in the data")
+        return Judged(name, "passed", "no findings", facts)
     renamed = comparison.renamed if comparison else ()
-    failed_by = tuple(failed_by_finding(finding, message_of(finding, renamed)) for finding in found)
-    older = [one.message.partition(" (")[0] for one in found if one.code == LEGACY_PROJECT]
-    old = old_in_words(found, comparison, severity)
-    reasons = [*older, *([f"{count(len(found), severity)} in the data{old}"] if found else [])]
-    reasons += [faults_in_words(unsaid)] if unsaid else []
-    return GateResult(
-        name=name,
-        outcome="failed",
-        reason="; ".join(reasons),
-        failed_by=(*failed_by, *map(failed_by_fault, unlike(unsaid))),
+    findings = (
+        BadFinding(finding, message_of(finding, renamed), advises=True, location=finding.location) for finding in found
     )
+    return Judged(name, "failed", "failed", facts, causes=(*findings, *causes_of(unsaid)))

@@ -19,6 +19,7 @@ from turncheck.comparison.faults import faults_of
 from turncheck.comparison.metrics import FEW_INTENTS
 from turncheck.comparison.model import BaseTests, OneSided
 from turncheck.comparison.tally import is_asked_for, skipped_entry
+from turncheck.messages.phrasing import first_line
 from turncheck.report.evaluations import EVALUATIONS, ON_REQUEST, Evaluation
 from turncheck.report.model import BatchCase
 
@@ -416,7 +417,7 @@ def base_lacks(base: Report, head: Report, tests: dict[Evaluation, Matched]) -> 
             reason = newly[0].base.actual or _NOT_SAID
             found.append(OneSided(evaluation=evaluation, reason=reason, cases=len(newly)))
         elif base.stopped is not None and evaluation in tests and tests[evaluation].added:
-            reason = f"its run ended before its end: {base.stopped.partition(chr(10))[0]}"
+            reason = f"its run ended before its end: {first_line(base.stopped)}"
             found.append(OneSided(evaluation=evaluation, reason=reason, cases=len(tests[evaluation].added)))
     return tuple(found)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.changes import CaseChange, MisunderstoodSentence, Named, TrainingChange
-from turncheck.comparison.wording import expected_got
 from turncheck.messages.location import Location
 from turncheck.report.conversations import FALLBACK
 
@@ -97,16 +96,6 @@ def expected_and_predicted(sentence: Misunderstanding) -> tuple[str, str]:
         wanted = _entities(sentence.text, expected.entities, values=True)
         found = _entities(sentence.text, predicted.entities, values=True)
     return wanted, found
-
-
-def words_of_difference(sentence: Misunderstanding, *, case: bool) -> str:
-    """Say what was understood and what should have been: as a story says, or as the base of a case understood it."""
-    expected, predicted = expected_and_predicted(sentence)
-    return (
-        f"'{sentence.text}': on the base {expected}, now {predicted}"
-        if case
-        else f"'{sentence.text}': {expected_got(expected, predicted)}"
-    )
 
 
 def understanding_in_words(text: str, understood: StoryParse | None) -> str:

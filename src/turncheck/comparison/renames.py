@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from turncheck.comparison.model import Present, Renamed
-from turncheck.comparison.wording import count
-from turncheck.messages.finding import SEVERITIES, Finding
-from turncheck.messages.phrasing import nearest
+from turncheck.comparison.model import Renamed
+from turncheck.messages.finding import SEVERITIES, Finding, Name
+from turncheck.messages.phrasing import count, nearest
 from turncheck.report.model import FindingCounts
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from turncheck.comparison.changes import FindingChange
-    from turncheck.comparison.model import Baseline
     from turncheck.messages.location import Location
-    from turncheck.report.model import CoverageItem, Report
+    from turncheck.report.model import CoverageItem, Report, Validation
 
 
 KINDS: Final = ("intents", "entities", "slots", "responses", "actions", "forms")
-_SUGGESTED: Final = re.compile(r" Did you mean '[^']*'\?$")
 _MOST_NAMES: Final = 200
 """If more names of a kind than this are gone, it is a different project."""
 _COMMON: Final = 0.5
@@ -53,26 +49,14 @@ def renamed_names(base: Report, head: Report) -> tuple[Renamed, ...]:
     return tuple(found)
 
 
-def message_of(finding: Finding | FindingChange, renamed: Sequence[Renamed]) -> str:
+def message_of(finding: Finding, renamed: Sequence[Renamed]) -> str:
     """Return a finding's message; a name in it that this change replaced is shown with the current one."""
-    now = [one for one in renamed if f"'{one.old}'" in finding.message and f"'{one.new}'" not in _bare(finding.message)]
+    named = {(kind, one.name) for one in finding.names for kind in _KINDS_OF_NAME.get(one.kind, ())}
+    now = [one for one in renamed if (one.kind, one.old) in named and (one.kind, one.new) not in named]
     if not now:
         return finding.message
     changes = " and ".join(f"'{one.old}' was renamed to '{one.new}'" for one in now)
-    return f"{_bare(finding.message)} {changes} in this change."
-
-
-def with_new_names(findings: Sequence[FindingChange], renamed: Sequence[Renamed]) -> tuple[FindingChange, ...]:
-    """Add to each finding what :func:`message_of` returns, if that differs from its message."""
-    messages = [message_of(finding, renamed) for finding in findings]
-    return tuple(
-        msgspec.structs.replace(finding, message_now=message if message != finding.message else "")
-        for finding, message in zip(findings, messages, strict=True)
-    )
-
-
-def _bare(message: str) -> str:
-    return _SUGGESTED.sub("", message)
+    return f"{finding.statement} {changes} in this change."
 
 
 def _pairs(
@@ -147,60 +131,50 @@ _UNUSED: Final = frozenset(
     }
 )
 """The codes of findings that say: this name is defined, and nothing uses it. The other side of the same mistake."""
-_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+_KINDS_OF_NAME: Final[Mapping[str, tuple[str, ...]]] = {
     "intent": ("intents",),
     "entity": ("entities",),
     "slot": ("slots",),
     "form": ("forms", "actions"),
-    "loop": ("forms",),
     "response": ("responses",),
     "action": ("actions", "responses", "forms"),
 }
-"""The words by which messages refer to names, and the kinds of names that each may mean."""
-_NAMED: Final = re.compile(rf"\b(?P<word>{'|'.join(_WORDS)}) '(?P<name>[^']+)'")
-_BREAK: Final = re.compile(
-    r"(?:The intent )?'([^']+)' (?:was renamed to '([^']+)' in|was removed in|has lost all its examples in) this change"
-)
-"""How the message of the finding about such a name begins."""
+"""What a finding's names name, and the kinds of items of a project that each may mean."""
+_REMOVED: Final = "removed"
+_RENAMED: Final = "new"
+"""What the names of a finding about a broken reference are: the one that is gone, and the one in its place."""
 _ADVICE: Final = "Use the new name there, too, or keep the old one."
 _ADVICE_REMOVED: Final = "Remove what uses it, too, or keep it."
 
 
-def broken_references(message: str) -> tuple[str, ...]:
+def broken_references(finding: FindingChange) -> tuple[str, ...]:
     """Return the names that such a finding is about, including the new name after a rename; none for other findings."""
-    match = _BREAK.match(message)
-    return tuple(name for name in match.groups() if name) if match else ()
+    return tuple(one.name for one in finding.names if one.kind in {_REMOVED, _RENAMED})
 
 
-def with_renames(report: Report, baseline: Baseline) -> Report:
-    """Return the report with one error for each name that the change renamed or removed and that is still used.
+def validation_beside(report: Report, base: Report) -> Validation | None:
+    """Return the findings with one error for each name that the change renamed or removed and that is still used.
 
     The same goes for an intent whose examples the change all removed, and for what is suppressed: a comment that leaves
-    out a warning leaves out what is an error of this change. Without a base that defines the name, nothing is known
-    about a change, and every finding stays as it is.
+    out a warning leaves out what is an error of this change. ``None`` if every finding stays as it is.
     """
     section = report.validation
-    if section is None or not isinstance(baseline, Present):
-        return report
-    gone = _gone(baseline.report, report)
-    now = {(one.kind, one.old): one.new for one in renamed_names(baseline.report, report)} if any(gone.values()) else {}
+    if section is None:
+        return None
+    gone = _gone(base, report)
+    now = {(one.kind, one.old): one.new for one in renamed_names(base, report)} if any(gone.values()) else {}
 
     def reported(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-        lost = [_of_lost_examples(finding, baseline.report) for finding in findings]
+        lost = [_of_lost_examples(finding, base) for finding in findings]
         return _with_one_for_each_name(lost, gone, now)
 
     findings = reported(section.findings)
     suppressed = None if section.suppressed is None else reported(section.suppressed)
     if (findings, suppressed) == (section.findings, section.suppressed):
-        return report
+        return None
     counted = {severity: sum(one.severity == severity for one in findings) for severity in SEVERITIES}
-    validation = msgspec.structs.replace(
-        section,
-        findings=findings,
-        suppressed=suppressed,
-        counts=FindingCounts(error=counted["error"], warning=counted["warning"], info=counted["info"]),
-    )
-    return msgspec.structs.replace(report, validation=validation)
+    counts = FindingCounts(error=counted["error"], warning=counted["warning"], info=counted["info"])
+    return msgspec.structs.replace(section, findings=findings, suppressed=suppressed, counts=counts)
 
 
 def _with_one_for_each_name(
@@ -233,11 +207,13 @@ def _of_lost_examples(finding: Finding, base: Report) -> Finding:
     if finding.code != _WITHOUT_EXAMPLES or base.validation is None or "intents" not in base.coverage:
         return finding
     names = _names(finding) & {item.name for item in base.coverage["intents"].items}
-    lacked = {name for one in base.validation.findings if one.code == _WITHOUT_EXAMPLES for name in _names(one)}
-    if not names or names & lacked:
-        return finding
+    before = [_names(one) for one in base.validation.findings if one.code == _WITHOUT_EXAMPLES]
+    if not names or not all(before) or any(names & lacked for lacked in before):
+        return finding  # a report of an earlier version does not say which intents have none
     message = f"The intent '{min(names)}' has lost all its examples in this change and can never be predicted."
-    return replace(finding, severity="error", message=message, hint="Bring them back, or remove the intent.")
+    hint = "Bring them back, or remove the intent."
+    gone = (Name(_REMOVED, min(names)),)
+    return replace(finding, severity="error", message=message, hint=hint, names=gone, suggestion="")
 
 
 def _gone(base: Report, head: Report) -> dict[str, frozenset[str]]:
@@ -254,15 +230,15 @@ def _missed(finding: Finding, gone: Mapping[str, frozenset[str]]) -> tuple[str, 
     """The kind and name of what the change removed, if that is the name that the finding reports as undefined."""
     if finding.code not in _USES:
         return None
-    for match in _NAMED.finditer(finding.message):
-        for kind in _WORDS[match["word"]]:
-            if match["name"] in gone.get(kind, ()):
-                return kind, match["name"]
+    for one in finding.names:
+        for kind in _KINDS_OF_NAME.get(one.kind, ()):
+            if one.name in gone.get(kind, ()):
+                return kind, one.name
     return None
 
 
 def _names(finding: Finding) -> frozenset[str]:
-    return frozenset(match["name"] for match in _NAMED.finditer(finding.message))
+    return frozenset(one.name for one in finding.names if one.kind in _KINDS_OF_NAME)
 
 
 def _still_unused(finding: Finding, before: Mapping[str, str]) -> Finding:
@@ -283,7 +259,8 @@ def _as_one(old: str, new: str | None, found: Sequence[Finding]) -> Finding:
     else:
         message, hint = f"'{old}' was renamed to '{new}' in this change; {uses} the old name.", _ADVICE
     rest = sorted(places[1:], key=lambda place: place.sort_key)
-    return replace(first, severity="error", message=message, hint=hint, others=tuple(rest))
+    names = (Name(_REMOVED, old), *((Name(_RENAMED, new),) if new is not None else ()))
+    return replace(first, severity="error", message=message, hint=hint, others=tuple(rest), names=names, suggestion="")
 
 
 def _distinct(items: Iterable[Location]) -> list[Location]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
 from turncheck.comparison.metrics import FEWEST_CHANGES, Significance
-from turncheck.report.understanding import NO_ENTITY, calibration_bin, read_tokens, token_labels
+from turncheck.report.understanding import NO_ENTITY, calibration_bin, found_by, read_tokens, to_find, token_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -256,9 +256,10 @@ def tested_figures(
     _add_understood(tested, [(old, new) for old, new in pairs if new.expected.intent], head.seed)
     for extractor in islice(head.nlu.entities if head.nlu else (), _MOST_TESTED):
         if base.nlu and extractor in base.nlu.entities:
-            words = [_words(old, new, extractor) for old, new in pairs]
+            scored = head.nlu.entities if head.nlu else ()
+            words = [_words(old, new, extractor, scored) for old, new in pairs]
             _add_scores(tested, f"nlu.entities.{extractor}", paired_scores(words, head.seed))
-            spans = [_spans(old, new, extractor) for old, new in pairs]
+            spans = [_spans(old, new, extractor, scored) for old, new in pairs]
             _add_scores(tested, f"nlu.entities.{extractor}.spans", paired_scores(spans, head.seed))
     for selector in islice(head.nlu.responses if head.nlu else (), _MOST_TESTED):
         responses = list(_responses(pairs, selector))
@@ -367,7 +368,7 @@ def _responses(pairs: Iterable[tuple[NluPrediction, NluPrediction]], selector: s
             yield Judged(label, old.predicted.response, new.predicted.response)
 
 
-def _words(old: NluPrediction, new: NluPrediction, extractor: str) -> list[Judged]:
+def _words(old: NluPrediction, new: NluPrediction, extractor: str, scored: Iterable[str]) -> list[Judged]:
     """The tokens of a sentence with their labels, as entities are scored."""
     tokens = (
         read_tokens(new.predicted.tokens)
@@ -375,23 +376,23 @@ def _words(old: NluPrediction, new: NluPrediction, extractor: str) -> list[Judge
         or tuple(word.span() for word in re.finditer(r"\S+", new.text))
     )
     sides = (
-        new.expected.entities,
-        [span for span in old.predicted.entities if span.extractor == extractor],
-        [span for span in new.predicted.entities if span.extractor == extractor],
+        to_find(extractor, new.expected.entities, scored),
+        found_by(extractor, old.predicted.entities),
+        found_by(extractor, new.predicted.entities),
     )
     labelled = zip(*(token_labels(tokens, spans) for spans in sides), strict=True)
     judged = [Judged(*(None if label == NO_ENTITY else label for label in labels)) for labels in labelled]
     return [one for one in judged if one != _NOTHING]
 
 
-def _spans(old: NluPrediction, new: NluPrediction, extractor: str) -> list[Judged]:
+def _spans(old: NluPrediction, new: NluPrediction, extractor: str, scored: Iterable[str]) -> list[Judged]:
     """The spans of a sentence, each of which is correct only with its exact borders and type."""
 
-    def found(spans: Iterable[EntitySpan], by: str | None) -> set[tuple[int, int, str]]:
-        return {(span.start, span.end, span.entity) for span in spans if by in {None, span.extractor}}
+    def places(spans: Iterable[EntitySpan]) -> set[tuple[int, int, str]]:
+        return {(span.start, span.end, span.entity) for span in spans}
 
-    expected = found(new.expected.entities, None)
-    before, after = found(old.predicted.entities, extractor), found(new.predicted.entities, extractor)
+    expected = places(to_find(extractor, new.expected.entities, scored))
+    before, after = (places(found_by(extractor, side.predicted.entities)) for side in (old, new))
 
     def label(place: tuple[int, int, str], side: set[tuple[int, int, str]]) -> str | None:
         return place[2] if place in side else None

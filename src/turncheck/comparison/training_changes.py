@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec.structs import replace
 
-from turncheck.comparison.changes import SINGULAR, CutIntent, StrippedIntent
+from turncheck.comparison.changes import CutIntent, StrippedIntent
 from turncheck.comparison.explanations import words_of
-from turncheck.comparison.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
 
     from turncheck.comparison.cases import Case
-    from turncheck.comparison.changes import CaseChange, ChangedCases, FallbackChange, TrainingChange
+    from turncheck.comparison.changes import CaseChange, ChangedCases, TrainingChange
     from turncheck.comparison.explanations import TrainingDifference
     from turncheck.comparison.matching import Matched, Pair
     from turncheck.comparison.metrics import MetricDelta
@@ -82,42 +80,50 @@ def _judged(report: Report) -> set[str]:
 
 
 def stripped(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple[StrippedIntent, ...]:
-    """Return the intents whose sentences lost annotations, the one with most of them first.
+    """Return the intents whose sentences lost annotations or have others, the one with most of them first.
 
-    Only sentences that both sides have are compared; an entity that was renamed is the same.
+    Only sentences that both sides have are compared; an entity that was renamed is the same. Where a sentence has a new
+    annotation as well, one that is gone was given another entity.
     """
     now_called = {one.old: one.new for one in renamed if one.kind == "entities"}
     waiting: dict[Hashable, list[TrainingSentence]] = defaultdict(list)
     for sentence in base.training_sentences:
         waiting[sentence.text, sentence.intent].append(sentence)
     gone: dict[str, Counter[str]] = defaultdict(Counter)
+    come: dict[str, Counter[str]] = defaultdict(Counter)
+    changed: Counter[str] = Counter()
     sentences: dict[str, list[TrainingSentence]] = defaultdict(list)
     had: Counter[str] = Counter()
-    for sentence, lost, number in _annotations_lost(head.training_sentences, waiting, now_called):
-        had[sentence.intent] += number
-        if lost:
+    for sentence, before in _annotated_before(head.training_sentences, waiting, now_called):
+        now = Counter(sentence.entities)
+        had[sentence.intent] += before.total()
+        if lost := before - now:
             gone[sentence.intent] += lost
+            come[sentence.intent] += now - before
+            changed[sentence.intent] += min(lost.total(), (now - before).total())
             sentences[sentence.intent].append(sentence)
     found = [
         StrippedIntent(
             intent=intent,
-            annotations=types.total(),
+            annotations=types.total() - changed[intent],
             base=had[intent],
             sentences=len(sentences[intent]),
             entities=tuple(name for name, _ in types.most_common()),
+            changed=changed[intent],
+            new_entities=tuple(name for name, _ in come[intent].most_common()),
             location=sentences[intent][0].location,
         )
         for intent, types in gone.items()
     ]
-    return tuple(sorted(found, key=lambda one: (-one.annotations, one.intent)))
+    return tuple(sorted(found, key=lambda one: (-one.annotations, -one.changed, one.intent)))
 
 
-def _annotations_lost(
+def _annotated_before(
     sentences: Iterable[TrainingSentence],
     waiting: Mapping[Hashable, list[TrainingSentence]],
     now_called: Mapping[str, str],
-) -> Iterator[tuple[TrainingSentence, Counter[str], int]]:
-    """Yield sentences with the annotations they lost, and how many they had. Copies count as alike as they can be."""
+) -> Iterator[tuple[TrainingSentence, Counter[str]]]:
+    """Yield sentences with the annotations that they had. Copies count as alike as they can be."""
     here: dict[Hashable, list[TrainingSentence]] = defaultdict(list)
     for sentence in sentences:
         if (sentence.text, sentence.intent) in waiting:
@@ -129,11 +135,10 @@ def _annotations_lost(
             annotations = Counter(sentence.entities)
             if annotations in before:
                 before.remove(annotations)
-                yield sentence, Counter(), annotations.total()
+                yield sentence, annotations
             else:
                 left.append(sentence)
-        for sentence, annotations in zip(left, before, strict=False):
-            yield sentence, annotations - Counter(sentence.entities), annotations.total()
+        yield from zip(left, before, strict=False)
 
 
 def without_stripped(matched: Matched) -> Matched:
@@ -197,64 +202,21 @@ def relabelled(
     return (*moved, *sorted(copied, key=lambda change: -change.similarity))
 
 
-# What a change took away from the training data, as clauses of the verdict's summary: it leads, whatever passed.
-
 _MANY_MOVED: Final = 3
 """One or two sentences that moved to another intent are usually a correction."""
 
 
-def taken_away_in_words(compared: Comparison) -> list[str]:
-    """Return what is no longer judged or understood, and what was removed or moved, the worst first."""
-    clauses = [_cut(compared)] if compared.cut_intents else []
-    less = compared.fallback if compared.fallback is not None and compared.fallback.number else None
-    changed = threshold_in_words(less) if less else ""
-    if less and changed:
-        clauses.append(f"{count(less.number, 'sentence')} no longer understood ({changed})")
-    if removed := sum(one.annotations for one in compared.stripped):
-        first, others = compared.stripped[0], len(compared.stripped) - 1
-        more = f" and {count(others, 'more intent')}" if others else ""
-        clauses.append(f"{count(removed, 'annotation')} removed from intent '{first.intent}'{more}")
-    components = [one for one in compared.changed_components if one.change == "removed"]
-    if components:
-        more = f" and {count(len(components) - 1, 'more')}" if len(components) > 1 else ""
-        clauses.append(f"{SINGULAR[components[0].kind]} '{components[0].name}'{more} removed")
+def took_away(compared: Comparison) -> bool:
+    """Whether the change took away from what is learnt or understood: sentences, annotations, components."""
+    less = compared.fallback is not None and bool(compared.fallback.number)
+    removed = any(one.change == "removed" for one in compared.changed_components)
+    return bool(compared.cut_intents or compared.stripped) or less or removed or many_moved(compared) > 0
+
+
+def many_moved(compared: Comparison) -> int:
+    """Return how many training sentences moved to another intent, 0 if these are few."""
     moved = sum(one.change == "relabelled" for one in compared.relabelled)
-    if moved >= _MANY_MOVED:
-        explains = any(one.base - one.now <= moved and not one.unjudged for one in compared.cut_intents[:1])
-        clauses.insert(0 if explains else len(clauses), f"{count(moved, 'training sentence')} moved to another intent")
-    if less and not changed:  # a consequence of what is named before it
-        clauses.append(f"{count(less.number, 'sentence')} no longer understood")
-    return clauses
-
-
-def removed_in_words(compared: Comparison) -> str:
-    """Return which parts of the project are gone, a rule or story first; empty if none is."""
-    removed = [one for one in compared.removed_items if one.change == "removed"]
-    if not removed:
-        return ""
-    first = min(removed, key=lambda one: one.kind not in {"rules", "stories"})
-    more = f" and {count(len(removed) - 1, 'more part')}" if len(removed) > 1 else ""
-    return f"{SINGULAR.get(first.kind, 'part')} '{first.name}'{more} removed"
-
-
-def _cut(compared: Comparison) -> str:
-    first, others = compared.cut_intents[0], len(compared.cut_intents) - 1
-    judged = " and no longer judged" if first.unjudged else ""
-    more = f" ({count(others, 'more intent')})" if others else ""
-    return f"intent '{first.intent}' cut from {first.base:,} to {count(first.now, 'sentence')}{judged}{more}"
-
-
-def threshold_in_words(change: FallbackChange) -> str:
-    """``threshold from 0.3 to 0.95``; empty if no threshold was changed."""
-    sides = (
-        ("threshold", change.base, change.value),
-        ("ambiguity threshold", change.base_ambiguity, change.ambiguity),
-    )
-    return ", ".join(f"{name} from {_shown(before)} to {_shown(now)}" for name, before, now in sides if before != now)
-
-
-def _shown(threshold: float | None) -> str:
-    return "none" if threshold is None else f"{threshold:g}"
+    return moved if moved >= _MANY_MOVED else 0
 
 
 # Intents that the change broke: one whose F1 really dropped, or two that began to collide.
@@ -277,33 +239,6 @@ def dropped_intents(compared: Comparison) -> list[MetricDelta]:
     """Return the F1 metrics of the intents whose drop is more than chance, the worst first."""
     dropped = [one for one in compared.metrics if one.judgement == "worse" and is_f1_of_an_intent(one.name)]
     return sorted(dropped, key=lambda metric: ((metric.sides[1] or 0.0) - (metric.sides[0] or 0.0), metric.name))
-
-
-def broken_intents_in_words(compared: Comparison, reported: AbstractSet[str | None] = frozenset()) -> str:
-    """``a real drop of intent 'inform', which now collides with 'order_pizza'``; empty if no intent is broken.
-
-    Args:
-        compared: this side with the base.
-        reported: metrics that something else reports already.
-    """
-    dropped = [intent_of(one.name) for one in dropped_intents(compared) if one.name not in reported]
-    pairs = [collision.intents for collision in compared.collisions]
-    if not dropped:
-        return f"{_collide(*pairs[0])}{_more(len(pairs) - 1, 'pair')}" if pairs else ""
-    first, others = dropped[0], dropped[1:]
-    partner = next((one if other == first else other for one, other in pairs if first in {one, other}), None)
-    why = f", which now collides with '{partner}'" if partner is not None else ""
-    apart = [pair for pair in pairs if not set(pair) & set(dropped)]
-    collide = f"; {_collide(*apart[0])}" if apart else ""
-    return f"a real drop of intent '{first}'{_more(len(others), 'intent')}{why}{collide}"
-
-
-def _collide(one: str, other: str) -> str:
-    return f"intents '{one}' and '{other}' now collide"
-
-
-def _more(number: int, what: str) -> str:
-    return f" ({count(number, f'more {what}')})" if number else ""
 
 
 # Whether a list of newly wrong sentences says anything: not if the figures about them are within noise.
@@ -350,7 +285,7 @@ def is_likely_misheard(compared: Comparison, evaluation: Evaluation) -> bool:
     explained = any(one.change not in {"unchanged", "unknown"} for sentence in sentences for one in sentence.because)
     edited = any(case.edits for case in _tests(compared, evaluation).newly_misunderstood)
     known = compared.training_known and not compared.understands_otherwise
-    if not known or explained or edited or taken_away_in_words(compared):
+    if not known or explained or edited or took_away(compared):
         return False
     return figure is not None and figure.judgement == "noise"
 

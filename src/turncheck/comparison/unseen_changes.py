@@ -7,12 +7,10 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.comparison.changes import UnseenChange
-from turncheck.comparison.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from turncheck.comparison.model import Comparison
     from turncheck.report.model import ConfiguredComponent, IgnoredParameter, Report
 
 _Components = tuple["ConfiguredComponent", ...]
@@ -47,12 +45,6 @@ def run_alike(one: _Components, other: _Components) -> bool:
 
 def _run(components: _Components) -> list[tuple[str, str]]:
     return [(one.section, one.runs) for one in components if one.runs is not None]
-
-
-def unseen_in_words(compared: Comparison, engine: str) -> str:
-    """Return ``1 change of the configuration that the embedded engine cannot judge``; empty if there is none."""
-    number = len(compared.unseen_changes)
-    return f"{count(number, 'change')} of the configuration that the {engine} engine cannot judge" if number else ""
 
 
 def _of_section(before: Sequence[ConfiguredComponent], after: Sequence[ConfiguredComponent]) -> Iterable[UnseenChange]:

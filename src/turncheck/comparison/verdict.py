@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
+
+from msgspec import UNSET, UnsetType
 
 from turncheck.comparison.metrics import metric_of
 from turncheck.messages.errors import UserError
@@ -34,6 +37,8 @@ class FailedBy(Part, frozen=True, kw_only=True):
     """Where it is."""
     message: str = ""
     """The message of a finding alone, without its code and hint; empty for anything else."""
+    named: bool | UnsetType = UNSET
+    """Whether the reason of the gate names it; left out if it does not."""
 
 
 class GateResult(Part, frozen=True, kw_only=True):
@@ -49,6 +54,8 @@ class GateResult(Part, frozen=True, kw_only=True):
     """Its outcome."""
     reason: str
     """Why."""
+    without_base: str | UnsetType = UNSET
+    """The same without why there is no baseline; left out if it does not say that."""
     metric: str | None = None
     """The metric it is about, if it is about one."""
     fails: bool = False
@@ -74,7 +81,7 @@ class GateResult(Part, frozen=True, kw_only=True):
     @property
     def unnamed(self) -> tuple[FailedBy, ...]:
         """What made it fail and is not already named in the reason."""
-        return tuple(cause for cause in self.failed_by if cause.what not in self.reason)
+        return tuple(cause for cause in self.failed_by if cause.named is not True)
 
     @property
     def in_words(self) -> str:
@@ -103,6 +110,7 @@ Reservation = Literal[
     "less is judged",
     "most of an intent is gone",
     "annotations are gone",
+    "annotations have another entity",
     "less is understood",
     "intents collide",
     "a change cannot be judged",
@@ -117,6 +125,15 @@ Reservation = Literal[
     "not compared with the base",
 ]
 """What a reader of "passed" has to know; the summary says more about it. Empty: nothing."""
+
+
+_LINKS: Final = {
+    "": "",
+    "old failures only": " with ",
+    "although tests fail": " ",
+    "although tests are gone": " ",
+}
+"""What joins some of them to the outcome."""
 
 
 class Verdict(Part, frozen=True, kw_only=True):
@@ -146,14 +163,20 @@ class Verdict(Part, frozen=True, kw_only=True):
     @property
     def in_words(self) -> str:
         """The outcome in words: ``passed``, or ``passed, but not all tests were run``."""
-        spaced = {"": "", "old failures only": " with "}
-        link = spaced.get(self.reservation, " " if self.reservation.startswith("although") else ", but ")
-        return f"{self.outcome}{link}{self.reservation}"
+        return f"{self.outcome}{_LINKS.get(self.reservation, ', but ')}{self.reservation}"
 
 
 # The gate settings as rules: ``nlu.intents.f1 >= 0.85``, ``nlu.intents.f1: 0.01 significant``.
 
 Operator = Literal[">=", "<=", "==", ">", "<"]
+
+_HOLDS: Final[dict[Operator, Callable[[float, float], bool]]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "==": operator.eq,
+}
 
 _NUMBER: Final = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _LONGEST: Final = 500
@@ -175,6 +198,10 @@ class Threshold:
     name: str
     operator: Operator
     limit: float
+
+    def holds(self, value: float) -> bool:
+        """Whether a value is on the right side."""
+        return _HOLDS[self.operator](value, self.limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +252,7 @@ def read_rules(settings: GateSettings, places: Places = _NOWHERE) -> GateRules:
         fail_on_warnings=settings.fail_on_warnings,
         require=tuple(evaluation for evaluation in EVALUATIONS if evaluation in settings.require),
         accept_gone=settings.accept_gone,
-        thresholds=tuple(at_its_place(line, places, partial(_threshold, line)) for line in settings.thresholds),
+        thresholds=tuple(at_its_place(line, places, partial(read_threshold, line)) for line in settings.thresholds),
         regressions=tuple(at_its_place(line, places, partial(_regression, line)) for line in settings.max_regression),
     )
 
@@ -250,7 +277,12 @@ def at_its_place(text: str, places: Places, do: Callable[[], _Rule]) -> _Rule:
         raise UserError(error.what, location=places.get(text), remedy=error.remedy) from None
 
 
-def _threshold(line: str) -> Threshold:
+def read_threshold(line: str, ensure_known: Callable[[str], object] = metric_of) -> Threshold:
+    """Read ``metric >= limit``; ``ensure_known`` is called with the metric's name, and raises if there is none.
+
+    Raises:
+        UserError: it cannot be read, or as ``ensure_known``.
+    """
     found = _THRESHOLD.fullmatch(line.strip()) if len(line) <= _LONGEST else None
     if found is None:
         raise UserError(
@@ -259,9 +291,9 @@ def _threshold(line: str) -> Threshold:
             if _REGRESSION.fullmatch(line[:_LONGEST].strip())
             else "Write a metric, one of >= <= > < ==, and a number: nlu.intents.f1 >= 0.85",
         )
-    metric_of(found["name"])
-    operator = next(known for known in get_args(Operator) if known == found["operator"])
-    return Threshold(line.strip(), found["name"], operator, _limit(found))
+    ensure_known(found["name"])
+    sign = next(known for known in get_args(Operator) if known == found["operator"])
+    return Threshold(line.strip(), found["name"], sign, _limit(found))
 
 
 def _regression(line: str) -> Regression:

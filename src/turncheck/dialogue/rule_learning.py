@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from turncheck.messages.location import Location
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A rule or story by name, and where it is; a default or a loop has no place."""
 
     name: str
@@ -63,7 +62,9 @@ class RuleConflictError(TrainingRefusedError):
     """Rules that cannot all hold."""
 
     def __init__(self, what: str, conflicts: Sequence[Conflict], remedy: str) -> None:
-        super().__init__(what, location=conflicts[0].place.location, remedy=remedy)
+        lines = "\n".join(f"- {conflict.message}" for conflict in conflicts)
+        super().__init__(f"{what}:\n{lines}", location=conflicts[0].place.location, remedy=remedy)
+        self.headline = what
         self.conflicts = tuple(conflicts)
 
 
@@ -106,8 +107,7 @@ def learn_rules(trackers: Iterable[StoryTracker], domain: DialogueDomain, settin
 
 def _raise_if_any(conflicts: Sequence[Conflict], what: str, remedy: str) -> None:
     if conflicts:
-        lines = "\n".join(f"- {conflict.message}" for conflict in conflicts)
-        raise RuleConflictError(f"{what}:\n{lines}", conflicts, remedy)
+        raise RuleConflictError(what, conflicts, remedy)
 
 
 def conflicts_of(trackers: Iterable[StoryTracker], domain: DialogueDomain, settings: RuleSettings) -> list[Conflict]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 from turncheck.dialogue import states as s
 from turncheck.dialogue.domain import (
@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 # What a policy predicts.
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
+class Prediction(NamedTuple):
     """The scores (0 to 1) of a policy; an action that is not named has the score 0.
 
     ``events`` are to be applied even if another policy wins; ``optional_events`` only if this one does. ``uses_text``:
@@ -49,7 +48,7 @@ class Prediction:
     """
 
     policy: str | None
-    scores: Mapping[str, float] = field(default_factory=dict)
+    scores: Mapping[str, float]
     priority: int = 1
     events: tuple[Event, ...] = ()
     optional_events: tuple[Event, ...] = ()
@@ -75,7 +74,7 @@ class Prediction:
         """Return the prediction with this action's score at 0."""
         if action not in self.scores:
             return self
-        return replace(self, scores={name: score for name, score in self.scores.items() if name != action})
+        return self._replace(scores={name: score for name, score in self.scores.items() if name != action})
 
     def ranked(self, domain: DialogueDomain, limit: int) -> list[tuple[str, float]]:
         """Return the actions with the highest scores above 0, best first."""
@@ -99,8 +98,7 @@ Detour = Literal["interrupted", "without loop"]
 """Inside a loop: it returns after a detour and must not validate; or another action comes instead of the loop."""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleSettings:
+class RuleSettings(NamedTuple):
     """The parameters of RulePolicy, with Rasa's defaults."""
 
     fallback_action: str = ACTION_DEFAULT_FALLBACK
@@ -152,8 +150,7 @@ def memorised(examples: Iterable[tuple[str | None, str]]) -> dict[str, str]:
     return lookup
 
 
-@dataclass(frozen=True, slots=True)
-class RuleDecision:
+class RuleDecision(NamedTuple):
     """What the rules predict, and its source: a rule's key, a default, the loop, or (no action) the states."""
 
     action: str | None

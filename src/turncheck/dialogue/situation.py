@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.dialogue import states
 from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_SESSION_START, OTHER_VALUE, SHOULD_NOT_BE_SET
@@ -223,8 +223,7 @@ _INITIAL: dict[int, SlotValues] = {}
 _NOTHING_SAID = UserUttered()
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(NamedTuple):
     """The active loop. ``trigger_message``: the parse result of the message that started it."""
 
     name: str
@@ -319,10 +318,10 @@ class Situation:
                 self.active_loop = None if event.name is None else Loop(event.name, trigger_message=self.latest_message)
             case LoopInterrupted():
                 if self.active_loop is not None:
-                    self.active_loop = replace(self.active_loop, is_interrupted=event.is_interrupted)
+                    self.active_loop = self.active_loop._replace(is_interrupted=event.is_interrupted)
             case ActionExecutionRejected():
                 if self.active_loop is not None and event.name == self.active_loop_name:
-                    self.active_loop = replace(self.active_loop, rejected=True)
+                    self.active_loop = self.active_loop._replace(rejected=True)
             case EntitiesAdded():
                 self._add_entities(event.entities)
             case FollowupAction():
@@ -346,7 +345,7 @@ class Situation:
         self.followup_action = None
         loop = self.active_loop
         if loop is not None and (loop.is_interrupted or loop.rejected) and loop.name != SHOULD_NOT_BE_SET:
-            self.active_loop = replace(loop, is_interrupted=False, rejected=loop.rejected and event.name != loop.name)
+            self.active_loop = loop._replace(is_interrupted=False, rejected=loop.rejected and event.name != loop.name)
 
     def _add_entities(self, entities: Iterable[Mapping[str, Any]]) -> None:
         if self.latest_action_name != ACTION_LISTEN:

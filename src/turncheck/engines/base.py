@@ -57,6 +57,7 @@ class Capabilities:
     if it cannot; others are asked sentence by sentence. ``unknown_intents``, ``unknown_entities``: why these cannot be
     recognised here, by their names (intents folded for comparison): they are not evaluated, and never wrong.
     ``knows_traits``: it recognises the traits of a sentence. ``uploads_suites``: the platform's limits on suites apply.
+    ``bot``: the name of the one bot whose intents it matches; suites for a universal bot may expect another.
     """
 
     no_nlu: str | None = None
@@ -74,6 +75,7 @@ class Capabilities:
     unknown_entities: Mapping[str, str] = field(default_factory=dict)
     knows_traits: bool = False
     uploads_suites: bool = False
+    bot: str = ""
     no_mutants: str | None = "mutants need an engine that trains the project here"
     """Why it cannot try the tests on mutants of the project."""
 
@@ -319,8 +321,9 @@ class UtteranceAnswer:
     them. ``entities``: values by name, as the engine returns them (several with one name: a list). ``order``: in which
     the entities were extracted, ``None`` if the engine does not say. ``scores``: of intents, by their names. ``tags``:
     what the platform calls a failure. ``error``: why there is no answer. ``unknown_entities``: why these cannot be
-    found here, by name: they are not evaluated. ``result`` and ``fits``: if the engine has judged the case itself,
-    its class, and of each expected entity whether its value is as expected; ``remark``: what it says about it.
+    found here, by name: they are not evaluated. ``bots``: the bot of a matched intent, by the intent. ``result`` and
+    ``fits``: if the engine has judged the case itself, its class, and of each expected entity whether its value is as
+    expected; ``remark``: what it says about it.
     """
 
     matched: tuple[str, ...] = ()
@@ -328,6 +331,7 @@ class UtteranceAnswer:
     entities: Mapping[str, Any] = field(default_factory=dict)
     order: tuple[str, ...] | None = None
     scores: Mapping[str, float] = field(default_factory=dict)
+    bots: Mapping[str, str] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     error: str | None = None
     unknown_entities: Mapping[str, str] = field(default_factory=dict)
@@ -341,10 +345,11 @@ class SuiteAnswers:
     """The answers to a suite, one per case in its order. ``cancelled``: the engine's run was cancelled from outside.
 
     ``version``: the version of the assistant that answered: ``in-development`` or ``published``. ``setting``: what the
-    engine says about that assistant.
+    engine says about that assistant. ``notes``: those that the platform has of the run, maybe changed after its start.
     """
 
     answers: tuple[UtteranceAnswer, ...]
     version: str | None = None
     cancelled: bool = False
     setting: BatchSetting | None = None
+    notes: str = ""

@@ -220,6 +220,16 @@ def _pairs(story: Story, instead: Mapping[Location, str] | None = None) -> Itera
             before = labels
 
 
+def labelled_steps(story: Story) -> list[tuple[tuple[str, ...], int]]:
+    """Return the labels of each intent or action, of one with alternatives all of them, and the step's line."""
+    found = []
+    for step in story.steps:
+        parts = [(label, part) for part in _opened((step,)) if (label := _label(part))]
+        if parts:
+            found.append((tuple(label for label, _ in parts), parts[0][1].location.line or 1))
+    return found
+
+
 def _label(step: Step) -> str | None:
     if isinstance(step, UserStep):
         intent = step.intent.partition("/")[0] if step.intent else None

@@ -47,12 +47,13 @@ def evaluate_cases(
     timed: Callable[[int, float], None] | None = None,
     *,
     answers: Answers = ASKED_HERE,
+    ended: Callable[[CaseOutcome], None] | None = None,
 ) -> EndToEnd:
     """Run the cases; the results are in the cases' order, whatever the number of workers.
 
     ``finished`` is called with each result in that order, once it is known; ``timed`` is called at the end with the
-    index and the seconds of each case that was run. A case is a unit of ``answers``; without an ``engine`` all of them
-    are known, or asked elsewhere.
+    index and the seconds of each case that was run, ``ended`` with the outcome of each case. A case is a unit of
+    ``answers``; without an ``engine`` all of them are known, or asked elsewhere.
 
     Raises:
         DelegatedError: other cases are run elsewhere.
@@ -81,10 +82,12 @@ def evaluate_cases(
     for index, outcome in enumerate(outcomes):
         if timed is not None and outcome.seconds is not None and outcome.result.outcome != "skipped":
             timed(index, outcome.seconds)
+        if ended is not None:
+            ended(outcome)
     section = section_of(outcomes, (NOT_FINISHED,) if interrupt is not None else ())
     if interrupt is not None:
         raise CutShortError(interrupt, section)
-    known = [number for number in sorted(lost) if outcomes[number].result.reason != NOT_RUN]
+    known = [number for number in sorted(lost) if not outcomes[number].left_out]
     if known:
         raise CutShortError(lost[known[0]], section)
     if len(here) < len(everything):
@@ -134,10 +137,10 @@ def _outcome(
 ) -> CaseOutcome:
     """Wait for a case; with ``fail_fast``, cases after a failed one are left out, whether they were run or not."""
     has_failed = before and before[-1].result.outcome in {"failed", "error"}
-    stopped = run.fail_fast and (has_failed or (before and before[-1].result.reason == NOT_RUN))
+    stopped = run.fail_fast and (has_failed or (before and before[-1].left_out))
     if stopped:
         future.cancel()
-        return CaseOutcome(skipped_case(case, NOT_RUN), Exercised())
+        return CaseOutcome(skipped_case(case, NOT_RUN), Exercised(), left_out=True)
     outcome = Workers.result(future)
     # All before this one are done: the first lost case determines the reason for all, however many run at a time.
     return outcome or CaseOutcome(skipped_case(case, f"not run: {lost[min(lost)].what}"), Exercised())

@@ -309,7 +309,7 @@ _REASONED: Final = ("ran", "stubbed", "failed", "timed out")
 class CaseRun:
     """How cases are run. ``workers``: number of parallel conversations; ``repeat``: how often each case is run."""
 
-    slot_order: SlotOrder = "any"
+    slot_order: SlotOrder = "strict"
     fail_fast: bool = False
     workers: int = 1
     repeat: int = 1
@@ -319,11 +319,15 @@ class CaseRun:
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """A case's result, the parts of the project that it exercised, and how long it took if it was run."""
+    """A case's result, the parts of the project that it exercised, and how long it took if it was run.
+
+    ``left_out``: an earlier case failed, and the others were not to be run then.
+    """
 
     result: CaseResult
     exercised: Exercised
     seconds: float | None = None
+    left_out: bool = False
 
 
 def run_case(engine: ConversationEngine, case: E2ECase, run: CaseRun, attempt: int = 0) -> CaseOutcome:

@@ -1,7 +1,7 @@
 """Judges one turn of an end-to-end case, traces it, and counts what it covers.
 
-Rules (see ``docs/e2e.md``): events beyond the expected ones never fail; order does not matter, except for slots with
-the ``strict`` order; a ``bot`` or ``utter`` step needs a message of its own.
+Rules (see ``docs/e2e.md``): events beyond the expected ones never fail; order does not matter, except for consecutive
+``slot_was_set`` steps with the ``strict`` order; a ``bot`` or ``utter`` step needs a message of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from turncheck.report.model import CaseResult, CaseStep, TurnEvent, TurnTrace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from turncheck.engines.conversation import Turn
     from turncheck.project.e2e.model import Expectation
@@ -78,7 +78,7 @@ def response_name(event: Mapping[str, Any]) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def judge_steps(expectations: Sequence[Expectation], turn: Turn, slot_order: SlotOrder = "any") -> list[Judged]:
+def judge_steps(expectations: Sequence[Expectation], turn: Turn, slot_order: SlotOrder = "strict") -> list[Judged]:
     """Judge the steps of one turn in their order."""
     happened = Happened.in_turn(turn)
     by_index: dict[int, Judged] = {}
@@ -165,16 +165,23 @@ def _without_unseen(text: str) -> str:
 def _judge_slots(
     expected: Sequence[tuple[int, Expectation]], slots: Sequence[tuple[str, Any]], order: SlotOrder
 ) -> dict[int, Judged]:
+    """With the ``strict`` order, a step is met after the ones right before it; the slots of one step in any order."""
     judged: dict[int, Judged] = {}
-    position = 0
+    before: tuple[int, Expectation] | None = None
+    least = reached = 0  # where a slot of this step may be set at the earliest, and the last one that met a step
     for index, expectation in expected:
+        if order == "any" or before is None or before[0] != index - 1:
+            least = reached = 0
+        elif expectation.step is None or expectation.step != before[1].step:
+            least = reached
+        before = (index, expectation)
         found = [place for place, (name, value) in enumerate(slots) if _fits(expectation, name, value)]
-        later = [place for place in found if place >= position]
-        if order == "strict" and found and not later:
-            reason = "it was set, but before the slot that is expected before it"
+        later = [place for place in found if place >= least]
+        if found and not later:
+            reason = "it was set, but before the slot of the step before; --slot-order any takes any order"
             judged[index] = failed(expectation, None, reason, [f"+ {shown_slot(expectation)}"])
         elif found:
-            position = later[0] + 1 if order == "strict" else 0
+            reached = max(reached, later[0])
             judged[index] = passed(expectation)
         else:
             judged[index] = _slot_not_as_expected(expectation, slots)
@@ -398,7 +405,8 @@ class Exercised:
     """Names by kind, as in the report's coverage.
 
     ``steps`` are pairs of consecutive steps, ``"intent greet > action utter_greet"``; ``last`` is the step that the
-    next one follows.
+    next one follows. ``flow_steps`` (``"transfer::ask_amount"``) are those that were on the dialogue stack of an
+    assistant with flows, ``stack`` is what is on it; ``commands`` are what its language model made of messages.
     """
 
     intents: frozenset[str] = _NOBODY
@@ -409,18 +417,22 @@ class Exercised:
     forms: frozenset[str] = _NOBODY
     flows: frozenset[str] = _NOBODY
     steps: frozenset[str] = _NOBODY
+    flow_steps: frozenset[str] = _NOBODY
+    commands: frozenset[str] = _NOBODY
     last: str = ""
+    stack: tuple[tuple[str, str], ...] = ()
 
     def with_turn(self, turn: Turn) -> Exercised:
         """Return these names and those of the turn."""
         found: dict[str, set[str | None]] = {kind: set() for kind in _KINDS}
-        walked = [self.last]
+        walked, stack = [self.last], self.stack
         for event in turn.events:
             match event["event"]:
                 case "user":
                     found["intents"].add(event["parse_data"]["intent"].get("name"))
                     walked.append(f"intent {event['parse_data']['intent'].get('name')}")
                     found["entities"].update(entity.get("entity") for entity in event["parse_data"]["entities"])
+                    found["commands"].update(_commands(event["parse_data"]))
                 case "action":
                     found["actions"].add(event["name"])
                     if event["name"] not in _BETWEEN_STEPS:
@@ -433,13 +445,16 @@ class Exercised:
                     found["forms"].add(event["name"])
                 case "flow_started":
                     found["flows"].add(event.get("flow_id"))
+                case "stack":
+                    stack = with_update(stack, event.get("update"))
+                    found["flow_steps"].update(f"{flow}::{step}" for flow, step in stack if flow and step)
                 case _:
                     pass
         found["actions"].update(action.name for action in turn.custom_actions if not action.missing)
         found["actions"].update(turn.unseen_actions)
         found["steps"].update(f"{one} > {other}" for one, other in pairwise(walked) if one)
         both = {kind: getattr(self, kind) | {name for name in names if name} for kind, names in found.items()}
-        return Exercised(**both, last=walked[-1])
+        return Exercised(**both, last=walked[-1], stack=stack)
 
     def with_all(self, other: Exercised) -> Exercised:
         """Return the names of both."""
@@ -450,4 +465,43 @@ class Exercised:
         return {kind: tuple(sorted(getattr(self, kind))) for kind in _KINDS if getattr(self, kind)}
 
 
-_KINDS: Final = tuple(field.name for field in fields(Exercised) if field.name != "last")
+_KINDS: Final = tuple(field.name for field in fields(Exercised) if field.name not in {"last", "stack"})
+
+
+def _commands(parse_data: Mapping[str, Any]) -> Iterator[str]:
+    for command in parse_data.get("commands") or ():
+        if isinstance(command, dict) and isinstance(command.get("command"), str):
+            yield command["command"]
+
+
+def with_update(stack: tuple[tuple[str, str], ...], update: Any) -> tuple[tuple[str, str], ...]:
+    """Return flow and step of each frame of a dialogue stack after a change (a JSON patch, RFC 6902).
+
+    What no flow's frame has is passed over, and so is what cannot be read: the stack is only looked at.
+    """
+    try:
+        patch = json.loads(update) if isinstance(update, str) else update
+    except (ValueError, RecursionError):
+        return stack
+    frames = [{"flow_id": flow, "step_id": step} for flow, step in stack]
+    for change in patch if isinstance(patch, list) else ():
+        if isinstance(change, dict) and isinstance(path := change.get("path"), str):
+            _change(frames, str(change.get("op")), path.split("/")[1:], change.get("value"))
+    return tuple((str(frame.get("flow_id") or ""), str(frame.get("step_id") or "")) for frame in frames)
+
+
+def _change(frames: list[dict[str, Any]], operation: str, path: list[str], value: Any) -> None:
+    if not path:  # the whole stack
+        frames[:] = [dict(frame) for frame in value if isinstance(frame, dict)] if isinstance(value, list) else []
+        return
+    place = len(frames) if path[0] == "-" else int(path[0]) if path[0].isdecimal() else -1
+    if len(path) == 1 and operation == "add" and 0 <= place <= len(frames):
+        frames.insert(place, dict(value) if isinstance(value, dict) else {})
+    elif not 0 <= place < len(frames):
+        return
+    elif len(path) == 1 and operation == "remove":
+        del frames[place]
+    elif len(path) == 1 and operation == "replace":
+        frames[place] = dict(value) if isinstance(value, dict) else {}
+    elif len(path) == 2 and operation in {"add", "replace"}:
+        frames[place][path[1]] = value

@@ -27,7 +27,7 @@ from turncheck.report.model import (
     ResponseScores,
     SpanScores,
 )
-from turncheck.report.understanding import NO_ENTITY, read_tokens, token_labels, write_tokens
+from turncheck.report.understanding import NO_ENTITY, found_by, read_tokens, to_find, token_labels, write_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -443,7 +443,8 @@ def _of_extractor(nlu: Nlu, extractor: str, words: int) -> dict[str, Any]:
     pairs: Pairs = Counter()
     for one in nlu.predictions:
         tokens = read_tokens(one.predicted.tokens)
-        found = [entity for entity in one.predicted.entities if entity.extractor == extractor]
-        pairs.update(zip(token_labels(tokens, one.expected.entities), token_labels(tokens, found), strict=True))
+        found = found_by(extractor, one.predicted.entities)
+        expected = to_find(extractor, one.expected.entities, nlu.entities)
+        pairs.update(zip(token_labels(tokens, expected), token_labels(tokens, found), strict=True))
     pairs[NO_ENTITY, NO_ENTITY] += words - pairs.total()
     return score_every_label(pairs)

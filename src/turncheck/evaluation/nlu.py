@@ -29,6 +29,7 @@ from turncheck.evaluation.predictions import (
     with_fallbacks,
 )
 from turncheck.evaluation.scores import (
+    DUCKLING_EXTRACTORS,
     PRETRAINED_EXTRACTORS,
     EntityCase,
     expected_calibration_error,
@@ -41,7 +42,9 @@ from turncheck.evaluation.scores import (
 from turncheck.evaluation.splits import FoldRun, Folds, run_folds, stable_folds
 from turncheck.messages.errors import CutShortError
 from turncheck.messages.phrasing import count
+from turncheck.project.components import DUCKLING_DIMENSIONS
 from turncheck.report.model import EntityScores, Nlu, SpanScores, TrainingSentence, Understood
+from turncheck.report.understanding import found_by, of_dimension
 from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
@@ -56,6 +59,8 @@ if TYPE_CHECKING:
     from turncheck.report.understanding import CoveredIntents
     from turncheck.work.workplace import Executor
 
+_SCORES_PRETRAINED: Final = 0
+"""The version of Rasa that evaluates spaCy and Duckling, too."""
 NOTHING: Final[Mapping[str, str]] = {}
 ENGINE_UNIT: Final = "engine"
 """The unit of answers for what the report says about the engine."""
@@ -75,7 +80,7 @@ class NluMeasurement:
 def why_not_testable(project: Project, test_data: NluData | None, *, folds: int) -> str | None:
     """Return why there is nothing to evaluate, as a sentence for the report, or ``None`` if there is something."""
     if test_data is not None:
-        return None if test_data.examples else "the NLU test data hold no examples"
+        return None if test_data.examples else "there are no NLU examples to test with"
     if not project.nlu.examples:
         return "the project has no NLU examples"
     sizes = Counter(example.base_intent for example in project.nlu.examples if example.base_intent)
@@ -248,10 +253,13 @@ def _measure(
     pretrained: bool,
     team_confidences: ConfidenceMap | None,
 ) -> NluMeasurement:
-    left_out = frozenset[str]() if pretrained else PRETRAINED_EXTRACTORS
+    left_out = frozenset[str]() if pretrained or project.major == _SCORES_PRETRAINED else PRETRAINED_EXTRACTORS
     predictions = tuple(judge(entry, neighbours.get(place, ()), without=left_out) for place, entry in enumerate(judged))
     intents = score_intents(predictions)
-    entities, spans = _score_entities(judged, predictions, extractors, left_out)
+    scored = extractors
+    if not left_out:
+        scored = [name for one in extractors for name in _with_dimensions(one, project.config, predictions)]
+    entities, spans = _score_entities(judged, predictions, scored, left_out)
     selectors = [
         judged_selector(prediction.expected.response, entry.parse)[0] if prediction.expected.response else ""
         for prediction, entry in zip(predictions, judged, strict=True)
@@ -311,6 +319,22 @@ def _coverage(project: Project, predictions: Sequence[NluPrediction]) -> Covered
     judged = {known.canonical(prediction.expected.intent or "") for prediction in predictions}
     entities = {comparable(one.entity) for prediction in predictions for one in prediction.expected.entities}
     return covered_intents(known, lambda kind: {"trait": set(), ENTITY: entities}.get(kind, judged))
+
+
+def _with_dimensions(extractor: str, config: Config, predictions: Sequence[NluPrediction]) -> list[str]:
+    """Return what is scored of an extractor: of Duckling also each dimension that it is set to find.
+
+    Without that setting it finds all that it knows: of those, the ones that are expected or found.
+    """
+    if extractor not in DUCKLING_EXTRACTORS:
+        return [extractor]
+    of_component = (one for one in config.pipeline or () if one.name.rpartition(".")[2] in DUCKLING_EXTRACTORS)
+    named = next((one.parameters.get("dimensions") for one in of_component), None)
+    if isinstance(named, list) and named:
+        return [extractor, *(of_dimension(extractor, str(dimension)) for dimension in named)]
+    expected = {entity.entity for one in predictions for entity in one.expected.entities}
+    found = {entity.entity for one in predictions for entity in found_by(extractor, one.predicted.entities)}
+    return [extractor, *(of_dimension(extractor, one) for one in sorted((expected & DUCKLING_DIMENSIONS) | found))]
 
 
 def _score_entities(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.project.batch.known import KINDS
 from turncheck.report.model import ConfusedPair, Insights, IntentHarm
-from turncheck.report.understanding import CoveredIntents, CoveredKind, overlapping
+from turncheck.report.understanding import CoveredIntents, CoveredKind, found_by, overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Mapping, Sequence
@@ -82,8 +82,8 @@ def remarks_on(
         remarks.append("Responses are not scored: the sentences have fewer than two different ones.")
     elif not any(entry.predicted.response for entry in predictions):
         remarks.append("No response was selected for any of the sentences: the pipeline has no selector for them.")
-    found = {entity.extractor for entry in predictions for entity in entry.predicted.entities}
-    remarks += [f"{name} found no entity in any of the sentences." for name in entities if name not in found]
+    idle = [name for name in entities if not any(found_by(name, one.predicted.entities) for one in predictions)]
+    remarks += [f"{name} found no entity in any of the sentences." for name in idle]
     remarks += [f"{name} is pretrained and was not scored." for name in extractors if name in left_out]
     return remarks
 

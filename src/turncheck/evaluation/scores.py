@@ -7,12 +7,12 @@ precision = right among predicted, recall = right among expected, F1 = their har
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.report.model import Confusion, EntityScores, EntitySpan, IntentScores, ResponseScores, SpanScores, Spread
-from turncheck.report.understanding import NO_ENTITY, Tokens, calibration_bin, label_of, token_labels
+from turncheck.report.understanding import NO_ENTITY, Tokens, calibration_bin, found_by, label_of, to_find, token_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -268,7 +268,8 @@ def expected_calibration_error(answers: Iterable[tuple[float, bool]]) -> float |
 
 # Scores of entity extractors: by Rasa's tag scheme (each token has its entity's label), and strict (exact spans).
 
-PRETRAINED_EXTRACTORS: Final = frozenset({"SpacyEntityExtractor", "DucklingEntityExtractor", "DucklingHTTPExtractor"})
+DUCKLING_EXTRACTORS: Final = frozenset({"DucklingEntityExtractor", "DucklingHTTPExtractor"})
+PRETRAINED_EXTRACTORS: Final = DUCKLING_EXTRACTORS | {"SpacyEntityExtractor"}
 """Extractors that are not trained on the project's data; Rasa leaves them out of the evaluation."""
 
 
@@ -283,16 +284,18 @@ class EntityCase:
 
     def predicted_by(self, extractor: str) -> list[EntitySpan]:
         """Return what one extractor found."""
-        return [entity for entity in self.predicted if entity.extractor == extractor]
+        return found_by(extractor, self.predicted)
 
 
 def score_extractors(cases: Sequence[EntityCase], extractors: Iterable[str]) -> dict[str, EntityScores]:
-    """Score each extractor against all expected entities, as Rasa does."""
-    return {extractor: _score_extractor(cases, extractor) for extractor in extractors}
+    """Score each extractor against all expected entities, as Rasa does; Duckling against those that it knows."""
+    names = tuple(extractors)
+    return {extractor: _score_extractor(cases, extractor, names) for extractor in names}
 
 
-def _score_extractor(cases: Sequence[EntityCase], extractor: str) -> EntityScores:
+def _score_extractor(cases: Sequence[EntityCase], extractor: str, scored: Sequence[str]) -> EntityScores:
     by_fold: dict[int | None, Pairs] = {}
+    cases = [replace(case, expected=tuple(to_find(extractor, case.expected, scored))) for case in cases]
     for case in cases:
         found = case.predicted_by(extractor)
         pairs = by_fold.setdefault(case.fold, Counter())

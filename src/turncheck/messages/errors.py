@@ -29,6 +29,8 @@ class UserError(Exception):
         self.what = what
         self.location = location
         self.remedy = remedy
+        self.headline = what
+        """What is wrong in short, without the list that ``what`` may end with."""
 
     def seen_from_above(self, project: str) -> str:
         """The same text for a reader outside the project's folder: the path leads there from here."""

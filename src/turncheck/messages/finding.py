@@ -18,6 +18,16 @@ MANUAL_AT: Final = "https://github.com/turncheck/turncheck/blob/main/docs/findin
 
 
 @dataclass(frozen=True, slots=True)
+class Name:
+    """A name that a finding is about, and what it names."""
+
+    kind: str
+    """What it names: ``intent``, ``entity``, ``slot``, ``form``, ``response``, ``action``, ``file``, ``code`` …"""
+    name: str
+    """The name as the files have it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """A fault, or something worth knowing, at a place in the project's files.
 
@@ -39,6 +49,15 @@ class Finding:
     """The locations that it contradicts or repeats."""
     subject: str = ""
     """What identifies it beside its code, if the message also has counts or lists that change without it."""
+    names: tuple[Name, ...] = ()
+    """The names that the message has, in its order, where something depends on them: programs need not read it."""
+    suggestion: str = ""
+    """The end of the message that says which name was probably meant (``Did you mean 'x'?``)."""
+
+    @property
+    def statement(self) -> str:
+        """The message without the suggestion."""
+        return self.message.removesuffix(self.suggestion).rstrip() if self.suggestion else self.message
 
     @property
     def order(self) -> tuple[bool, tuple[str, int, int], str, str]:

@@ -49,10 +49,11 @@ def shown_path(path: str | os.PathLike[str]) -> str:
 
     Such a name comes from a file system with another encoding; nothing can be written about it as it is.
     """
-    return _HALF_CHARACTER.sub(_escaped, os.fspath(path).replace(os.sep, "/"))
+    text = os.fspath(path).replace(os.sep, "/")
+    return text if text.isascii() else re.sub(_HALF_CHARACTER, _escaped, text)
 
 
-_HALF_CHARACTER: Final = re.compile("[\ud800-\udfff]")
+_HALF_CHARACTER: Final = "[\ud800-\udfff]"
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 
 _CLOSE: Final = 0.75
@@ -37,17 +38,27 @@ _KIND: Final = re.compile(r"(?:utter|action|validate)_")
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
 
 
+def first_line(text: str) -> str:
+    """Return the first line of a text, for where there is room for one."""
+    return next(iter(text.splitlines()), "")
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """Return ``Did you mean 'x'?`` for a name that is close to a known one, else an empty string."""
     near = nearest(name, known)
     return f"Did you mean '{near[0]}'?" if near else ""
 
 
-def not_one_of(word: str, choices: Iterable[str]) -> str:
-    """Return the sentence that refuses a word: what there is to choose from, and what was probably meant."""
+def not_one_of(word: str, choices: Iterable[str], meanings: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return the sentence that refuses a word: what there is to choose from, and what was probably meant.
+
+    ``meanings``: other words that may have been meant, and what is to be written for them.
+    """
     allowed = tuple(choices)
     shown = word if len(word) <= _LONGEST else f"{word[:_LONGEST]}…"
     near = suggestion(word, allowed)
+    if not near and (other := (word,) if word in meanings else nearest(word, meanings)):
+        near = f"Did you mean '{meanings[other[0]]}'?"
     return f"'{shown}' is not one of: {', '.join(allowed)}." + (f" {near}" if near else "")
 
 
@@ -204,6 +215,12 @@ def _common_beginning(one: str, other: str) -> int:
 def _parts(name: str) -> set[str]:
     padded = f"\n{name.casefold()}\n"
     return {padded[start : start + 3] for start in range(len(padded) - 2)}
+
+
+def at_paths(paths: Iterable[object]) -> str:
+    """Name the places where something was looked for, to be put behind a sentence: `` at 'a', 'b'``; else nothing."""
+    named = ", ".join(f"'{path}'" for path in paths)
+    return f" at {named}" if named else ""
 
 
 # Numbers with their nouns: the one place that knows when a noun is plural.

@@ -222,21 +222,23 @@ def redact(text: str) -> str:
 
 
 _PATTERNS: Final = (
-    (re.compile(r"(?i)\b(bearer)\s+(?![{%])[^\s'\"]+"), rf"\1 {HIDDEN}"),
-    (re.compile(r"(?i)\b(basic)\s+[\w+/=-]{8,}"), rf"\1 {HIDDEN}"),
-    (re.compile(r"(?i)(authorization['\"]?\s*[:=]\s*).*"), rf"\1{HIDDEN}"),
-    (re.compile(r"\b(?:gh[a-z]_|github_pat_)\w+|\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?"), HIDDEN),
-    (re.compile(r"(?<=://)[^/\s@'\"]+@"), f"{HIDDEN}@"),
-    (re.compile(r"(?i)([?&](?:\w*token|sig|signature|\w*key|password|secret|jwt)=)[^&\s'\"]+"), rf"\1{HIDDEN}"),
+    (r"(?i)\b(bearer)\s+(?![{%])[^\s'\"]+", rf"\1 {HIDDEN}"),
+    (r"(?i)\b(basic)\s+[\w+/=-]{8,}", rf"\1 {HIDDEN}"),
+    (r"(?i)(authorization['\"]?\s*[:=]\s*).*", rf"\1{HIDDEN}"),
+    (r"\b(?:gh[a-z]_|github_pat_)\w+|\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?", HIDDEN),
+    (r"(?<=://)[^/\s@'\"]+@", f"{HIDDEN}@"),
+    (r"(?i)([?&](?:\w*token|sig|signature|\w*key|password|secret|jwt)=)[^&\s'\"]+", rf"\1{HIDDEN}"),
 )
-"""What looks like a secret: headers, the tokens of GitHub and JWTs, logins and keys in addresses."""
+"""What looks like a secret: headers, the tokens of GitHub and JWTs, logins and keys in addresses.
+
+Compiled where something is shown that went wrong."""
 
 
 def redact_all(text: str) -> str:
     """Return the text without secrets that were read, and without anything that looks like one."""
     text = redact(text)
     for pattern, shown in _PATTERNS:
-        text = pattern.sub(shown, text)
+        text = re.sub(pattern, shown, text)
     return text
 
 

@@ -9,6 +9,7 @@ import traceback
 from typing import Final
 
 from turncheck import __version__
+from turncheck.messages.plain_text import plain
 from turncheck.process.environment import redact_all, remember_variables
 
 REPORT_BUGS_AT: Final = "https://github.com/turncheck/turncheck/issues"
@@ -21,7 +22,7 @@ def fault_report(error: BaseException) -> str:
     """
     remember_variables(os.environ)
     words = "".join(traceback.format_exception(error))
-    return redact_all(words) + (
+    return plain(redact_all(words)) + (
         f"turncheck {__version__} crashed (Python {platform.python_version()}, {sys.platform}). "
         f"This is a bug: please report it with the lines above at {REPORT_BUGS_AT}\n"
     )

@@ -1,15 +1,30 @@
-"""Where memory is limited (``ulimit -v``), libraries end the process with exit code 1 when they get none.
+"""Libraries that get no memory, or no threads, and end the process as they see fit.
 
-1 is a verdict here. So the C library is told to end with another code whenever ``exit`` is called, and the process
-ends by itself without that call.
+Where memory is limited (``ulimit -v``), they end it with exit code 1, which is a verdict here. So the C library is told
+to end with another code whenever ``exit`` is called, and the process ends by itself without that call.
+
+OpenBLAS, which NumPy and SciPy bring along, interrupts the process with SIGINT if it can start no threads while it is
+loaded. Nobody has pressed Ctrl-C then: it becomes a :class:`MemoryError`.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from contextlib import contextmanager
+from importlib.machinery import ExtensionFileLoader, PathFinder
+from typing import TYPE_CHECKING
+
+from turncheck.process import interrupts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
 
 _NOT_DONE = 2
+_WITH_OPENBLAS = ("numpy.", "scipy.")
 
 
 def is_limited() -> bool:
@@ -39,3 +54,53 @@ def end(code: int) -> None:
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os._exit(code)
+
+
+def watch_libraries() -> None:
+    """Have NumPy and SciPy raise a :class:`MemoryError`, instead of an interrupt, if they can start no threads."""
+    if hasattr(signal, "sigtimedwait"):  # macOS has none, nor OpenBLAS
+        sys.meta_path.insert(0, _Finder())
+
+
+class _Finder:
+    """Finds modules as Python does; those that may load OpenBLAS get another loader."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return where a library is, ``None`` for everything else."""
+        if not name.startswith(_WITH_OPENBLAS):
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and type(spec.loader) is ExtensionFileLoader:
+            spec.loader = _Loader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+class _Loader(ExtensionFileLoader):
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        with telling_own_interrupts():
+            return super().create_module(spec)
+
+
+@contextmanager
+def telling_own_interrupts() -> Iterator[None]:
+    """Tell an interrupt that this process sends itself from any other, which comes a moment later.
+
+    Raises:
+        MemoryError: it sent itself one.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    is_own = False
+    try:
+        yield
+    finally:
+        heard = signal.sigtimedwait({signal.SIGINT}, 0)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if heard is not None:
+            # The terminal has no number, and another process has its own; ours repeats an interrupt that was dropped.
+            is_own = heard.si_pid == os.getpid() and not interrupts.happened()
+            if not is_own:
+                signal.raise_signal(signal.SIGINT)
+    if is_own:
+        raise MemoryError("a library could start no threads (see ulimit -v and -u)")

@@ -8,7 +8,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
+from turncheck.messages.plain_text import plain
 from turncheck.process.environment import redact
+from turncheck.process.logs import log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,6 +38,7 @@ def duration(seconds: float) -> str:
 class Console:
     """Where progress goes: to standard error, so that standard output only has results.
 
+    What it is given may quote files and answers of others: it shows all of it as mere text.
     ``timings`` collects the seconds of each named step, for the report. ``about`` begins each line, if several
     processes report at the same time.
     """
@@ -53,7 +56,7 @@ class Console:
         begin = self.clock()
         moving = not self.quiet and self._is_mine
         if moving:
-            self._show(f"{doing} …")
+            self._show(f"{plain(doing)} …")
         try:
             yield
         finally:
@@ -61,8 +64,10 @@ class Console:
             self.timings[name] = round(self.timings.get(name, 0.0) + seconds, 3)
             if moving:
                 self._show(_CLEAR_LINE)
+            done = f"{doing} ({seconds:.1f} s)"
             if self.verbose or (not self.quiet and not moving):
-                self._write(f"{doing} ({seconds:.1f} s)")
+                self._write(done)
+            log("info", plain(done))
 
     def timer(self, name: str) -> Callable[[int, float], None]:
         """Return a function that keeps the seconds of one part of a step, by its index: ``core[3]``."""
@@ -74,24 +79,28 @@ class Console:
 
     def note(self, text: str) -> None:
         """Print a note, unless --quiet is set."""
+        log("info", plain(text))
         if not self.quiet:
             self._write(text)
 
     def progress(self, text: str) -> None:
         """Print how far something is: on a terminal in place of the previous line, elsewhere as a new line."""
         if not self.quiet and self._is_mine:
-            self._show(f"{_CLEAR_LINE}{text} …")
+            self._show(f"{_CLEAR_LINE}{plain(text)} …")
+            log("info", plain(text))
         else:
             self.note(text)
 
     def alarm(self, text: str) -> None:
         """Print that something went wrong, even with --quiet."""
+        log("error", plain(text))
         self._write(text)
 
     def detail(self, text: str) -> None:
         """Print something that is only shown with --verbose."""
+        log("debug", plain(text))
         if self.verbose and not self.quiet:
-            self.note(text)
+            self._write(text)
 
     @property
     def _is_mine(self) -> bool:
@@ -105,5 +114,6 @@ class Console:
             self.stream.flush()
 
     def _write(self, text: str) -> None:
-        lines = [f"{self.about}: {line}" for line in text.split("\n")] if self.about else [text]
+        text = plain(text)
+        lines = [f"{plain(self.about)}: {line}" for line in text.split("\n")] if self.about else [text]
         self._show("".join(f"{line}\n" for line in lines))  # one call: no other line comes in

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from turncheck.process import interrupts
 from turncheck.process.environment import known_secrets, remember_forms
+from turncheck.process.little_memory import watch_libraries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -130,6 +131,7 @@ def _work(
     with suppress(OSError):
         os.setsid()
     interrupts.listen()
+    watch_libraries()
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
     remember_forms(secrets)
     for stream in (sys.stdout, sys.stderr):

@@ -22,6 +22,8 @@ DEFAULT_CONFIG: Final = "config.yml"
 DEFAULT_DATA: Final = "data"
 DEFAULT_ENDPOINTS: Final = "endpoints.yml"
 
+PATH_WITHOUT_DATA: Final = "path-without-data"
+
 
 def domain_path(folder: ProjectFolder, given: Path | None) -> Path | None:
     """Return where the domain is: a file, or a folder of several."""
@@ -85,6 +87,12 @@ def existing(folder: ProjectFolder, paths: Iterable[Path]) -> list[Path]:
             message = f"The path '{name}' does not exist; nothing is read from it."
             folder.findings.append(Finding("data-not-found", "warning", message, Location(name), "Correct the path."))
     return there
+
+
+def path_without_data(name: str, what: str) -> Finding:
+    """Return the finding for a path that was named and holds nothing of the kind."""
+    message = f"'{name}' holds no {what}."
+    return Finding(PATH_WITHOUT_DATA, "warning", message, Location(name), "Correct the path, or leave it out.")
 
 
 def _is_there(path: Path) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from turncheck.yaml_tree.tree import YamlDocument, YamlMapping
 
@@ -24,8 +23,7 @@ DOMAIN_KEYS: Final = ("slots", "forms", "actions", "entities", "intents", "respo
 Role = Literal["domain", "data", "config", "endpoints"]
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectFile:
+class ProjectFile(NamedTuple):
     """A file that belongs to the project.
 
     ``source``: its text, ``None`` if it could not be read. ``kinds``: what it holds, by the keys ``nlu``,

@@ -135,7 +135,7 @@ def parse_version(text: str) -> tuple[int, ...] | None:
     return tuple(numbers)
 
 
-def version_too_high(root: YamlMapping | None) -> Finding | None:
+def version_too_high(root: YamlMapping | None, *, then: str = "the file is skipped") -> Finding | None:
     """Return a finding if the file's version is above the supported one, so that Rasa skips the file."""
     node = root.items.get("version") if root is not None else None
     if not isinstance(node, YamlScalar) or not isinstance(node.value, str):
@@ -146,8 +146,7 @@ def version_too_high(root: YamlMapping | None) -> Finding | None:
     return Finding(
         "version-too-high",
         "warning",
-        f"The version '{node.value}' of '{node.source.path}' is above 3.1, the newest that Rasa 3 reads; "
-        "the file is skipped.",
+        f"The version '{node.value}' of '{node.source.path}' is above 3.1, the newest that Rasa 3 reads; {then}.",
         node.location,
         'Write version: "3.1".',
     )
@@ -158,8 +157,8 @@ def version_too_high(root: YamlMapping | None) -> Finding | None:
 _GONE_POLICIES: Final = {"KerasPolicy": 1, "EmbeddingPolicy": 1, "SklearnPolicy": 2}
 """Machine learning policies that are gone, with the last version that had them."""
 _REPLACED_POLICIES: Final = frozenset({"FormPolicy", "MappingPolicy", "FallbackPolicy", "TwoStageFallbackPolicy"})
-_OLD_TEMPLATES: Final = re.compile(r"supervised_embeddings|pretrained_embeddings_\w+|keyword")
-_OLDEST_TEMPLATES: Final = re.compile(r"tensorflow_embedding|spacy_sklearn|mitie(?:_sklearn)?")
+_OLD_TEMPLATES: Final = r"supervised_embeddings|pretrained_embeddings_\w+|keyword"
+_OLDEST_TEMPLATES: Final = r"tensorflow_embedding|spacy_sklearn|mitie(?:_sklearn)?"
 _OLDEST_NAMES: Final = re.compile(
     r"(?:nlp|tokenizer|intent_featurizer|intent_entity_featurizer|ner|intent_classifier)_\w+"
 )
@@ -325,9 +324,9 @@ def _pipeline_signs(root: YamlMapping) -> Iterator[Sign]:
     pipeline = root.items.get("pipeline")
     if isinstance(pipeline, YamlScalar) and isinstance(pipeline.value, str):
         what = f"'{pipeline.value}' is a template of a pipeline"
-        if _OLD_TEMPLATES.fullmatch(pipeline.value):
+        if re.fullmatch(_OLD_TEMPLATES, pipeline.value):
             yield Sign(what, pipeline.location, last=1, typical=1)
-        elif _OLDEST_TEMPLATES.fullmatch(pipeline.value):
+        elif re.fullmatch(_OLDEST_TEMPLATES, pipeline.value):
             yield Sign(what, pipeline.location, last=1, typical=0)
     for name, place in _named(pipeline):
         if _OLDEST_NAMES.fullmatch(name):

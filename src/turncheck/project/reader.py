@@ -13,13 +13,14 @@ from __future__ import annotations
 import gc
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location, shown_path
 from turncheck.messages.phrasing import misspelt
-from turncheck.process.regular_file import is_folder
+from turncheck.process.regular_file import is_folder, is_there
 from turncheck.project.assistants_below import assistants_in_place, named_below
 from turncheck.project.components import calm_reason
 from turncheck.project.config import config_from_file
@@ -33,7 +34,7 @@ from turncheck.project.export import (
     refuse_of_rasa,
 )
 from turncheck.project.files import parse_file, read_data, training_data_in_markdown, without_older_formats
-from turncheck.project.folder import ProjectFolder
+from turncheck.project.folder import ProjectFolder, absolute_name
 from turncheck.project.formats.format import NEEDS_OF_RASA
 from turncheck.project.formats.rasa_domain import domain_from_files
 from turncheck.project.model import Config, Domain, Endpoint, Project, Response, Story
@@ -46,6 +47,7 @@ from turncheck.project.paths import (
     existing,
     existing_or_default,
     note_absent,
+    path_without_data,
 )
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS, ProjectFile, unreadable_parts
 from turncheck.project.rasa_version import NEWEST, OLDEST, recognise, version_too_high
@@ -54,7 +56,6 @@ from turncheck.yaml_tree.unquoted import unreadable_values
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from turncheck.project.files import DataFile
     from turncheck.project.formats.format import Need
@@ -90,10 +91,9 @@ def files_of_domain(folder: ProjectFolder, path: Path, *, as_listed: bool) -> li
             folder.findings[already_found:] = [skipped]
             continue
         files.append(parsed)
-        version = version_too_high(parsed.mapping)
+        version = version_too_high(parsed.mapping, then="it is read all the same")
         if version is not None:
-            what = version.message.replace("the file is skipped", "it is read all the same")
-            folder.findings.append(replace(version, message=what))
+            folder.findings.append(version)
     return [*files, *(ProjectFile(name, "domain") for name in folder.closed[already_closed:])]
 
 
@@ -243,6 +243,7 @@ def _read_project(
     found_domain = domain_path(folder, domain)
     domain_files = files_of_domain(folder, found_domain, as_listed=domain_as_listed) if found_domain else []
     data_read = read_data(folder, data_paths(folder, data))
+    _note_without_data(folder, data or (), data_read, "training data")
     config_path = existing_or_default(folder, config, folder.root / DEFAULT_CONFIG, "config")
     config_file = parse_file(folder, config_path, "config") if config_path else None
     found_endpoints = endpoints_file(folder, endpoints)
@@ -291,6 +292,21 @@ def _read_project(
         misspelt=dict(folder.misspelt),
         files=tuple(files),
     )
+
+
+def _note_without_data(folder: ProjectFolder, paths: Iterable[Path], read: Iterable[DataFile], what: str) -> None:
+    """Note which of the named paths hold nothing of what is wanted, unless a finding says so already."""
+    files = [
+        Path(absolute_name(folder.root / one.file.path))
+        for one in read
+        if not one.parts.is_empty or one.file.has_errors or not one.file.source
+    ]
+    noted = {finding.location.path for finding in folder.findings}
+    for path in paths:
+        name = folder.name(path)
+        is_used = any(file.is_relative_to(absolute_name(path)) for file in files)
+        if is_there(path) and name not in noted and not is_used:
+            folder.findings.append(path_without_data(name, what))
 
 
 def _data_of_version(folder: ProjectFolder, data: list[DataFile], rasa: RasaVersion | None) -> list[DataFile]:
@@ -367,7 +383,9 @@ def read_nlu_files(paths: Iterable[Path], root: Path) -> tuple[NluData, tuple[Fi
     """Do the same, and return the files, too."""
     folder = ProjectFolder(root)
     with _collector_paused():
-        read = read_data(folder, existing(folder, paths), NLU_KEYS)
+        there = existing(folder, paths)
+        read = read_data(folder, there, NLU_KEYS)
+        _note_without_data(folder, there, read, "NLU data")
         nlu = merged_nlu([one.parts for one in read])
     return nlu, in_order(folder.findings), tuple(one.file for one in read)
 
@@ -392,7 +410,9 @@ def read_story_files(
 ) -> tuple[tuple[Story, ...], tuple[Finding, ...], tuple[ProjectFile, ...]]:
     """Do the same, and return the files, too."""
     folder = ProjectFolder(root)
-    read = read_data(folder, existing(folder, paths), STORY_KEYS, is_test=True)
+    there = existing(folder, paths)
+    read = read_data(folder, there, STORY_KEYS, is_test=True)
+    _note_without_data(folder, there, read, "stories")
     stories = tuple(story for one in read for story in one.parts.stories)
     return stories, in_order(folder.findings), tuple(one.file for one in read)
 

@@ -20,6 +20,7 @@ from turncheck.process.regular_file import (
     is_there,
     read_regular,
 )
+from turncheck.project.assistants_below import is_assistant
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, absolute_name, is_foreign, own_folders
 from turncheck.project.formats.registry import recognised
 from turncheck.project.project_file import NLU_KEYS, SHARED_FILE, STORY_KEYS
@@ -40,7 +41,7 @@ E2E_CASES_FILE: Final = "tests/e2e_test_cases.yml"
 E2E_FOLDERS: Final = (TESTS_FOLDER, "e2e_tests")
 """Folders with end-to-end cases; the second one is named as Rasa Pro's templates name it."""
 _TO_BE_REVIEWED: Final = re.compile(r"e2e_suggested_[0-9]+\.yml")
-_CASES_LINE: Final = re.compile(r"^['\"]?test_cases['\"]?[ \t]*:", re.MULTILINE)
+_CASES_LINE: Final = re.compile(rb"^(?:\xef\xbb\xbf)?['\"]?test_cases['\"]?[ \t]*:", re.MULTILINE)
 """The key of end-to-end cases at the top level of a file, which need not be YAML: reading it says what is wrong."""
 
 
@@ -153,20 +154,25 @@ def find_e2e_cases_not_looked_for(root: Path, named: Iterable[str]) -> list[str]
 
     Args:
         root: the project's folder.
-        named: what the setting names (files, folders, ``file::case``). If it is empty, these are files elsewhere with
-            ``e2e`` in their path.
+        named: what the setting names (files, folders, ``file::case``). If it is empty, these are the files anywhere
+            else in the project, but for the assistants below it.
     """
     places = [absolute_name(file_and_case(path)[0]) for path in named]
     if places:
         found = [path for path in find_e2e_cases(root) if not any(_is_at(path, place) for place in places)]
     else:
         looked_for = [absolute_name(root / name) for name in E2E_FOLDERS]
-        candidates = [
-            path for path in _files(root, root, _may_have_cases) if "e2e" in str(path.relative_to(root)).lower()
-        ]
-        others = [path for path in candidates if not any(_is_at(path, place) for place in looked_for)]
-        found = _with_cases(root, others)
+        candidates = _files(root, root, _may_have_cases, skip=_is_of_others)
+        found = _with_cases(root, [one for one in candidates if not any(_is_at(one, place) for place in looked_for)])
     return sorted(shown_path(path.relative_to(root)) for path in found)
+
+
+def _is_of_others(folder: Path) -> bool:
+    """Whether what is in a folder of the project is not the assistant's own."""
+    try:
+        return is_foreign(folder) or is_assistant(folder)
+    except OSError:  # it cannot be read: :func:`find_unsearched` says so
+        return True
 
 
 def _is_at(path: Path, place: str) -> bool:
@@ -185,15 +191,17 @@ def _with_cases(root: Path, paths: Iterable[Path]) -> list[Path]:
     """Return the files with end-to-end cases. In ``e2e_tests/``, one that cannot be read counts: reading says why."""
     found = []
     for path in paths:
-        source = ProjectFolder(root).read(path) if is_file(path) else None
-        unread = source is None and path.is_relative_to(root / E2E_FOLDERS[-1])
-        if unread or (source is not None and _CASES_LINE.search(source.text)):
+        content = ProjectFolder(root).read_bytes(path) if is_file(path) else None
+        unread = content is None and path.is_relative_to(root / E2E_FOLDERS[-1])
+        if unread or (content is not None and _CASES_LINE.search(content)):
             found.append(path)
     return found
 
 
-def _files(root: Path, start: Path, is_wanted: Callable[[str], bool] = bool) -> list[Path]:
-    found = (path for path, *_ in ProjectFolder(root).files([start], skip=is_foreign) if is_wanted(path.name))
+def _files(
+    root: Path, start: Path, is_wanted: Callable[[str], bool] = bool, skip: Callable[[Path], bool] = is_foreign
+) -> list[Path]:
+    found = (path for path, *_ in ProjectFolder(root).files([start], skip=skip) if is_wanted(path.name))
     return sorted(found, key=absolute_name)
 
 

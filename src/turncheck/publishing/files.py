@@ -11,11 +11,11 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, overload
 
+from turncheck.messages.plain_text import log_line, one_line, plain
 from turncheck.process.output_files import OwnFiles, ensure_replaceable, whole_file
 from turncheck.render.console import render_console
 from turncheck.render.outputs import RASA_FOLDER
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files
-from turncheck.render.sinks.commands import log_line, one_line
 from turncheck.report.codec import MAX_BYTES, file_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def write_report(path: Path, report: Report) -> None:
     with whole_file(path) as file:
         file.writelines(file_of(report))
     for warning in warnings_of_size([path], path.name):
-        sys.stderr.write(f"turncheck: warning: {warning}\n")
+        sys.stderr.write(plain(f"turncheck: warning: {warning}\n"))
 
 
 def warnings_of_size(written: Iterable[Path], named: str = "report.json", most: int = MAX_BYTES) -> list[str]:

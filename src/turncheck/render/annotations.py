@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from turncheck.comparison.changes import with_copy_count
 from turncheck.comparison.misunderstood import misunderstood_sentences
+from turncheck.messages.plain_text import one_line
 from turncheck.render.case_keys import misunderstood_cases, misunderstood_stories, new_and_old
 from turncheck.render.changed_sections import likely_noise
 from turncheck.render.links import PathResolver, base_places, repository_path
 from turncheck.render.phrases import expected_got, expected_intent, nearest, understood_as
 from turncheck.render.rendered import Rendered
-from turncheck.render.sinks.commands import command, one_line
+from turncheck.render.sinks.commands import command
 from turncheck.render.spans import line, plain
+from turncheck.render.wording.tests import with_copy_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -72,8 +73,7 @@ def find_remarks(report: Report, comparison: Comparison | None) -> list[Remark]:
     compared = comparison if comparison and comparison.judged else None
     new_findings, old_findings = _finding_remarks(report, compared)
     new, old = new_and_old(report, compared)
-    tolerated = report.batch is not None and report.batch.by_stand_in
-    stood_in = [one for one in new if tolerated and one[0] == "batch case"]
+    stood_in = [one for one in new if report.tolerates_batch_failures and one[0] == "batch case"]
     new = [one for one in new if one not in stood_in]
     remarks = [*new_findings, *_test_remarks(new), *_test_remarks(stood_in, level="warning")]
     remarks += _misunderstood_remarks(report, compared)

@@ -8,10 +8,11 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.cases import batch_actual, batch_expected
-from turncheck.comparison.wording import count, expected_got, figure
-from turncheck.render.phrases import KIND_NAMES, covered_lines
+from turncheck.messages.phrasing import count
+from turncheck.render.phrases import KIND_NAMES, covered_lines, moment
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import place, text
+from turncheck.render.wording.figures import expected_got, figure
 from turncheck.report.batch import BatchSetting
 
 if TYPE_CHECKING:
@@ -23,9 +24,15 @@ if TYPE_CHECKING:
 _MOST_FAILURES: Final = 200
 
 
-def batch_text(batch: Batch, *, folder: str = "") -> str:
-    """Return all lines about the batch suites; ``folder`` is the project's path from the current folder."""
-    lines = [line for suite in batch.suites for line in _suite(suite, folder)]
+def batch_text(batch: Batch, *, folder: str = "", measured: str | None = None) -> str:
+    """Return all lines about the batch suites.
+
+    Args:
+        batch: the suites.
+        folder: the project's path from the current folder.
+        measured: when they were run, if a suite itself does not say.
+    """
+    lines = [line for suite in batch.suites for line in _suite(suite, folder, measured)]
     if len(batch.suites) > 1:
         lines += [f"all {len(batch.suites)} suites", *_numbers(batch), ""]
     lines += covered_lines(batch.coverage)
@@ -40,17 +47,30 @@ def batch_remarks(batch: Batch) -> Iterator[str]:
         of = f"{batch.on_training:,} of {count(len(batch.cases), 'batch utterance')}"
         verb = "is a training sentence" if batch.on_training == 1 else "are training sentences"
         yield f"{of} {verb}: the figures are optimistic."
+    for suite in batch.suites:
+        if suite.outcome == "cancelled":
+            yield f"The run of the suite '{text(suite.name)}' was cancelled on the platform."
+        if suite.notes:
+            yield f"Notes on the suite '{text(suite.name)}': {text(suite.notes, 1_100)}"
     if batch.not_evaluated:
         first = next((case.reason for case in batch.cases if case.result == "not-evaluated"), None) or "no answer"
         verb = "was" if batch.not_evaluated == 1 else "were"
         yield f"{count(batch.not_evaluated, 'batch case')} {verb} not evaluated: {text(first, 300)}"
 
 
-def _suite(suite: BatchSuite, folder: str) -> Iterator[str]:
+def tested_at(suite: BatchSuite, measured: str | None) -> str:
+    """Return date and time of a suite's run: the platform's own, else that of the report; "" if neither is known."""
+    own = suite.setting.tested if suite.setting else ""
+    return moment(own or measured or "")
+
+
+def _suite(suite: BatchSuite, folder: str, measured: str | None) -> Iterator[str]:
     outcome = f" ({suite.outcome})"
     yield f"suite {text(suite.name)}: {count(len(suite.cases), 'case')}{outcome}"
     if suite.description:
         yield f"  {text(suite.description, 400)}"
+    if facts := [fact for fact in (suite.version, tested_at(suite, measured)) if fact]:
+        yield f"  tested: {', '.join(facts)}"
     yield from _numbers(suite)
     kinds = {kind: numbers for kind, numbers in suite.kinds.items() if numbers.passed or numbers.failed}
     if len(kinds) > 1:
@@ -152,16 +172,17 @@ def render_batch_csv(report: Report, suite: BatchSuite, name: str, *, raw: bool 
     out = io.StringIO()
     writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
     for key, value in _block(report, suite, tested):
-        writer.writerow([key, _cell(value, raw)])
+        writer.writerow([key, safe_cell(value, raw=raw)])
     out.write("\n")
     writer.writerow(COLUMNS)
     for case in suite.cases:
         for row in _rows(case, _STATES.get(suite.version or "", ""), exact=raw):
-            writer.writerow([_cell(cell, raw) for cell in row])
+            writer.writerow([safe_cell(cell, raw=raw) for cell in row])
     return Rendered(name, "text/csv", out.getvalue())
 
 
-def _cell(value: str, raw: bool) -> str:
+def safe_cell(value: str, *, raw: bool = False) -> str:
+    """Return a cell that no spreadsheet runs as a formula; ``raw``: as it is."""
     return f"'{value}" if not raw and _FORMULA.match(value) else value
 
 

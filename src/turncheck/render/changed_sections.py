@@ -18,14 +18,14 @@ from turncheck.comparison.training_changes import (
     is_likely_misheard,
     is_likely_noise,
     sentences_of,
-    threshold_in_words,
 )
-from turncheck.comparison.wording import count
+from turncheck.messages.phrasing import count
 from turncheck.render import entries
 from turncheck.render.case_keys import misunderstood_cases, misunderstood_stories, new_and_old, wrong_sentences
 from turncheck.render.entries import caused_first, findings_by_cause, item, number_of_tests, rule
 from turncheck.render.lists import MISUNDERSTOOD, Lists
 from turncheck.render.spans import BUILT, Code, Entry, Place, Prose, Said, Section, line, listed
+from turncheck.render.wording.changes import threshold_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
@@ -49,15 +49,16 @@ if TYPE_CHECKING:
 
 _MOST_QUOTED: Final = 3
 _MOST_NAMED: Final = 8
+_STRIPPED: Final = ("removed", "given another entity")
 
 
 def taken_away(lists: Lists, compared: Comparison) -> Iterable[NeutralSection]:
     """Return what leads a document: what is no longer judged, annotated, understood, or there."""
     cut = compared.cut_intents
     yield lists.listed("cut", f"Intents that lost most of their training sentences ({len(cut)})", cut, _cut)
-    annotations = sum(one.annotations for one in compared.stripped)
-    title = f"Annotations removed ({annotations:,})"
-    yield lists.listed("stripped", title, compared.stripped, _stripped)
+    numbers = sum(one.annotations for one in compared.stripped), sum(one.changed for one in compared.stripped)
+    words = [f"{what} ({number:,})" for what, number in zip(_STRIPPED, numbers, strict=True) if number]
+    yield lists.listed("stripped", f"Annotations {', '.join(words)}", compared.stripped, _stripped)
     less = compared.fallback
     lost = [*map(_lost, less.lost), *_newly_wrong(less)] if less else []
     title = f"No longer understood ({less.number:,})" if less and less.number else "Understood differently"
@@ -79,10 +80,17 @@ def _cut(intent: CutIntent) -> Entry:
 
 
 def _stripped(intent: StrippedIntent) -> Entry:
-    types = listed([line(Code(name)) for name in intent.entities[:_MOST_NAMED]])
-    where = count(intent.sentences, "sentence")
-    words = f": {intent.annotations:,} of {count(intent.base, 'annotation')} removed, in {where}: "
-    return Entry(line(Code(intent.intent), words, types), Place(intent.location))
+    types, now = (
+        listed([line(Code(name)) for name in names[:_MOST_NAMED]]) for names in (intent.entities, intent.new_entities)
+    )
+    lost, *others = [
+        f"{number:,}{{of}} {what}"
+        for what, number in zip(_STRIPPED, (intent.annotations, intent.changed), strict=True)
+        if number
+    ]
+    parts = [lost.format(of=f" of {count(intent.base, 'annotation')}"), *(one.format(of="") for one in others)]
+    words = f": {', '.join(parts)}, in {count(intent.sentences, 'sentence')}: "
+    return Entry(line(Code(intent.intent), words, types, line("; now ", now) if now else ()), Place(intent.location))
 
 
 def _lost(intent: LessUnderstood) -> Entry:

@@ -16,7 +16,7 @@ from turncheck.render.links import PathResolver, base_places
 from turncheck.render.phrases import version_line
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal_writer import TerminalWriter
-from turncheck.render.spans import Change, Entry, Row
+from turncheck.render.spans import Change, Entry, Prose, Row, line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -87,6 +87,7 @@ def render_console(
     printer.lines([document.baseline, *document.baseline.below] if comparison else [])
     printer.lines(printer.entries("remarks"))
     printer.lines(printer.entries("skipped"), before="Not run: ")
+    printer.lines(_tests_not_found(report), before="Not run: ")
     printer.lines(printer.entries("substituted"))
     console.print()
     printer.gates()
@@ -96,6 +97,15 @@ def render_console(
     console.print(Text.assemble((verdict.in_words, style), f": {printer.writer.line(document.headline)}"))
     content = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
     return Rendered("summary.txt", "text/plain", content + "\n")
+
+
+def _tests_not_found(report: Report) -> Iterator[Entry]:
+    """Files with tests that nothing looked for."""
+    findings = report.validation.findings if report.validation else ()
+    told = [one.message for one in findings if one.code == "test-file-not-looked-for"]
+    yield from (Entry(line(Prose(message, names_paths=True))) for message in told[:_MOST_UNDER])
+    if len(told) > _MOST_UNDER:
+        yield Entry(line(f"{len(told) - _MOST_UNDER:,} more files with tests"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +194,8 @@ class _Printer:
             self._below(entry)
 
     def _below(self, entry: Entry) -> None:
-        for line in self.writer.below(entry):
-            self._indented(f"- {line}", 4)
+        for below in self.writer.below(entry):
+            self._indented(f"- {below}", 4)
 
     def _indented(self, line: str, columns: int) -> None:
         """Print a line so that wrapped lines are indented as well."""

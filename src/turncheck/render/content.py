@@ -10,16 +10,14 @@ import msgspec
 
 from turncheck.comparison.because import newly_failing_tests
 from turncheck.comparison.cases import findings_worst_first
-from turncheck.comparison.changes import with_copy_count
 from turncheck.comparison.faults import consequences_of
-from turncheck.comparison.gates_on_tests import removed_test_text
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
-from turncheck.comparison.tally import how_to_run
+from turncheck.comparison.tally import lacks_actions
 from turncheck.comparison.training_changes import intent_of, is_f1_of_an_intent
-from turncheck.comparison.wording import change, count, figure
+from turncheck.messages.phrasing import count
 from turncheck.render import entries
-from turncheck.render.batch_text import batch_remarks
+from turncheck.render.batch_text import batch_remarks, tested_at
 from turncheck.render.case_keys import (
     CaseKeys,
     misunderstood_cases,
@@ -43,6 +41,8 @@ from turncheck.render.phrases import KIND_NAMES, MEAN, POOLED, overlap_remarks, 
 from turncheck.render.robustness_text import robustness_note
 from turncheck.render.spans import BUILT, Change, Code, Column, Entry, Prose, Row, Section, line, listed
 from turncheck.render.strength_text import judged_mutants, strength_note
+from turncheck.render.wording.figures import change, figure
+from turncheck.render.wording.tests import HOW_TO_RUN_ACTIONS, removed_test_text, with_copy_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,19 +64,16 @@ _OUTCOMES: Final = ("failed", "not judged", "passed")
 
 
 def run_sections(
-    lists: Lists, report: Report, compared: Comparison | None, verdict: Verdict, *, no_base: str
+    lists: Lists, report: Report, compared: Comparison | None, verdict: Verdict
 ) -> Iterable[NeutralSection]:
-    """How the run went: gates, what was left out, what was replaced.
-
-    ``no_base``: why there is no baseline, which the document says once, above the gates.
-    """
+    """How the run went: gates, what was left out, what was replaced."""
     own = [gate for gate in verdict.gates if not gate.follows]
     gates = sorted(own, key=lambda gate: (not gate.fails, _OUTCOMES.index(gate.outcome)))
     shown = _in_plain_sight(lists, report, compared)
     unfolded = {id(gate) for gate in gates[: lists.unfolded]}
     lines: list[Entry] = []
     for gate in gates[:BUILT]:
-        lines.append(entries.gate(_without(no_base, gate), shown, causes=id(gate) in unfolded))
+        lines.append(entries.gate(_brief(gate), shown, causes=id(gate) in unfolded))
         if follow := consequences_of(gate, verdict.gates):
             lines.append(entries.consequences(follow))
     listed = lists.listed("gates", "Gates", lines, lambda line: line, unfolded=BUILT)
@@ -121,11 +118,11 @@ def _method(report: Report, compared: Comparison | None) -> list[Entry]:
     return [Entry(line(Prose(remark, 1000))) for remark in (*known, *(one for part in parts for one in part.remarks))]
 
 
-def _without(text: str, gate: GateResult) -> GateResult:
-    """The gate without a reason that the document has said already."""
-    if not text:
-        return gate
-    return msgspec.structs.replace(gate, reason=gate.reason.replace(f": {text}", "").replace(f" ({text})", ""))
+def _brief(gate: GateResult) -> GateResult:
+    """The gate without why there is no base, which the document has said already."""
+    if isinstance(gate.without_base, str):
+        return msgspec.structs.replace(gate, reason=gate.without_base)
+    return gate
 
 
 # Figures as tables: the main ones at the top, those of every intent folded below what changed.
@@ -195,13 +192,16 @@ def confusion_table(report: Report) -> NeutralSection:
 def batch_table(report: Report) -> NeutralSection:
     """The platform's numbers of each suite, and of each kind where the suites have several."""
     suites = report.batch.suites if report.batch else ()
-    rows = [_batch_row(line(_code(suite.name)), suite) for suite in suites]
+    times = [tested_at(suite, report.source.measured) for suite in suites]
+    rows = [_batch_row(line(_code(suite.name)), suite, at) for suite, at in zip(suites, times, strict=True)]
     kinds = report.batch.kinds if report.batch else {}
     if len(kinds) > 1:
         rows += [_batch_row(line(KIND_NAMES.get(kind, kind)), numbers) for kind, numbers in kinds.items()]
     title = f"Batch suites ({len(suites)})"
     names = ("TP", "TN", "FP", "FN", "precision", "recall", "F1", "intents", "entities")
-    columns = (Column("suite"), *(Column(name, "right") for name in names))
+    columns = (Column("suite"), *(Column(name, "right") for name in names), *([Column("tested")] if any(times) else []))
+    if not any(times):
+        rows = [Row(row.cells[:-1]) for row in rows]
     return Section("suites", title, tuple(rows[:BUILT]), len(rows), 0, columns)
 
 
@@ -232,11 +232,11 @@ def _part(kind: CoveredKind | None) -> str:
     return "–" if kind is None else f"{kind.covered} of {kind.total}"
 
 
-def _batch_row(name: Line, numbers: BatchNumbers) -> Row:
+def _batch_row(name: Line, numbers: BatchNumbers, tested: str = "") -> Row:
     counts = numbers.counts
     counted = (f"{number:,}" for number in (counts.tp, counts.tn, counts.fp, counts.fn))
     scores = (numbers.precision, numbers.recall, numbers.f1, numbers.intent_success, numbers.entity_success)
-    return Row((name, *map(line, counted), *(line(_score(value)) for value in scores)))
+    return Row((name, *map(line, counted), *(line(_score(value)) for value in scores), line(tested)))
 
 
 def _name(name: str) -> Code:
@@ -326,7 +326,7 @@ def all_sections(
         confusion_table(report),
         _survivors(lists, report),
         _noise(lists, report),
-        *run_sections(lists, report, compared, verdict, no_base=comparison.baseline.reason if comparison else ""),
+        *run_sections(lists, report, compared, verdict),
     ]
     return tuple(section for section in sections if section.total)
 
@@ -365,7 +365,7 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:
     skipped_cases = [case for case in (report.e2e.cases if report.e2e else ()) if case.outcome == "skipped"]
     if skipped_cases:
         reason = Prose(skipped_cases[0].reason or "no reason was given", 200, names_paths=True)
-        remedy = line(Prose(f". To run them, {how_to_run(report)}")) if how_to_run(report) else ()
+        remedy = line(Prose(f". To run them, {HOW_TO_RUN_ACTIONS}")) if lacks_actions(report) else ()
         words = f"{count(len(skipped_cases), 'end-to-end case')} skipped: "
         remarks.append(Entry(line(words, reason, remedy), sign="caution"))
     warned = report.e2e.warned if report.e2e else ()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.model import WAYS
-from turncheck.comparison.wording import count
+from turncheck.messages.phrasing import count
 from turncheck.render.content import all_sections
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.nlu_text import fallback_entry, trust_entry

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from turncheck.comparison.changes import SINGULAR, number_of, with_copy_count
-from turncheck.comparison.faults import cause_of
-from turncheck.comparison.wording import count
+from turncheck.comparison.changes import SINGULAR, number_of
 from turncheck.messages.finding import Finding
+from turncheck.messages.phrasing import count
 from turncheck.render.case_keys import key_of_sentence, key_of_test, key_of_text
 from turncheck.render.phrases import also_misunderstood, expected_got, expected_intent, expected_understood, heard, sure
 from turncheck.render.robustness_text import variant_line
 from turncheck.render.spans import Code, Entry, Place, Prose, Said, line, listed
+from turncheck.render.wording.tests import with_copy_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -320,7 +319,8 @@ def _first(gate: GateResult) -> Line:
 def consequences(gates: Sequence[GateResult]) -> Entry:
     """Gates that fail only because of what another one names, as one entry."""
     names = listed(line(Code(gate.name)) for gate in gates)
-    place = cause_of(gates)
+    places = {cause.location for gate in gates for cause in gate.failed_by}
+    place = places.pop() if len(places) == 1 else None
     because = line("because of ", Place(place), ", above") if place else line("because of what failed above")
     verb = "fails" if len(gates) == 1 else "fail"
     return Entry(line(names, f" {verb} ", because), sign="failed")
@@ -387,7 +387,8 @@ Test = tuple[str, "CaseChange"]
 """What a test is called (``story``, ``end-to-end case``), and how it fared."""
 
 _Item = TypeVar("_Item")
-_NAME: Final = re.compile(r"'[^']+'")
+_BY_FILE: Final = frozenset({"schema-violation"})
+"""Codes whose findings are about the whole file that they are in."""
 
 
 def tests_by_cause(tests: Iterable[Test]) -> list[tuple[Test, ...]]:
@@ -431,13 +432,13 @@ def number_of_tests(tests: Iterable[Test]) -> int:
 
 
 def findings_by_cause(findings: Sequence[Finding | FindingChange]) -> list[tuple[Finding | FindingChange, ...]]:
-    """Gather the findings of one code whose first subject is the same, in the order of the first of each."""
+    """Gather the findings of one code whose first name is the same, in the order of the first of each."""
     return _grouped(findings, _subject)
 
 
 def _subject(finding: Finding | FindingChange) -> Hashable:
-    name = _NAME.search(finding.message)
-    return finding.severity, finding.code, name[0] if name else finding.message
+    name = finding.location.path if finding.code in _BY_FILE else next(iter(finding.names), finding.message)
+    return finding.severity, finding.code, name
 
 
 def _grouped(items: Iterable[_Item], cause: Callable[[_Item], Hashable | None]) -> list[tuple[_Item, ...]]:

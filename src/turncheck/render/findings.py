@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from turncheck.messages.finding import LEGACY_PROJECT, SEVERITIES, Finding, Severity
 from turncheck.messages.location import Location
 from turncheck.messages.phrasing import count
-from turncheck.render.links import repository_path
+from turncheck.messages.plain_text import log_line_in_place
 from turncheck.render.sinks import commands as workflow_command
 from turncheck.render.sinks import terminal
 
@@ -62,11 +62,13 @@ def findings_text(
 ) -> str:
     """Return the findings grouped by file, as a compiler shows them: place, source line with a caret, what to do.
 
-    Of findings that are ``info``, ``some`` shows the first three of each code in one line each and counts the others;
-    ``all`` shows each like any other finding, ``none`` only counts them. ``source_line`` returns the line of a place,
-    ``None`` if there is none; ``folder`` is the project's path from the current folder.
+    What to do is said once, at the first finding that has this advice. Of findings that are ``info``, ``some`` shows
+    the first three of each code in one line each and counts the others; ``all`` shows each like any other finding,
+    ``none`` only counts them. ``source_line`` returns the line of a place, ``None`` if there is none; ``folder`` is the
+    project's path from the current folder.
     """
     lines: list[str] = []
+    advised: set[str] = set()
     shown, left_out = _selected(findings, notes)
     for path, group in groupby(shown, key=lambda finding: finding.location.path):
         shown_path = terminal.place(Location(path), folder) if path else "(project)"
@@ -74,6 +76,9 @@ def findings_text(
         for finding in group:
             is_short = finding.severity == "info" and notes != "all"
             lines += _finding_lines(finding, source_line, is_short=is_short, coloured=coloured)
+            if finding.hint and finding.hint not in advised and not is_short:
+                advised.add(finding.hint)
+                lines.append(f"    = {terminal.text(finding.hint, _MESSAGE_WIDTH)}")
         lines.append("")
     if left_out:
         more = ", ".join(f"{number} {code}" for code, number in left_out.items())
@@ -114,8 +119,6 @@ def _finding_lines(finding: Finding, source_line: SourceLine, *, is_short: bool,
         shown, column = _window(source, finding.location.column or 1)
         lines.append(f"    {number} | {shown}")
         lines.append(f"    {' ' * len(number)} | {' ' * (column - 1)}{_styled('^', '32', coloured=coloured)}")
-    if finding.hint:
-        lines.append(f"    = {terminal.text(finding.hint, _MESSAGE_WIDTH)}")
     return lines
 
 
@@ -127,8 +130,7 @@ def _window(source: str, column: int) -> tuple[str, int]:
     begin = max(0, column - 1 - _WIDTH // 2)
     part = source[begin : begin + _WIDTH]
     shown = "".join(character if character.isprintable() else " " if character == "\t" else "�" for character in part)
-    # A zero-width space would move the caret; two adjacent signs of a command are made harmless in place.
-    return shown.replace("::", ": ").replace("##[", "## "), column - begin
+    return log_line_in_place(shown), column - begin
 
 
 def _counted(number: int, severity: Severity) -> str:
@@ -141,6 +143,8 @@ def _styled(text: str, code: str, *, coloured: bool) -> str:
 
 def findings_commands(findings: Sequence[Finding], root: str) -> str:
     """Return a workflow command per finding, worst first: GitHub shows ten of a level. ``root``: the project's path."""
+    from turncheck.render.links import repository_path  # no other form has paths from the top
+
     ordered = sorted(findings, key=lambda one: (one.code != LEGACY_PROJECT, SEVERITIES.index(one.severity)))
     lines = []
     for finding in ordered:

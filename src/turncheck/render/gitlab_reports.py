@@ -14,10 +14,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.location import Location
+from turncheck.messages.plain_text import one_line
 from turncheck.render.annotations import LEVELS, find_remarks
 from turncheck.render.links import repository_path
 from turncheck.render.rendered import Rendered
-from turncheck.render.sinks.commands import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

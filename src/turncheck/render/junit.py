@@ -28,6 +28,7 @@ from msgspec.structs import replace
 from turncheck.comparison.cases import batch_actual, batch_expected, decisive_step, judged_again, misparsed_messages
 from turncheck.comparison.misunderstood import confidence_of, expected_and_predicted, understanding_in_words
 from turncheck.messages.location import Location
+from turncheck.render.batch_text import tested_at
 from turncheck.render.case_keys import CaseKeys
 from turncheck.render.links import PathResolver, places, repository_path
 from turncheck.render.phrases import (
@@ -46,7 +47,7 @@ from turncheck.render.spans import Place, line, plain
 from turncheck.report.model import CaseResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from turncheck.comparison.model import Comparison
     from turncheck.comparison.verdict import GateResult, Verdict
@@ -175,6 +176,8 @@ def batch_lines(case: BatchCase) -> Iterator[str]:
     yield f"class: {case.result.upper()}{f' ({case.reason})' if case.reason else ''}"
     if case.parent:
         yield f"parent: {' >> '.join(case.parent)}"
+    if case.bots:
+        yield f"bot: {expected_got(' or '.join(dict.fromkeys(case.bots)), ', '.join(case.matched_bots) or 'not known')}"
     for entity in case.entities:
         sign = " " if entity.passed else "!"
         words = plain(expected_got(" or ".join(entity.expected), entity.matched or "nothing"))
@@ -254,12 +257,18 @@ class SuiteWriter:
         self._whole = next(places(report), None)
         """The place of anything that does not belong to one file; older reports do not name one."""
 
-    def _suite(self, evaluation: str, cases: Iterable[TestCase], step: Evaluation | None = None) -> Suite:
+    def _suite(
+        self,
+        evaluation: str,
+        cases: Iterable[TestCase],
+        step: Evaluation | None = None,
+        facts: Mapping[str, str] | None = None,
+    ) -> Suite:
         report = self._report
-        facts = {"project": report.project.name, "seed": str(report.seed), "turncheck": report.tool.version}
+        known = {"project": report.project.name, "seed": str(report.seed), "turncheck": report.tool.version}
         if report.engine:
-            facts["engine"] = f"{report.engine.name} {report.engine.version}"
-        properties = {key: attribute(value) for key, value in facts.items()}
+            known["engine"] = f"{report.engine.name} {report.engine.version}"
+        properties = {key: attribute(value) for key, value in {**known, **(facts or {})}.items()}
         seconds = report.timings.get(step, 0.0) if step else 0.0
         return Suite(attribute(f"{self._project} {evaluation}".strip(), LONGEST_CLASS), cases, properties, seconds)
 
@@ -455,7 +464,11 @@ class SuiteWriter:
                 message = attribute(plain(expected_got(batch_expected(result), batch_actual(result))))
                 written.add_failure_info(message, self._text([*batch_lines(result), *page], result.location), "batch")
             of_suite[id(suite)].append(written)
-        yield from (self._suite(f"batch {suite.name}", of_suite[id(suite)]) for suite in suites)
+        for suite in suites:
+            tested = tested_at(suite, self._report.source.measured)
+            known = {"tested": tested, "version": suite.version or "", "outcome": suite.outcome, "notes": suite.notes}
+            facts = {key: value for key, value in known.items() if value}
+            yield self._suite(f"batch {suite.name}", of_suite[id(suite)], facts=facts)
 
     def skipped(self) -> Iterable[Suite]:
         for entry in self._report.skipped_to_report:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 import jinja2
 
 import turncheck
-from turncheck.comparison.gates_on_tests import suppressed_in_words
-from turncheck.comparison.wording import count
+from turncheck.messages.phrasing import count
 from turncheck.render.assistants import comment_key
 from turncheck.render.content import DEGRADATION, DETAILS, ORDER, without_old
 from turncheck.render.document import build_document
@@ -34,6 +33,7 @@ from turncheck.render.sinks.markdown import (
     trusted,
 )
 from turncheck.render.spans import Column, cut_to_fit, fit
+from turncheck.render.wording.changes import suppressed_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.comparison.wording import expected_got
 from turncheck.messages.phrasing import count
-from turncheck.render.phrases import covered_lines, overlap_remarks, substitution_lines, unjudged_remark
+from turncheck.render.phrases import covered_lines, how_judged, overlap_remarks, substitution_lines, unjudged_remark
 from turncheck.render.sinks.terminal import place, text
 from turncheck.render.spans import Code, Entry, Prose, line
+from turncheck.render.wording.figures import expected_got
 from turncheck.report.trust import LEAST_AGREEMENT
 from turncheck.report.understanding import overlapping
 
@@ -32,8 +32,7 @@ def nlu_text(nlu: Nlu, engine: EngineInfo | None = None, folder: str = "", trust
 
 
 def _head(nlu: Nlu, engine: EngineInfo | None, trust: str) -> Iterator[str]:
-    how = f"{nlu.folds}-fold cross-validation" if nlu.mode == "cross-validation" else "held out"
-    yield f"NLU: {count(nlu.examples, 'sentence')}, {how}"
+    yield f"NLU: {count(nlu.examples, 'sentence')}, {how_judged(nlu)}"
     yield from (f"  {remark.in_words}" for remark in overlap_remarks(nlu))
     yield from (f"  {line}" for line in substitution_lines(engine.substitutions if engine else ()))
     if trust:
@@ -119,6 +118,44 @@ def _where_to_look(nlu: Nlu, folder: str) -> Iterator[str]:
             if any(one in pair for pair in pairs)
         )
         yield f"  {place(prediction.location, folder)}: “{text(prediction.text)}”: {found}"
+
+
+# One row for each label: what ``rasa_nlu.evaluate`` and the first versions of Rasa 1 print.
+
+_AVERAGES: Final = {"weighted avg": "weighted average"}
+_FIGURES: Final = {"precision": "precision", "recall": "recall", "f1-score": "f1", "support": "support"}
+
+
+def label_tables(nlu: Nlu, engine: EngineInfo | None = None) -> str:
+    """Return a table with the figures of each intent, then one for each extractor and each response selector.
+
+    An extractor of the pipeline that could not run has a line that says so in place of its table.
+    """
+    lines = list(_rows("Each intent", nlu.intents.report)) if nlu.intents else []
+    for name, entities in nlu.entities.items():
+        lines += _rows(f"Each entity by {name}, by token", entities.report)
+    for one in engine.substitutions if engine else ():
+        if one.used is None and one.component.endswith("Extractor"):
+            lines += [f"Each entity by {text(one.component)}, by token:", f"  not run: {text(one.reason, 400)}"]
+    for name, responses in nlu.responses.items():
+        lines += _rows(f"Each response by selector {name}", responses.report)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _rows(title: str, report: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{text(title)}:"
+    rows = {name: row for name, row in report.items() if isinstance(row, dict) and not name.endswith(" avg")}
+    rows |= {shown: report[name] for name, shown in _AVERAGES.items() if isinstance(report.get(name), dict)}
+    named = {text(name): row for name, row in rows.items()}
+    width = max((len(name) for name in named), default=0)
+    yield "  " + " " * width + "".join(f"{shown:>11}" for shown in _FIGURES.values())
+    for name, row in named.items():
+        figures = (row.get(key) for key in _FIGURES)
+        yield f"  {name:<{width}}" + "".join(f"{_figure(figure):>11}" for figure in figures)
+
+
+def _figure(figure: Any) -> str:
+    return f"{figure:.3f}" if isinstance(figure, float) else str(figure)
 
 
 # How closely the stand-in agrees with the team's own model: one line, in every document.

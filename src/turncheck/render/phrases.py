@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
-from turncheck.comparison.faults import names_of
 from turncheck.comparison.misunderstood import ELSE, expected_and_predicted
-from turncheck.comparison.wording import EXPECTED, GOT, count
+from turncheck.messages.phrasing import count
 from turncheck.render.sinks import terminal
 from turncheck.render.sinks.terminal import text
 from turncheck.render.spans import Code, Place, Prose, Said, line
+from turncheck.render.wording.figures import EXPECTED, GOT
+from turncheck.render.wording.tests import names_of
 from turncheck.report.conversations import FALLBACK
 
 if TYPE_CHECKING:
@@ -35,6 +37,17 @@ if TYPE_CHECKING:
         VersionSign,
     )
     from turncheck.report.understanding import CoveredIntents
+
+
+def moment(written: str) -> str:
+    """Return date and time for people: ``2026-01-05 17:43 UTC``; what is not written as ISO 8601 stays as it is."""
+    try:
+        at = datetime.fromisoformat(written)
+    except ValueError:
+        return text(written, 100)
+    if at.tzinfo is None or "T" not in written:
+        return text(written, 100)
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def expected_got(expected: str, got: str, remark: str = "") -> Line:
@@ -275,6 +288,16 @@ class OverlapRemark:
 
     in_words: str
     new: bool
+
+
+def how_judged(nlu: Nlu) -> str:
+    """Say in a few words what kind of sentences was judged; a sentence that was trained on is not held out."""
+    if nlu.mode == "cross-validation":
+        return f"{nlu.folds}-fold cross-validation"
+    if nlu.on_training_sentences == nlu.examples:
+        return "all of them training sentences"
+    is_held_out = not nlu.on_training_sentences and not nlu.under_other_intents
+    return "held out" if is_held_out else "some of them training sentences"
 
 
 def overlap_remarks(nlu: Nlu, base: Overlap | None = None) -> Iterator[OverlapRemark]:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.phrasing import count as counted
+from turncheck.render.phrases import how_judged
 from turncheck.render.rasa_files import active_extractors, file_part
 from turncheck.render.rendered import Rendered
 from turncheck.report.understanding import (
@@ -414,7 +415,7 @@ def _confusion_matrix(name: str, title: str, matrix: Matrix, how: str, state: st
 
 
 def _how(nlu: Nlu) -> str:
-    return f"cross-validation, {count(nlu.folds, 'fold')}" if nlu.folds else "held-out sentences"
+    return f"{count(nlu.examples, 'sentence')}, {how_judged(nlu)}"
 
 
 def _histogram(
@@ -428,6 +429,8 @@ def _histogram(
         axes.hist([min(max(value, 0.0), 1.0) for value in values], bins=edges, color=colour, edgecolor="white")
         axes.set_ylabel(f"{word}: {len(values)}")
         axes.yaxis.get_major_locator().set_params(integer=True)
+        if not values:
+            axes.set_ylim(0, 1)  # else it would be an axis around zero
         if threshold is not None:
             axes.axvline(threshold, color="black", linestyle="--", linewidth=1)
     if threshold is not None:
@@ -437,6 +440,19 @@ def _histogram(
     below.set_xlabel("confidence")
     above.set_title(f"{title}\nright above in blue, wrong below in red\n{state}", fontsize=10, loc="left")
     return Rendered(f"{name}_histogram.png", "image/png", _png(figure))
+
+
+def bars(name: str, title: str, counts: Mapping[str, int]) -> Rendered:
+    """Draw a bar for each name, the highest first; the file's ending says whether as PNG or as PDF."""
+    figure = figure_class()(figsize=(7, 1 + 0.4 * len(counts)), dpi=_DOTS_PER_INCH)
+    axes = figure.subplots()
+    ordered = sorted(counts.items(), key=lambda pair: (pair[1], pair[0]))
+    axes.barh([shown_label(label) for label, _ in ordered], [number for _, number in ordered], color=RIGHT)
+    axes.locator_params(axis="x", integer=True)
+    axes.set_title(title, fontsize=10, loc="left")
+    if name.endswith(".pdf"):
+        return Rendered(name, "application/pdf", _saved(figure, "pdf", {"CreationDate": None, "Producer": None}))
+    return Rendered(name, "image/png", _png(figure))
 
 
 def _png(figure: Any) -> bytes:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 
 from turncheck.render.rendered import Rendered
-from turncheck.report.understanding import NO_ENTITY, read_tokens, token_labels
+from turncheck.report.understanding import NO_ENTITY, found_by, of_dimension, read_tokens, to_find, token_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -64,8 +64,9 @@ def report_of(report: dict[str, Any], major: int) -> dict[str, Any]:
 
 def active_extractors(nlu: Nlu) -> list[str]:
     """Return the extractors that Rasa would write files for: those that found an entity in any sentence."""
-    found = {entity.extractor for prediction in nlu.predictions for entity in prediction.predicted.entities}
-    return [extractor for extractor in nlu.entities if extractor in found]
+    found = {(entity.extractor, entity.entity) for one in nlu.predictions for entity in one.predicted.entities}
+    active = {name for name, _ in found} | {of_dimension(name, entity) for name, entity in found if name}
+    return [extractor for extractor in nlu.entities if extractor in active]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +101,14 @@ def intent_successes(nlu: Nlu) -> Entries:
     return Entries(right, _intent_entry)
 
 
-def entity_outcomes(prediction: NluPrediction, extractor: str) -> tuple[bool, bool]:
+def entity_outcomes(prediction: NluPrediction, extractor: str, scored: Iterable[str] = ()) -> tuple[bool, bool]:
     """Return whether the sentence is an error and whether it is a success for the extractor; it may be both.
 
     An error has a token with a wrong label, a success has a token with a right label other than ``no_entity``.
     """
     tokens = read_tokens(prediction.predicted.tokens)
-    expected = token_labels(tokens, prediction.expected.entities)
-    found = token_labels(tokens, [one for one in prediction.predicted.entities if one.extractor == extractor])
+    expected = token_labels(tokens, to_find(extractor, prediction.expected.entities, scored))
+    found = token_labels(tokens, found_by(extractor, prediction.predicted.entities))
     pairs = list(zip(expected, found, strict=True))
     error = any(target != label for target, label in pairs)
     success = any(target == label != NO_ENTITY for target, label in pairs)
@@ -168,7 +169,7 @@ def _entity_files(nlu: Nlu, extractor: str, *, successes: bool, errors: bool, ma
     right: list[NluPrediction] = []
     wrong: list[NluPrediction] = []
     for prediction in nlu.predictions:
-        error, success = entity_outcomes(prediction, extractor)
+        error, success = entity_outcomes(prediction, extractor, nlu.entities)
         if error:
             wrong.append(prediction)
         if success:
@@ -231,8 +232,13 @@ def _json(content: Any) -> str:
 
 
 def file_part(name: str) -> str:
-    """Retrieval intents and custom extractors may have any name; files may not."""
-    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)
+    """Retrieval intents and custom extractors may have any name; files may not.
+
+    >>> file_part("faq+x"), file_part("DucklingEntityExtractor (time)")
+    ('faq_x', 'DucklingEntityExtractor_time')
+    """
+    plain = name.replace(" (", "_").removesuffix(")")
+    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in plain)
 
 
 # The files of ``rasa test core``: same names, same shapes, same lines, so that scripts written for Rasa keep working.

@@ -117,7 +117,8 @@ class BatchOrder(Part, frozen=True, kw_only=True):
     expected: tuple[str, ...]
     """The order as given."""
     actual: tuple[str, ...]
-    """That of the engine; if it gives none, the expected one and then the rest as written."""
+    """That of the engine; if it gives none, the platform's rule: the expected one, then what is learnt or found by a
+    pattern, then the rest."""
     assumed: bool
     """Whether the engine gave none."""
 
@@ -135,6 +136,10 @@ class BatchCase(Part, frozen=True, kw_only=True):
     """The intents of which one must match, or the traits that must all be found; empty: nothing may match."""
     matched: tuple[str, ...]
     """What was matched."""
+    bots: tuple[str, ...] = ()
+    """For a universal bot, the bot of each expected intent."""
+    matched_bots: tuple[str, ...] = ()
+    """The bot of each matched intent, if bots are expected; empty where that is not known."""
     parent: tuple[str, ...] = ()
     """The intents in whose context it is said, topmost first."""
     result: BatchResult
@@ -144,7 +149,7 @@ class BatchCase(Part, frozen=True, kw_only=True):
     entities: tuple[BatchEntity, ...] = ()
     """The entities that are expected."""
     order: BatchOrder | None = None
-    """The order of its entities, where one is given."""
+    """The order of its entities; ``None`` if it has none."""
     scores: dict[str, Figure] = {}
     """What the engine gave to the intents, by their names."""
     tags: tuple[str, ...] = ()

@@ -144,7 +144,11 @@ def json_pieces(document: Any) -> Iterator[bytes]:
     if isinstance(document, msgspec.Struct):
         yield b"{"
         optional = getattr(document, "OMITTED_IF_EMPTY", ())
-        names = [one for one in document.__struct_fields__ if one not in optional or getattr(document, one)]
+        names = [
+            one
+            for one in document.__struct_fields__
+            if getattr(document, one) is not msgspec.UNSET and (one not in optional or getattr(document, one))
+        ]
         for number, name in enumerate(names):
             yield b"%b%b:" % (b"," if number else b"", msgspec.json.encode(name))
             yield from json_pieces(getattr(document, name))

@@ -47,7 +47,7 @@ from turncheck.report.conversations import (
     WrittenStep,
 )
 from turncheck.report.evaluations import Evaluation
-from turncheck.report.part import Count, Figure, Part
+from turncheck.report.part import Count, Figure, Moment, Part
 from turncheck.report.plugin_figures import PluginFigure
 from turncheck.report.robustness import FailedVariant, NoiseGroup, Robustness, SentenceUnderNoise
 from turncheck.report.strength import MutantGroup, MutantResult, Strength
@@ -147,6 +147,8 @@ class Source(Part, frozen=True, kw_only=True):
     """The branch, tag or pull request it was measured for."""
     run_id: str | None = None
     """The workflow run that measured it."""
+    measured: Moment | None = None
+    """When it was measured."""
 
 
 class Substitution(Part, frozen=True, kw_only=True):
@@ -280,6 +282,10 @@ class Skipped(Part, frozen=True, kw_only=True):
     """Whether something must be fixed first: a file that cannot be read, a pipeline that cannot be trained."""
     location: Location | None = None
     """Where that can be fixed, as far as it is known."""
+    cause: str = ""
+    """What must be fixed, in short and without its place; empty: the reason says it."""
+    without_place: str = ""
+    """The reason without the place that it names; empty: it names none."""
     tests: tuple[str, ...] | None = None
     """The names of the tests that were read and not run; ``None`` where they are not known."""
 
@@ -307,6 +313,8 @@ class GateSettings(Part, frozen=True, kw_only=True):
     """Names or files of tests, or evaluations, that may go away."""
     misunderstood: Literal["warn", "fail"] = "warn"
     """What a story counts as that fails only because a sentence is understood differently than written."""
+    batch_failures: Literal["auto", "fail"] = "auto"
+    """How a failed batch case counts: ``auto`` fails no run where a stand-in judged it."""
     strict: bool = False
     """Whether findings that Rasa does not have are shown at their true severity."""
     evaluations: tuple[str, ...] = ()
@@ -410,6 +418,11 @@ class Report(Part, frozen=True, kw_only=True):
     def has_stand_in(self) -> bool:
         """Whether an engine stood in for the team's Rasa, which it may be compared with."""
         return self.engine is not None and self.engine.name == "embedded" and self.project.kind == "rasa"
+
+    @property
+    def tolerates_batch_failures(self) -> bool:
+        """Whether failed batch cases by themselves fail no run: a stand-in judged them, and nobody asked for more."""
+        return self.batch is not None and self.batch.by_stand_in and self.settings.batch_failures != "fail"
 
     @property
     def training_sentences(self) -> tuple[TrainingSentence, ...]:

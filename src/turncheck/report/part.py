@@ -17,6 +17,9 @@ Figure = Annotated[float, msgspec.Meta(ge=-1e15, le=1e15)]
 Date = Annotated[str, msgspec.Meta(pattern=r"^([0-9]{4}-(0[1-9]|1[0-2])-[0-9]{2})?(?!\n)$")]
 """``2026-11-12``; empty if there is none."""
 
+Moment = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z(?!\n)$")]
+"""``2026-11-12T17:43:05Z``."""
+
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
     """Base of all parts: immutable, and strict about keys that nobody knows.

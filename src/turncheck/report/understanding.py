@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from msgspec import Meta
@@ -32,6 +33,9 @@ EXTRACTORS_WITH_CONFIDENCE: Final = ("CRFEntityExtractor", "DIETClassifier")
 """Rasa only draws a histogram of confidences for these."""
 
 
+_DIMENSION: Final = re.compile(r"(Duckling\w+) \((.+)\)", re.DOTALL)
+
+
 def write_tokens(tokens: Tokens) -> str:
     """Write token borders in one line.
 
@@ -60,6 +64,34 @@ def label_of(entity: EntitySpan) -> str:
     """
     parts = [part for part in (entity.entity, entity.group, entity.role) if part and part != _OUTSIDE]
     return ".".join(parts) if parts else NO_ENTITY
+
+
+def of_dimension(extractor: str, dimension: str) -> str:
+    """Return what one dimension of Duckling is called, which is judged like an extractor of its own.
+
+    >>> of_dimension("DucklingEntityExtractor", "time")
+    'DucklingEntityExtractor (time)'
+    """
+    return f"{extractor} ({dimension})"
+
+
+def found_by(extractor: str, found: Iterable[EntitySpan]) -> list[EntitySpan]:
+    """Return what an extractor found, or one dimension of Duckling."""
+    named = _DIMENSION.fullmatch(extractor)
+    component, dimension = named.groups() if named else (extractor, None)
+    return [one for one in found if one.extractor == component and dimension in {None, one.entity}]
+
+
+def to_find(extractor: str, expected: Sequence[EntitySpan], scored: Iterable[str]) -> Sequence[EntitySpan]:
+    """Return what an extractor should find of what is expected: all of it, but of Duckling only what it knows.
+
+    ``scored``: all that is scored; what Duckling knows are its dimensions among that.
+    """
+    named = _DIMENSION.fullmatch(extractor)
+    if named is not None:
+        return [one for one in expected if one.entity == named[2]]
+    dimensions = {found[2] for name in scored if (found := _DIMENSION.fullmatch(name)) and found[1] == extractor}
+    return [one for one in expected if one.entity in dimensions] if dimensions else expected
 
 
 def overlapping(entities: Sequence[EntitySpan]) -> list[tuple[EntitySpan, EntitySpan]]:

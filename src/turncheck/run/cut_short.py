@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
 from turncheck.messages.errors import CutShortError, EngineError
+from turncheck.messages.phrasing import first_line
 from turncheck.report.model import Skipped
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def require_same_model(engines: Engine, evaluate: Callable[[], Result]) -> Resul
 
 def cause(stopped: UserError) -> str:
     """Return on one line why something was not run."""
-    return stopped.what.partition("\n")[0]
+    return first_line(stopped.what)
 
 
 def end_with(stopped: CutShortError) -> NoReturn:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.messages.errors import INTERRUPTED
-from turncheck.messages.phrasing import count
+from turncheck.messages.phrasing import at_paths, count
 from turncheck.report.model import Skipped, Validation
 from turncheck.run.cases_again import EngineRejudge
 from turncheck.run.core import has_text, is_said, lazy_nlu
+from turncheck.run.reading import CASES_BELOW
 from turncheck.run.robustness import measure_robustness
-from turncheck.run.trainable import elsewhere, faulty, is_asked, not_asked, not_understood, unreadable, with_tests
+from turncheck.run.trainable import elsewhere, fault_of, is_asked, not_asked, not_understood, unreadable, with_tests
 from turncheck.run.under_way import RunInProgress
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class Evaluations(RunInProgress):
             why_not = unreadable("nlu", self.tests.nlu_findings)
         untrainable = self.engines.capabilities.no_training if tests is None else None
         reason = untrainable or why_not_testable(project, tests, folds=folds)
+        if reason and tests is not None and self.settings.nlu:
+            reason += at_paths((self.settings.nlu,))
         if why_not is None and reason:
             why_not = Skipped(evaluation="nlu", reason=reason)
         why_not = why_not or not_understood("nlu", self.project, self.engines, has_sentences=tests is not None)
@@ -94,7 +97,11 @@ class Evaluations(RunInProgress):
         listed = [story for story in stories if story.kind == "story"]
         why_not = self.not_now("core") or elsewhere("core", self.project, self.engines)
         if why_not is None and not listed:
-            nothing = "the test files hold rules alone, no stories" if stories else "the project has no test stories"
+            nothing = (
+                "the test files hold rules alone, no stories"
+                if stories
+                else f"the project has no test stories{at_paths(self.settings.stories)}"
+            )
             none = Skipped(evaluation="core", reason=nothing, no_tests=True)
             why_not = unreadable("core", self.tests.story_findings) or none
         why_not = (
@@ -129,7 +136,10 @@ class Evaluations(RunInProgress):
 
         why_not = self.not_now("e2e") or elsewhere("e2e", self.project, self.engines)
         if why_not is None and not self.tests.e2e:
-            why_not = Skipped(evaluation="e2e", reason="the project has no end-to-end cases", no_tests=True)
+            nothing = "the project has no end-to-end cases"
+            if others := self.tests.e2e_elsewhere:
+                nothing += f" below {CASES_BELOW}, but some{at_paths(others[:3])}: name them in the setting `e2e`"
+            why_not = Skipped(evaluation="e2e", reason=nothing, no_tests=True)
         why_not = why_not or self.not_possible("e2e")
         if why_not is not None:
             whole = why_not.fault and not any(finding.severity == "error" for finding in self.cases.findings)
@@ -139,10 +149,10 @@ class Evaluations(RunInProgress):
         faults = (*read.findings, *check_cases(read, DialogueDomain.of(self.project), self.project.flows))
         self.case_findings = faults
         if errors := [fault for fault in faults if fault.severity == "error"]:
-            self.skip(faulty(errors))
+            self.skip(fault_of("e2e", "the end-to-end cases are faulty", errors))
             return None
         if not read.cases:
-            nothing = "the files of end-to-end cases hold none"
+            nothing = f"there are no end-to-end cases{at_paths(self.settings.e2e)}"
             self.skip(Skipped(evaluation="e2e", reason=nothing, no_tests=True))
             return None
         if why_not := not_understood(

@@ -11,7 +11,7 @@ from turncheck.evaluation.nlu import cross_validate, evaluate_held_out
 from turncheck.evaluation.splits import FoldRun
 from turncheck.evaluation.written_answers import UnreadableError, UnwritableError, read_answer, write_answer
 from turncheck.process.cache import MOST_BYTES
-from turncheck.process.regular_file import gunzip
+from turncheck.process.packed import gunzip
 from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:

@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import structs
+
 from turncheck.ci.git import GitError, find_checkout
 from turncheck.ci.hosts import find_host
 from turncheck.messages.errors import UserError
@@ -26,6 +28,7 @@ from turncheck.run.changed_lines import changed_lines
 from turncheck.run.find_baseline import SEARCHED, BaselineSearch, is_tracked, read_baseline
 from turncheck.run.inputs import Inputs
 from turncheck.run.output_folder import ensure_apart_from_project
+from turncheck.run.report_of import now
 from turncheck.settings.file import SettingsFile, read_settings_file
 from turncheck.settings.gates import named_projects
 from turncheck.settings.sources import FILE_NAME, combine
@@ -213,7 +216,7 @@ def prepare(
     top = _top_of_repository(folder, host)
     inputs = Inputs(
         settings=settings,
-        source=_source(host, folder),
+        source=structs.replace(_source(host, folder), measured=now()),
         root=root,
         named=path_in_repository(folder, top) if top is not None else None,
         # In a container a repository's own folder is called "workspace", whatever the repository is.

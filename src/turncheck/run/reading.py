@@ -31,14 +31,15 @@ from turncheck.settings.engines import ENGINES
 from turncheck.validation.losses import losses_of_tests
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.project.model import Project, Story
     from turncheck.project.nlu_data import NluData
     from turncheck.settings.options import Settings
 
 
-_CASES_BELOW: Final = tuple(f"{name}/" for name in E2E_FOLDERS)
+CASES_BELOW: Final = " or ".join(f"{name}/" for name in E2E_FOLDERS)
+"""Where end-to-end cases are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,8 @@ class Tests:
     stories: tuple[Story, ...]
     e2e: tuple[str, ...]
     batch: tuple[str, ...] = ()
+    e2e_elsewhere: tuple[str, ...] = ()
+    """Files with end-to-end cases that are not run: they are outside the usual folders, or the settings omit them."""
     nlu_findings: tuple[Finding, ...] = ()
     story_findings: tuple[Finding, ...] = ()
     other_findings: tuple[Finding, ...] = ()
@@ -112,11 +115,13 @@ def read_tests(settings: Settings) -> Tests:
     stories, story_findings = read_checked_stories(story_paths, root) if story_paths else ((), ())
     without = {path: _unseen(root, path) for path in find_files_without_tests(root)}
     unseen = [found for found in without.values() if found is not None]
+    e2e_elsewhere = tuple(find_e2e_cases_not_looked_for(root, settings.e2e))
     return Tests(
         nlu=nlu,
         stories=without_faulty(stories, story_findings),
         e2e=tuple(settings.e2e) or tuple(str(path) for path in find_e2e_cases(root)),
         batch=tuple(settings.batch) or find_suites(root),
+        e2e_elsewhere=e2e_elsewhere,
         nlu_findings=(*nlu_findings, *(finding for key, finding in unseen if key in NLU_KEYS)),
         story_findings=(
             *story_findings,
@@ -126,6 +131,7 @@ def read_tests(settings: Settings) -> Tests:
         other_findings=(
             *(_without_tests(path) for path, found in without.items() if found is None),
             *_not_looked_for(settings, root, (*nlu_paths, *story_paths)),
+            *_cases_not_run(e2e_elsewhere, is_named=bool(settings.e2e)),
         ),
     )
 
@@ -188,8 +194,11 @@ def _not_looked_for(settings: Settings, root: Path, read: Sequence[Path]) -> Ite
                 Location(path),
                 f"Give it a name that {rule}, or name it in the setting `{setting}`.",
             )
-    why = "the setting `e2e` does not name it" if settings.e2e else f"it is not below {' or '.join(_CASES_BELOW)}"
-    for path in find_e2e_cases_not_looked_for(root, settings.e2e):
+
+
+def _cases_not_run(paths: Iterable[str], *, is_named: bool) -> Iterator[Finding]:
+    why = "the setting `e2e` does not name it" if is_named else f"it is not below {CASES_BELOW}"
+    for path in paths:
         yield Finding(
             "test-file-not-looked-for",
             "info",

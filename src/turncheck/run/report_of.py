@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from turncheck import __version__
@@ -50,6 +51,11 @@ def project_info(project: Project, *, name: str | None = None, root: str = "", f
 
 def _signs(signs: Iterable[Sign]) -> tuple[VersionSign, ...]:
     return tuple(VersionSign(what=sign.what, location=sign.location) for sign in signs)
+
+
+def now() -> str:
+    """Return date and time of a measurement, as reports have it."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def report_of(

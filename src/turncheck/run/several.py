@@ -20,6 +20,7 @@ from turncheck.conclude import Member, Several, Unmeasured
 from turncheck.messages.errors import EXIT_INTERRUPTED, UserError, user_error_from_os
 from turncheck.messages.location import shown_path
 from turncheck.messages.phrasing import count
+from turncheck.messages.plain_text import plain
 from turncheck.process.environment import redact
 from turncheck.process.fault import fault_report
 from turncheck.process.output_files import ensure_replaceable
@@ -27,7 +28,6 @@ from turncheck.process.screen import Console
 from turncheck.project.assistants_below import may_be_assistant
 from turncheck.render.assistants import key_of
 from turncheck.render.page.page import NAME as HTML_NAME
-from turncheck.render.sinks.commands import log_line
 from turncheck.report.model import ProjectInfo
 from turncheck.run.base_projects import BaseTree, paired, path_in_repository
 from turncheck.run.find_baseline import SEARCHED, words_of
@@ -488,4 +488,4 @@ def _is_interrupted(measured: _Measured) -> bool:
 
 
 def _report_error(text: str) -> None:
-    sys.stderr.write(redact(log_line(f"turncheck: error: {text}\n")))
+    sys.stderr.write(redact(plain(f"turncheck: error: {text}\n")))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import Strength
     from turncheck.run.changed_lines import ChangedLines
     from turncheck.settings.options import Settings
-    from turncheck.validation.names_in_tests import ProjectTests
+    from turncheck.validation.facts import ProjectTests
     from turncheck.work.workplace import Executor
 
 
@@ -37,6 +37,7 @@ def measure_strength(
 
     Raises:
         UserError: the project cannot be trained.
+        CutShortError: the cluster is gone, or it was interrupted; ``finished`` are the figures until then.
     """
     run = StrengthRun(
         seed=settings.seed,

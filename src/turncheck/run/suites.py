@@ -7,9 +7,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from turncheck.evaluation.answers import ASKED_HERE
+from turncheck.messages.phrasing import at_paths
 from turncheck.project.batch.known import known_names, setting_of
 from turncheck.project.batch.reader import HowToRead, read_suites
 from turncheck.report.model import Skipped
+from turncheck.run.trainable import fault_of
 
 if TYPE_CHECKING:
     from turncheck.engines.base import Engine
@@ -56,11 +58,9 @@ class SuitesOfRun:
     def refused(self) -> Skipped | None:
         """Return why suites are not run: one has an error, which is reported here too, or there are no cases."""
         if errors := self.read.errors:
-            first, more = errors[0], f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-            reason = f"the batch suites are faulty: {first.location}: {first.message}{more}"
-            return Skipped(evaluation="batch", reason=reason, fault=True, location=first.location)
+            return fault_of("batch", "the batch suites are faulty", errors)
         if not self.texts:
-            return Skipped(evaluation="batch", reason="the named files contain no suites", no_tests=True)
+            return Skipped(evaluation="batch", reason=f"there are no batch suites{at_paths(self.paths)}", no_tests=True)
         return None
 
     def evaluate(self, screen: Console, answers: Answers = ASKED_HERE) -> Batch:

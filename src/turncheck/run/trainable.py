@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
-from turncheck.engines.base import DIALOGUE_PARTS
+from turncheck.engines.base import DIALOGUE_PARTS, NOTHING_TO_LEARN
 from turncheck.messages.errors import TrainingRefusedError, UserError
 from turncheck.messages.location import NOWHERE
 from turncheck.project.assistants_below import assistants_in_words
+from turncheck.project.paths import PATH_WITHOUT_DATA
 from turncheck.report.evaluations import ON_REQUEST
 from turncheck.report.model import Skipped
 from turncheck.run.reading import read_given
 from turncheck.settings.engines import ENGINES
-from turncheck.validation.losses import PARTS, first_unreadable, losses, reason_of_loss
+from turncheck.validation.losses import NOT_THERE, PARTS, cause_of_loss, first_unreadable, losses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -63,7 +64,7 @@ def read_dialogue_assistant(settings: Settings, *, endpoints: Path | None = None
     project = read_assistant(settings, endpoints=endpoints)
     if (elsewhere := project.kind.no_dialogues) is not None:
         tests = "`turncheck test nlu`, `turncheck test robustness`, `turncheck run`"
-        remedy = f"Test what it understands: {tests}. `turncheck suite suggest` generates cases for it."
+        remedy = f"Test what it understands: {tests}. `turncheck suggest` suggests cases of a batch suite."
         raise UserError(elsewhere, remedy=remedy)
     return project
 
@@ -120,11 +121,9 @@ def ensure_trainable(project: Project, *, sentences_do: bool = False) -> None:
     if project.stories or project.rules or (sentences_do and project.nlu.examples):
         return
     if sentences_do:
-        what = "the project has neither sentences nor stories nor rules to learn from"
+        what = f"the project has neither sentences nor stories nor rules to learn from{in_vain(project)}"
         raise UserError(what, remedy="Write some, or name them with --data.")
-    raise UserError(
-        "the project has neither stories nor rules to learn from", remedy="Write some, or name them with --stories."
-    )
+    raise UserError(f"{NOTHING_TO_LEARN}{in_vain(project)}", remedy="Write some, or name them with --stories.")
 
 
 def ensure_readable(project: Project, parts: AbstractSet[str]) -> None:
@@ -238,7 +237,8 @@ def is_asked(settings: Settings, evaluation: Evaluation) -> bool:
 
 def not_asked(settings: Settings, evaluation: Evaluation) -> Skipped:
     """Other evaluations are requested."""
-    return Skipped(evaluation=evaluation, reason=f"not requested (evaluations: {', '.join(settings.evaluations)})")
+    reason = f"not requested (evaluations: {', '.join(settings.evaluations)})"
+    return Skipped(evaluation=evaluation, reason=reason, cause="not requested")
 
 
 def elsewhere(evaluation: Evaluation, project: Project, engines: Engine) -> Skipped | None:
@@ -249,14 +249,22 @@ def elsewhere(evaluation: Evaluation, project: Project, engines: Engine) -> Skip
     return Skipped(evaluation=evaluation, reason=reason, no_tests=True)
 
 
+def in_vain(project: Project) -> str:
+    """Which of the paths that were named hold no training data, to be put behind what is missing; else nothing."""
+    said = [finding.message.rstrip(".") for finding in project.findings if finding.code == PATH_WITHOUT_DATA]
+    return f" ({'; '.join(said)})" if said else ""
+
+
 def impossible(
-    evaluation: Evaluation, engines: Engine, lost: Mapping[str, Finding], *, in_folds: bool
+    evaluation: Evaluation, engines: Engine, lost: Mapping[str, Finding], project: Project, *, in_folds: bool
 ) -> Skipped | None:
     """The engine cannot do it, or a part of the project that it needs cannot be read completely."""
     if loss := first_unreadable(lost, engines.needs(evaluation, in_folds=in_folds)):
-        reason, place = reason_of_loss(*loss), loss[1].location
-        return Skipped(evaluation=evaluation, reason=reason, fault=True, location=place)
+        part, finding = loss
+        return fault_of(evaluation, cause_of_loss(part, finding), [finding])
     reason_of_engine = engines.capabilities.why_not(evaluation)
+    if reason_of_engine == NOTHING_TO_LEARN:
+        reason_of_engine += in_vain(project)
     return None if reason_of_engine is None else Skipped(evaluation=evaluation, reason=reason_of_engine)
 
 
@@ -264,7 +272,7 @@ def not_understood(evaluation: Evaluation, project: Project, engines: Engine, *,
     """Tests whose sentences nothing understands cannot be run: every one would fail for that reason."""
     if not has_sentences or project.nlu.examples or engines.understands:
         return None
-    reason = "the project has no NLU examples to understand the test sentences with"
+    reason = f"the project has no NLU examples to understand the test sentences with{in_vain(project)}"
     return Skipped(evaluation=evaluation, reason=reason, fault=True)
 
 
@@ -276,8 +284,23 @@ def unreadable(evaluation: Evaluation, findings: Iterable[Finding], *, of: Evalu
     fault = next((finding for finding in findings if finding.severity == "error"), None)
     if fault is None:
         return None
-    reason = f"{_TESTS_OF[of or evaluation]} cannot be read completely: {fault.location}: {fault.message.rstrip('.')}"
-    return Skipped(evaluation=evaluation, reason=reason, fault=True, location=fault.location)
+    return fault_of(evaluation, f"{_TESTS_OF[of or evaluation]} cannot be read completely", [fault])
+
+
+def fault_of(evaluation: Evaluation, cause: str, faults: Sequence[Finding]) -> Skipped:
+    """An evaluation that faults keep from running: validation, which lists all, may not have been requested."""
+    first, place = faults[0], faults[0].location
+    detail = f"{first.message} (and {len(faults) - 1} more)" if len(faults) > 1 else first.message.rstrip(".")
+    if first.code in NOT_THERE:
+        return Skipped(evaluation=evaluation, reason=detail, fault=True, location=place, cause=cause)
+    return Skipped(
+        evaluation=evaluation,
+        reason=f"{cause}: {place}: {detail}",
+        fault=True,
+        location=place,
+        cause=cause,
+        without_place=f"{cause}: {detail}",
+    )
 
 
 def with_tests(skipped: Skipped, names: Iterable[str] | None) -> Skipped:
@@ -292,12 +315,12 @@ def refused_training(error: UserError, evaluation: Evaluation, config: Config) -
         location = config.keys.get("pipeline" if evaluation in _OF_PIPELINE else "policies", config.location)
         location = None if location == NOWHERE else location
     place = f" ({known})" if known else ""
-    reason = f"{_REFUSED[evaluation]}: {error.what}{place}"
-    return Skipped(evaluation=evaluation, reason=reason, fault=True, location=location)
-
-
-def faulty(faults: Sequence[Finding]) -> Skipped:
-    """The first fault is reported here, too: validation, which lists all, may not have been requested."""
-    first, more = faults[0], f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-    reason = f"the end-to-end cases are faulty: {first.location}: {first.message}{more}"
-    return Skipped(evaluation="e2e", reason=reason, fault=True, location=first.location)
+    refused = _REFUSED[evaluation]
+    return Skipped(
+        evaluation=evaluation,
+        reason=f"{refused}: {error.what}{place}",
+        fault=True,
+        location=location,
+        cause=f"{refused}: {error.headline}",
+        without_place=f"{refused}: {error.what}",
+    )

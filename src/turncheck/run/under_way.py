@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import structs
 
 from turncheck.evaluation.answers import DelegatedError, answered
-from turncheck.messages.errors import INTERRUPTED, UserError
+from turncheck.messages.errors import INTERRUPTED, CutShortError, UserError
+from turncheck.messages.phrasing import first_line
 from turncheck.process.environment import redact
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Config
@@ -18,13 +19,13 @@ from turncheck.run.cut_short import require_same_model, run_until_failure
 from turncheck.run.inputs import NONE_PRECOMPUTED
 from turncheck.run.suites import SuitesOfRun
 from turncheck.run.trainable import impossible, is_asked, not_asked, refused_training, unreadable
+from turncheck.validation.facts import ProjectTests
 from turncheck.validation.findings import found
 from turncheck.validation.losses import losses
-from turncheck.validation.names_in_tests import ProjectTests
 from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from turncheck.engines.base import Engine
     from turncheck.evaluation.nlu import NluMeasurement
@@ -111,10 +112,25 @@ class RunInProgress:
         return result.finished
 
     def in_one_piece(self, evaluation: Evaluation, measure: Callable[[], Section]) -> Section | None:
-        """Measure a section whose answer is one unit."""
-        return self.evaluated(
-            evaluation, lambda: answered(self.precomputed.answers, [f"section:{evaluation}"], lambda _: [measure()])[0]
-        )
+        """Measure a section whose answer is one unit; a part of it is reported, but kept as nobody's answer."""
+        part: Section | None = None
+
+        def whole(_: Sequence[int]) -> list[Section]:
+            nonlocal part
+            try:
+                return [measure()]
+            except CutShortError as error:
+                part, error.finished = error.finished, None
+                raise
+
+        def measured() -> Section:
+            try:
+                return answered(self.precomputed.answers, [f"section:{evaluation}"], whole)[0]
+            except CutShortError as error:
+                error.finished = part
+                raise
+
+        return self.evaluated(evaluation, measured)
 
     def why_not(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
         """The reasons that apply to any evaluation with an engine."""
@@ -122,7 +138,7 @@ class RunInProgress:
 
     def not_possible(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
         """The engine cannot do it, or a part of the project that it needs cannot be read completely."""
-        return impossible(evaluation, self.engines, self._lost, in_folds=in_folds)
+        return impossible(evaluation, self.engines, self._lost, self.project, in_folds=in_folds)
 
     @cached_property
     def _lost(self) -> Mapping[str, Finding]:
@@ -133,7 +149,7 @@ class RunInProgress:
         if not is_asked(self.settings, evaluation):
             return not_asked(self.settings, evaluation)
         if self.stopped is not None:
-            return Skipped(evaluation=evaluation, reason=self.stopped.partition("\n")[0])
+            return Skipped(evaluation=evaluation, reason=first_line(self.stopped))
         return None
 
     def note_part(self, evaluation: Evaluation, findings: Iterable[Finding]) -> None:
@@ -143,11 +159,11 @@ class RunInProgress:
             by_file.setdefault(finding.location.path, []).append(finding)
         for of_one in by_file.values():
             if lost := unreadable(evaluation, of_one):
-                self.parts.append(structs.replace(lost, reason=redact(lost.reason), part=True))
+                self.parts.append(structs.replace(_redacted(lost), part=True))
 
     def skip(self, skipped: Skipped) -> None:
         """Record the reason why an evaluation has no section."""
-        self.skipped[skipped.evaluation] = structs.replace(skipped, reason=redact(skipped.reason))
+        self.skipped[skipped.evaluation] = _redacted(skipped)
 
     def interrupt(self) -> None:
         """Mark evaluations without a result as not run."""
@@ -183,3 +199,8 @@ class RunInProgress:
     def project_tests(self) -> ProjectTests:
         """The tests that were read, of every kind that the data are checked against."""
         return ProjectTests(self.tests.stories, self.tests.nlu.examples if self.tests.nlu else (), self.cases.cases)
+
+
+def _redacted(skipped: Skipped) -> Skipped:
+    words = {name: redact(getattr(skipped, name)) for name in ("reason", "cause", "without_place")}
+    return structs.replace(skipped, **words)

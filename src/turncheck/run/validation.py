@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from turncheck.messages.location import Location
     from turncheck.project.model import Project
     from turncheck.run.inputs import Inputs
-    from turncheck.validation.names_in_tests import ProjectTests
+    from turncheck.validation.facts import ProjectTests
 
 
 def checked_data(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 GATES = (
     *("fail_on", "fail_on_warnings", "thresholds", "max_regression", "require", "accept_gone", "not_judged"),
-    "misunderstood",
+    *("misunderstood", "batch_failures"),
     "strict",
 )
 """Settings that judge, and are in the report."""
@@ -34,6 +34,7 @@ def gate_settings(settings: Settings) -> GateSettings:
         accept_gone=settings.accept_gone,
         not_judged=cast("Literal['auto', 'pass', 'fail']", settings.not_judged),
         misunderstood="fail" if settings.misunderstood == "fail" else "warn",
+        batch_failures="fail" if settings.batch_failures == "fail" else "auto",
         strict=settings.strict,
         evaluations=settings.evaluations,
         data=_in_project(settings.data, settings),

@@ -270,6 +270,13 @@ class Settings:
         "in an end-to-end case, than on the base",
         choices=("warn", "fail"),
     )
+    batch_failures: str = setting(
+        "auto",
+        one_of("auto", "fail"),
+        "how to count a failed batch case (auto: it fails the run unless the embedded engine judged it, which stands in"
+        " for the assistant's own)",
+        choices=("auto", "fail"),
+    )
     allow_custom_code: bool = setting(
         False,
         read_switch,

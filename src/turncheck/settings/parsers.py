@@ -16,7 +16,12 @@ from turncheck.report.evaluations import EVALUATIONS
 from turncheck.settings.engines import ENGINES
 
 FAIL_ON: Final = ("errors", "new-errors", "test-failures", "new-failures", "gone-tests", "new-suppressions", "none")
-OUTPUT_FORMATS: Final = ("sarif", "codequality", "metrics", "annotations")
+OUTPUT_FORMATS: Final = (
+    "sarif",
+    "codequality",
+    "metrics",
+    "annotations",
+)
 """The files that are written on request."""
 MAX_NOTES: Final = 1024
 """Characters of the notes on a run, as Kore.ai's platform has it."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.story_steps import EVENT_NAMES
 from turncheck.dialogue.training import training_trackers
+from turncheck.messages.finding import Finding, Name
 from turncheck.messages.phrasing import count
 from turncheck.project.model import ActionStep, CheckpointStep
 from turncheck.validation.conflicts import loose_checkpoints
@@ -19,7 +20,6 @@ from turncheck.validation.registry import CHECKS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from turncheck.messages.finding import Finding
     from turncheck.project.model import Project
     from turncheck.project.rasa_version import RasaVersion
     from turncheck.validation.facts import Facts
@@ -92,7 +92,8 @@ def _unknown_slots(facts: Facts) -> Iterator[Finding]:
         conditions = [slot for part in block.steps if isinstance(part, CheckpointStep) for slot in part.slots]
         if step.slot not in known and step not in conditions:
             message = f"'{block.name}' sets the slot '{step.slot}', which the domain does not define."
-            yield found("slot-undefined", message, step.location)
+            names = (Name(block.kind, block.name), Name("slot", step.slot))
+            yield found("slot-undefined", message, step.location, names=names)
 
 
 def _unknown_actions_of_rules(facts: Facts) -> Iterator[Finding]:
@@ -105,7 +106,8 @@ def _unknown_actions_of_rules(facts: Facts) -> Iterator[Finding]:
             and step.action not in EVENT_NAMES
         ):
             message = f"The rule '{block.name}' names '{step.action}', which is not an action of the domain."
-            yield found("action-not-in-domain", message, step.location)
+            names = (Name("rule", block.name), Name("action", step.action))
+            yield found("action-not-in-domain", message, step.location, names=names)
 
 
 def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -148,5 +150,6 @@ def refusals_of_rasa_3(version: RasaVersion, refused: Iterable[Finding], *, targ
     """
     places = list(dict.fromkeys([*(sign.location for sign in version.signs), *(one.location for one in refused)]))
     message = f"{version.message}: Rasa 3 would refuse it at {count(len(places), 'place')}."
-    group = found("legacy-project", message, places[0], others=places[1:], subject=version.name)
+    names = (Name("version", version.name),)
+    group = found("legacy-project", message, places[0], others=places[1:], subject=version.name, names=names)
     return replace(group, severity="error" if targets_3 else "info")

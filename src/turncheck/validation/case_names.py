@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.event_reading import ShapeError, from_json
 from turncheck.dialogue.events import ActiveLoop, FollowupAction, SlotSet
-from turncheck.messages.finding import Finding
+from turncheck.messages.finding import Finding, Name
 from turncheck.messages.phrasing import nearest, suggestion
 from turncheck.project.batch.model import comparable
 from turncheck.project.e2e.model import FlowsAsserted, MessageAsserted
@@ -63,7 +63,8 @@ def _unknown(
     kind, name = named
     if name not in known:
         message = f"The domain has no {kind} '{name}', which {where} names."
-        yield Finding("e2e-unknown-name", severity, message, location, suggestion(name, known))
+        names = (Name(kind, name),)
+        yield Finding("e2e-unknown-name", severity, message, location, suggestion(name, known), names=names)
 
 
 def _of_fixtures(case: E2ECase, domain: DialogueDomain) -> Iterator[Finding]:

@@ -344,8 +344,8 @@ UNUSED = (
         "data-key-unseen",
         "error",
         "Rasa does not see the key of a data file",
-        "It is misspelt, or directly follows a byte order mark. Rasa silently skips the whole file: its intents"
-        " have no examples, its stories teach nothing. Correct the key, or save the file without the mark.",
+        "It is misspelt, in quotes, or directly follows a byte order mark. Rasa silently skips what is below it: its"
+        " intents have no examples, its stories teach nothing. Correct the key, or save the file without the mark.",
         "storys:\n- story: greet",
         "stories:\n- story: greet",
         matters_always=True,
@@ -398,6 +398,14 @@ UNUSED = (
         '{"rasa_nlu_data": {"common_examples": [{"text": "hello", "intent": "greet"}]}}',
         "nlu:\n- intent: greet\n  examples: |\n    - hello",
         matters_always=True,
+    ),
+    _check(
+        "path-without-data",
+        "warning",
+        "A path that was named holds nothing of the kind",
+        "Nothing is read from it. Correct the path, or leave it out.",
+        "turncheck data validate --data docs",
+        "turncheck data validate --data data",
     ),
     _check(
         "data-not-found",

@@ -308,8 +308,9 @@ CROSS_REFERENCES = (
         "response-unused",
         "nlu",
         "A response is used in no story or rule",
-        "Questions of forms (`utter_ask_<slot>`) are not reported. A custom action may still use it; otherwise remove"
-        " it.",
+        "Remove it, or use it.",
+        details="Questions of forms (`utter_ask_<slot>`) and responses that a string of the project's Python code names"
+        " are not reported. A custom action that runs elsewhere, or puts the name together, may still use it.",
         needs=("domain", "stories"),
     ),
     warning_check(

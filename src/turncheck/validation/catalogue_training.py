@@ -268,7 +268,7 @@ DIALOGUE = (
     ),
     _check(
         "checkpoint-joins-many",
-        "info",
+        "warning",
         "More than a thousand dialogues go on from a checkpoint",
         "Each dialogue that ends with a checkpoint is joined with each story that starts with it, so that `or` steps and"
         " checkpoints multiply. Training and its checks take time and memory for each. Write a story of its own, without"
@@ -277,6 +277,7 @@ DIALOGUE = (
         "  - action: utter_next   # and nine more such questions\n  - checkpoint: asked\n"
         "- story: thanks\n  steps:\n  - checkpoint: asked\n  - intent: thank\n  - action: utter_welcome",
         "- story: thanks\n  steps:\n  - intent: thank\n  - action: utter_welcome",
+        matters_always=True,
     ),
     _check(
         "story-name-duplicate",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, Unpack
 
-from turncheck.messages.finding import Severity  # noqa: TC001 - the types of rows are looked at
+from turncheck.messages.finding import Name, Severity  # noqa: TC001 - the types of rows are looked at
+from turncheck.validation.facts import Part  # noqa: TC001 - likewise
 
 if TYPE_CHECKING:
     from turncheck.messages.location import Location
@@ -21,9 +22,6 @@ Stage = Literal["arguments", "load", "domain", "nlu", "stories", "config", "own"
 a check of the export of a Kore.ai assistant, which Rasa does not know: it is always shown with its own severity.
 """
 
-Part = Literal["domain", "nlu", "stories", "config", "responses"]
-"""A part of a project that may be incomplete; ``responses``: those that NLU files define."""
-
 Then = Literal["goes on", "stops", "empties the domain"]
 """What Rasa does once it has found the fault: it goes on, stops, or goes on with an empty domain."""
 
@@ -35,7 +33,7 @@ class Fault(NamedTuple):
     """One fault that a check finds: what is wrong, in a sentence, and where.
 
     ``suggestion`` follows the message ("Did you mean 'utter_greet'?"); a comment at one of ``others`` suppresses it,
-    too; ``subject`` is the name that it is about.
+    too; ``subject`` is what it is about, ``names`` are those in the message.
     """
 
     message: str
@@ -43,6 +41,7 @@ class Fault(NamedTuple):
     suggestion: str = ""
     others: tuple[Location, ...] = ()
     subject: str = ""
+    names: tuple[Name, ...] = ()
 
 
 Find = Callable[["Facts"], Iterable[Fault]]

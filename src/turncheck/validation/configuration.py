@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from turncheck.messages.finding import Finding, Name
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.components import COMPONENTS, POLICIES, RECIPES, is_custom, refused, short_name
 from turncheck.validation.findings import Places, found
@@ -11,7 +12,6 @@ from turncheck.validation.findings import Places, found
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from turncheck.messages.finding import Finding
     from turncheck.validation.facts import Facts
 
 
@@ -100,6 +100,7 @@ def check_selectors(facts: Facts) -> Iterator[Finding]:
                 f"The ResponseSelector is for the retrieval intent '{name}', which has no examples.",
                 places.of_entry(name, component.location, "pipeline", number, "retrieval_intent"),
                 suggestion(name, known),
+                names=(Name("intent", name),),
             )
 
 

@@ -13,6 +13,7 @@ from turncheck.dialogue.rule_learning import conflicts_of
 from turncheck.dialogue.rules import RuleSettings
 from turncheck.dialogue.story_steps import GENERATED_PREFIX, STORY_START
 from turncheck.messages.errors import TrainingRefusedError
+from turncheck.messages.finding import Finding, Name
 from turncheck.messages.location import Location
 from turncheck.project.components import short_name
 from turncheck.project.model import CheckpointStep
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.states import State
     from turncheck.dialogue.training import StoryTracker
-    from turncheck.messages.finding import Finding
     from turncheck.validation.facts import Facts
 
 _MANY_JOINED: Final = 1_000
@@ -211,7 +211,8 @@ def check_rules(facts: Facts) -> Iterator[Finding]:
         if policy is not None:
             path = ("policies", policies.index(policy), "core_fallback_action_name")
             place = Places(project).of_entry(settings.fallback_action, place, *path)
-        yield found("fallback-action-undefined", f"{error.what}.", place)
+        names = (Name("action", settings.fallback_action),)
+        yield found("fallback-action-undefined", f"{error.what}.", place, names=names)
         return
     for conflict in conflicts:
         others = "".join(f" ('{place.name}': {place.location})" for place in conflict.others if place.location)

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.project.model import Step, Story
-    from turncheck.validation.facts import Facts
-    from turncheck.validation.names_in_tests import ProjectTests
+    from turncheck.validation.facts import Facts, ProjectTests
 
 
 def check_repeated_stories(facts: Facts) -> Iterator[Finding]:

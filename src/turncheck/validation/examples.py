@@ -330,15 +330,13 @@ _RUN_INTO_EACH_OTHER: Final = re.compile(r"\]\(|\]\{|\]\[\{|\{\s*[\"']?entity[\"
 """``[x](a``, ``x](a)``, ``[](a)``, ``[x]()``, ``[x]{"entity": "a"``, ``[x] {"entity": "a"}``."""
 _CLOSED_ONLY: Final = re.compile(r"\](?P<name>[\w-]+(?::[^()\[\]]*)?)\)")
 """``[x]a)``, if no parenthesis is open."""
-_BESIDE_A_NAME: Final = re.compile(
-    r"""
+_BESIDE_A_NAME: Final = r"""
         [\]\)\}] [^\w()\[\]{}]{0,3} [(（{\[] \s* (?P<behind> [^()（）\[\]{}:：]+?) \s* (?: [:：] | [)）\]}] | $ )
       | [\]]     \s*                             (?P<closed> [^()\[\]{}:\s]+)     \s* \)
       | \[       [^\[\](){}]* [^\s\[\](){}] [({] \s* (?P<inside> [^()\[\]{}:]+?) \s* [:)}]
-    """,
-    re.VERBOSE,
-)
-"""``[x] (a)``, ``[x] [a]``, ``(x)[a]``, ``(x)(a)``, ``[x] (a``, ``[x] a)``, ``[x(a)``: with the name of an entity."""
+    """
+"""``[x] (a)``, ``[x] [a]``, ``(x)[a]``, ``(x)(a)``, ``[x] (a``, ``[x] a)``, ``[x(a)``: with the name of an entity.
+Not compiled here: most projects have no such sentence."""
 _BRACKETS: Final = frozenset("[](){}")
 
 
@@ -402,7 +400,7 @@ def _with_nothing_open(text: str, marks: Iterable[re.Match[str]]) -> Iterator[re
 
 
 def _beside_a_name(text: str, names: AbstractSet[str]) -> re.Match[str] | None:
-    marks = list(_BESIDE_A_NAME.finditer(text))
+    marks = list(re.finditer(_BESIDE_A_NAME, text, re.VERBOSE))
     closing = set(_with_nothing_open(text, (mark for mark in marks if mark["closed"])))
     for mark in marks:
         name = mark["behind"] or mark["closed"] or mark["inside"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Protocol, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, get_args
 
 from turncheck.dialogue.domain import (
     ACTION_DEACTIVATE_FORM,
@@ -28,16 +28,15 @@ from turncheck.project.model import (
     in_order_of_names,
 )
 from turncheck.project.rasa_version import NEWEST
-from turncheck.validation.checks import Part
-from turncheck.validation.names_in_tests import ProjectTests
-from turncheck.validation.registry import CHECKS
+from turncheck.project.testfiles import CodeNames, names_in_code
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
+    from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Domain, Project, Step, Story
+    from turncheck.project.nlu_data import Example
     from turncheck.project.project_file import ProjectFile
 
 
@@ -64,10 +63,8 @@ class Dialogues(NamedTuple):
             return cls(domain, Trackers((), (), joined=error.joined), error)
 
 
-# Which findings hold for a project if a part of it could not be read.
-#
-# A fault between two things that could be read is kept. What assumes that something is absent ("used nowhere",
-# "defined nowhere") may be wrong: it may be in the missing part.
+Part = Literal["domain", "nlu", "stories", "config", "responses"]
+"""A part of a project that may be incomplete; ``responses``: those that NLU files define."""
 
 
 def missing_parts(project: Project) -> frozenset[Part]:
@@ -80,11 +77,6 @@ def missing_parts(project: Project) -> frozenset[Part]:
     if any(file.has_nlu and "responses" in file.kinds and not file.is_complete for file in project.files):
         parts.add("responses")
     return frozenset(parts)
-
-
-def standing(findings: Iterable[Finding], missing: frozenset[Part]) -> Iterator[Finding]:
-    """Leave out what might be wrong because of the missing parts."""
-    return (finding for finding in findings if missing.isdisjoint(CHECKS[finding.code].needs))
 
 
 UTTER = "utter_"
@@ -106,7 +98,22 @@ class Labelled(Protocol):
         """Where it is."""
 
 
-@dataclass(frozen=True)
+class ProjectTests(NamedTuple):
+    """Test stories, NLU test sentences and end-to-end test cases, to be compared with the training data."""
+
+    stories: Sequence[Story] = ()
+    examples: Sequence[Example] = ()
+    cases: Sequence[E2ECase] = ()
+
+    @property
+    def files(self) -> list[str]:
+        """The paths of the files they are in, sorted."""
+        places = [test.location for tests in (self.stories, self.examples) for test in tests]
+        places += [case.location for case in self.cases]
+        return sorted({place.path for place in places})
+
+
+@dataclass(frozen=True, eq=False)  # nobody compares them
 class Facts:
     """A project, indexed by names, and what it is checked against.
 
@@ -154,6 +161,11 @@ class Facts:
         if "domain" in self.missing or not self.blocks:
             return None
         return Dialogues.of(self.project)
+
+    @cached_property
+    def code(self) -> CodeNames:
+        """The names in the project's Python code; it is read only when something asks for them."""
+        return names_in_code(self.project.root)
 
     @property
     def has_valid_max_history(self) -> bool:

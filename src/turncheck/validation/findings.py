@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from turncheck.messages.finding import Finding
+from turncheck.messages.finding import Finding, Name
 from turncheck.messages.location import Location
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.formats.annotations import AnnotationError, WrittenSentence, parse_annotations
@@ -16,6 +16,7 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
 if TYPE_CHECKING:
     from turncheck.project.model import Project, Story
     from turncheck.project.nlu_data import Example
+    from turncheck.validation.facts import Part
     from turncheck.yaml_tree.tree import YamlNode
 
 
@@ -40,12 +41,13 @@ def gathered(uses: Iterable[tuple[Key, Use]]) -> dict[Key, list[Use]]:
 
 
 def of_blocks(
-    code: str, uses: Iterable[tuple[Key, tuple[Story, Placed]]], words: str, known: Collection[str]
+    code: str, kind: str, uses: Iterable[tuple[Key, tuple[Story, Placed]]], words: str, known: Collection[str]
 ) -> Iterator[Finding]:
     """Yield one finding for all uses of a name in stories and rules: at the first, with the places of the others.
 
     Args:
         code: the finding's code.
+        kind: what is named.
         uses: each with its group: the name, or the name and more.
         words: the message, with ``{name}`` and ``{where}`` for the story or rule.
         known: names that may have been meant.
@@ -55,7 +57,8 @@ def of_blocks(
         message = words.format(name=name, where=f"{block.kind} '{block.name}'")
         subject = " ".join(filter(None, map(str, key))) if isinstance(key, tuple) else name
         places = places_of(other for _, other in others)
-        yield found(code, message, step.location, suggestion(name, known), places, subject=subject)
+        names = (Name(kind, name), Name(block.kind, block.name))
+        yield found(code, message, step.location, suggestion(name, known), places, subject=subject, names=names)
 
 
 def places_of(steps: Iterable[Placed]) -> tuple[Location, ...]:
@@ -71,20 +74,43 @@ def found(
     others: Iterable[Location] = (),
     *,
     subject: str = "",
+    names: tuple[Name, ...] = (),
 ) -> Finding:
     """Return a finding at the true severity of its check, with the manual's advice as the hint.
 
     ``suggestion`` ("Did you mean 'utter_greet'?") is put after the message, so that every output shows it.
 
-    A comment at one of ``others`` suppresses it just as one at ``location``. ``subject`` as :class:`Finding` has it.
+    A comment at one of ``others`` suppresses it just as one at ``location``. ``subject`` and ``names`` as
+    :class:`Finding` has them.
     """
-    return found_by(CHECKS[code], Fault(message, location, suggestion, tuple(others), subject))
+    return found_by(CHECKS[code], Fault(message, location, suggestion, tuple(others), subject, names))
 
 
 def found_by(check: Check, fault: Fault) -> Finding:
     """Return the finding of a check, as :func:`found` does."""
     words = f"{fault.message} {fault.suggestion}" if fault.suggestion else fault.message
-    return Finding(check.code, check.severity, words, fault.location, check.text, fault.others, fault.subject)
+    return Finding(
+        check.code,
+        check.severity,
+        words,
+        fault.location,
+        hint=check.text,
+        others=fault.others,
+        subject=fault.subject,
+        names=fault.names,
+        suggestion=fault.suggestion,
+    )
+
+
+# Which findings hold for a project if a part of it could not be read.
+#
+# A fault between two things that could be read is kept. What assumes that something is absent ("used nowhere",
+# "defined nowhere") may be wrong: it may be in the missing part.
+
+
+def standing(findings: Iterable[Finding], missing: frozenset[Part]) -> Iterator[Finding]:
+    """Leave out what might be wrong because of the missing parts."""
+    return (finding for finding in findings if missing.isdisjoint(CHECKS[finding.code].needs))
 
 
 # The exact place of a finding's subject, if the typed project only knows what is around it.

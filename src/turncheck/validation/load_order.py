@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
-from turncheck.messages.finding import Finding
+from turncheck.messages.finding import Finding, Name
 from turncheck.project.model import Domain
 from turncheck.validation import schemas
 from turncheck.validation.checks import Step
@@ -158,7 +158,9 @@ def seen_by_rasa(order: LoadOrder, findings: Sequence[Finding]) -> tuple[list[Fi
 
 def as_hidden(finding: Finding) -> Finding:
     """Return the finding under the code for what Rasa does not see."""
-    return Finding(HIDDEN, "info", f"{finding.code}: {finding.message}", finding.location, finding.hint)
+    message = f"{finding.code}: {finding.message}"
+    names = (Name("code", finding.code), *finding.names)
+    return Finding(HIDDEN, "info", message, finding.location, finding.hint, names=names)
 
 
 def with_emptied_domain(project: Project) -> Project:
@@ -168,5 +170,5 @@ def with_emptied_domain(project: Project) -> Project:
         name: response for name, response in project.domain.responses.items() if response.location.path in nlu_paths
     }
     domain = Domain(responses=responses, location=project.domain.location)
-    files = tuple(replace(file, document=None) if file.role == "domain" else file for file in project.files)
+    files = tuple(file._replace(document=None) if file.role == "domain" else file for file in project.files)
     return replace(project, domain=domain, files=files)

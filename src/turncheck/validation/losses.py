@@ -34,6 +34,8 @@ PARTS: Final[Mapping[str, str]] = {
 """The parts of a project, as messages call them. ``sentences``: what users say in stories, which NLU learns from."""
 
 _ABSENT: Final = {"domain-not-found": "domain", "config-not-found": "config", "domain-file-unread": "domain"}
+NOT_THERE: Final = {"domain-not-found": "there is no domain", "config-not-found": "there is no configuration"}
+"""Codes that say all by themselves: there is nothing else to tell of what cannot be read."""
 _OF_KEY: Final = {"nlu": "nlu", "responses": "responses", "stories": "stories", "rules": "stories"}
 """The part that a key of a data file holds."""
 _UNREAD_JSON: Final = "format-not-read"
@@ -52,13 +54,11 @@ def first_unreadable(lost: Mapping[str, Finding], parts: AbstractSet[str]) -> tu
     return next(((part, lost[part]) for part in PARTS if part in parts and part in lost), None)
 
 
-def reason_of_loss(part: str, finding: Finding) -> str:
-    """Explain why anything that needs this part is not judged: what cannot be read, and where."""
-    if finding.code.endswith("-not-found"):
-        return finding.message.rstrip(".")
-    if part == "pipeline":
-        return f"Rasa refuses to train the pipeline: {finding.location}: {finding.message.rstrip('.')}"
-    return f"{PARTS[part]} cannot be read completely: {finding.location}: {finding.message.rstrip('.')}"
+def cause_of_loss(part: str, finding: Finding) -> str:
+    """Say in short why anything that needs this part is not judged."""
+    if finding.code in NOT_THERE:
+        return NOT_THERE[finding.code]
+    return "Rasa refuses to train the pipeline" if part == "pipeline" else f"{PARTS[part]} cannot be read completely"
 
 
 def losses_of_tests(findings: Iterable[Finding], files: Iterable[ProjectFile]) -> tuple[Finding, ...]:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from turncheck.validation import loading, references
-from turncheck.validation.facts import UTTER, read_data_files, standing
-from turncheck.validation.findings import found
+from turncheck.validation.facts import UTTER, read_data_files
+from turncheck.validation.findings import found, standing
 from turncheck.validation.loading import is_domain_file
 from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
 

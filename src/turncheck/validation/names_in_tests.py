@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from turncheck.dialogue.domain import SLOT_REQUESTED
+from turncheck.messages.finding import Finding, Name
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.model import ActionStep, ActiveLoopStep, OrStep, SlotWasSetStep, UserStep
 from turncheck.validation.findings import found
@@ -13,11 +13,9 @@ from turncheck.validation.findings import found
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Step, Story
-    from turncheck.project.nlu_data import Example
     from turncheck.validation.facts import Facts
 
 
@@ -49,7 +47,8 @@ def check_test_names(facts: Facts) -> Iterator[Finding]:
     for (code, kind, name, _), (first, *others) in places.items():
         called = "response" if kind == "action" and name.startswith("utter_") else kind
         message = f"A test names the {called} '{name}', which is not defined."
-        yield found(code, message, first, suggestion(name, known[kind]), others)
+        near = suggestion(name, known[kind])
+        yield found(code, message, first, near, others, names=(Name(called, name),))
 
 
 def _of_stories(stories: Iterable[Story], intents: Collection[str]) -> Iterator[_Named]:
@@ -97,19 +96,3 @@ def _of_cases(cases: Sequence[E2ECase]) -> Iterator[_Named]:
 
 
 # A project's tests, as far as validation checks them.
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectTests:
-    """Test stories, NLU test sentences and end-to-end test cases, to be compared with the training data."""
-
-    stories: Sequence[Story] = ()
-    examples: Sequence[Example] = ()
-    cases: Sequence[E2ECase] = ()
-
-    @property
-    def files(self) -> list[str]:
-        """The paths of the files they are in, sorted."""
-        places = [test.location for tests in (self.stories, self.examples) for test in tests]
-        places += [case.location for case in self.cases]
-        return sorted({place.path for place in places})

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project
     from turncheck.project.rasa_version import RasaVersion
     from turncheck.validation.checks import Fails
-    from turncheck.validation.facts import Facts
-    from turncheck.validation.names_in_tests import ProjectTests
+    from turncheck.validation.facts import Facts, ProjectTests
 
 
 # Reports what ``rasa data validate`` reports, no more and no less, so that it can be replaced.
@@ -220,9 +219,8 @@ class _Judge(NamedTuple):
 
     def _fails(self, finding: Finding) -> Fails:
         check = CHECKS[finding.code]
-        if check.code == "story-intent-undefined" and finding.message.startswith(
-            tuple(f"The intent '{name}' " for name in self.retrieval_intents)
-        ):
+        intents = {one.name for one in finding.names if one.kind == "intent"}
+        if check.code == "story-intent-undefined" and intents & self.retrieval_intents:
             return "never"  # the NLU data define it before Rasa checks; only loading reports it
         return check.fails_for(stories_only=self.stories_only)
 

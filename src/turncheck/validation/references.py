@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeGuard
 
 from turncheck.dialogue.domain import DEFAULT_INTENTS
+from turncheck.messages.finding import Finding, Name
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.model import OrStep, UserStep
 from turncheck.validation.facts import UTTER
@@ -15,7 +16,6 @@ from turncheck.yaml_tree.tree import YamlScalar, YamlSequence
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.project.model import Story
     from turncheck.validation.facts import Facts
@@ -45,6 +45,7 @@ def check_intents(facts: Facts) -> Iterator[Finding]:
                 f"The intent '{name}' is listed in the domain and has no examples.",
                 place,
                 suggestion(name, unlisted),
+                names=(Name("intent", name),),
             )
     places = Places(facts.project)
     for name, place in facts.nlu_intents.items():
@@ -54,10 +55,12 @@ def check_intents(facts: Facts) -> Iterator[Finding]:
                 f"There are examples for the intent '{name}', which the domain does not list.",
                 places.of_intent(name, place),
                 suggestion(name, facts.intents),
+                names=(Name("intent", name),),
             )
     for name, place in listed.items():
         if name not in facts.story_intents:
-            yield found("intent-unused", f"The intent '{name}' is used in no story or rule.", place)
+            message = f"The intent '{name}' is used in no story or rule."
+            yield found("intent-unused", message, place, names=(Name("intent", name),))
 
 
 def check_story_intents(facts: Facts) -> Iterator[Finding]:
@@ -99,7 +102,11 @@ def _unknown_intents(
         if step.base_intent and step.base_intent not in known
     )
     yield from of_blocks(
-        "story-intent-undefined", uses, "The intent '{name}' of the {where} is not listed in the domain.", known
+        "story-intent-undefined",
+        "intent",
+        uses,
+        "The intent '{name}' of the {where} is not listed in the domain.",
+        known,
     )
 
 
@@ -123,7 +130,10 @@ def check_repeated_examples(facts: Facts) -> Iterator[Finding]:
 
 
 def check_responses(facts: Facts) -> Iterator[Finding]:
-    """Responses that stories use and nothing defines, and those that no story uses."""
+    """Responses that stories use and nothing defines, and those that no story, form or custom action uses.
+
+    Rasa does not look into forms and custom actions.
+    """
     used = gathered((step.action, step) for _, step in facts.action_steps() if step.action.startswith(UTTER))
     for name, (first, *others) in used.items():
         if name not in facts.utterances:
@@ -133,18 +143,23 @@ def check_responses(facts: Facts) -> Iterator[Finding]:
                 first.location,
                 suggestion(name, facts.utterances),
                 places_of(others),
+                names=(Name("response", name),),
             )
             action, is_key, _ = name.partition("/")
             selects = f" '{name}' is chosen by the response selector: write '{action}'."
             yield replace(finding, hint=finding.hint + selects) if is_key else finding
     asked = {f"{UTTER}ask_{slot}" for form in facts.domain.forms.values() for slot in form.required_slots}
     asked |= {f"{UTTER}ask_{form.name}_{slot}" for form in facts.domain.forms.values() for slot in form.required_slots}
-    reported: set[str] = set()
+    unused: dict[str, Location] = {}
     for response in facts.domain.responses.values():
         name = response.name.partition("/")[0]
-        if name not in used and name not in asked and name not in reported:
-            reported.add(name)
-            yield found("response-unused", f"The response '{name}' is used in no story or rule.", response.location)
+        if name not in used and name not in asked:
+            unused.setdefault(name, response.location)
+    in_code = {quoted.partition("/")[0] for quoted in facts.code.quoted} if unused else set()
+    for name, place in unused.items():
+        if name not in in_code:
+            message = f"The response '{name}' is used in no story or rule."
+            yield found("response-unused", message, place, names=(Name("response", name),))
 
 
 def check_listed_responses(facts: Facts) -> Iterator[Finding]:
@@ -162,6 +177,7 @@ def check_listed_responses(facts: Facts) -> Iterator[Finding]:
                 f"The action '{name}' needs a response, but none is defined.",
                 place,
                 suggestion(name, facts.responses),
+                names=(Name("action", name),),
             )
 
 
@@ -186,14 +202,22 @@ def _actions(facts: Facts) -> Iterator[Finding]:
         if step.action.startswith("action_") and step.action not in facts.actions
     )
     yield from of_blocks(
-        "action-not-in-domain", uses, "The action '{name}' of the {where} is not listed in the domain.", facts.actions
+        "action-not-in-domain",
+        "action",
+        uses,
+        "The action '{name}' of the {where} is not listed in the domain.",
+        facts.actions,
     )
 
 
 def _forms(facts: Facts) -> Iterator[Finding]:
     uses = ((step.name or "", (block, step)) for block, step in facts.loop_steps() if step.name not in facts.actions)
     yield from of_blocks(
-        "form-not-in-domain", uses, "The form '{name}' of the {where} is not defined in the domain.", facts.forms
+        "form-not-in-domain",
+        "form",
+        uses,
+        "The form '{name}' of the {where} is not defined in the domain.",
+        facts.forms,
     )
 
 
@@ -206,7 +230,7 @@ def _required_slots(facts: Facts) -> Iterator[Finding]:
         for item in node.items if isinstance(node, YamlSequence) else ():
             if _is_null(item):
                 message = f"The form '{form.name}' requires the slot 'None': an entry of 'required_slots' is empty."
-                yield found("form-slot-undefined", message, item.location)
+                yield found("form-slot-undefined", message, item.location, names=(Name("form", form.name),))
                 break
         for slot in dict.fromkeys(form.required_slots):
             if slot not in facts.domain.slots and slot not in facts.default_slots:
@@ -215,6 +239,7 @@ def _required_slots(facts: Facts) -> Iterator[Finding]:
                     f"The form '{form.name}' requires the slot '{slot}', which the domain does not define.",
                     places.of_entry(slot, form.location, "forms", form.name, "required_slots"),
                     suggestion(slot, facts.slots),
+                    names=(Name("form", form.name), Name("slot", slot)),
                 )
 
 
@@ -249,7 +274,9 @@ def _mapping_conditions(facts: Facts) -> Iterator[Finding]:
                     continue
                 if (code, slot.name, name or "") not in seen:
                     seen.add((code, slot.name, name or ""))
-                    yield found(code, message, mapping.location, suggestion(name or "", forms) if form is None else "")
+                    near = suggestion(name or "", forms) if form is None else ""
+                    names = (Name("slot", slot.name), Name("form", name or ""))
+                    yield found(code, message, mapping.location, near, names=names)
 
 
 def _is_null(node: YamlNode | None) -> TypeGuard[YamlScalar]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 from turncheck.yaml_tree.unquoted import rasa_value
@@ -24,16 +23,14 @@ if TYPE_CHECKING:
 _MOST_FAULTS: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(NamedTuple):
     """A value without parts. ``least`` bounds a number from below."""
 
     type: Literal["str", "bool", "number", "any"]
     least: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ListOf:
+class ListOf(NamedTuple):
     """A list; each item must satisfy one of the rules.
 
     ``responses``: there must be a list, and each item needs text or a custom payload.
@@ -43,8 +40,7 @@ class ListOf:
     responses: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(NamedTuple):
     """A mapping. ``others``: what other keys may hold; ``True``: anything, ``False``: there must be none.
 
     ``others_named``: a pattern that other keys must match somewhere. ``keys`` is ``None`` for a rule that says nothing
@@ -61,8 +57,7 @@ class Keys:
 Rule = Scalar | ListOf | Keys
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """What is wrong, its path in the file (``/slots/size/type``), and its place.
 
     ``wanted``: the types that a value may have. ``keys``: those that may be here. ``advice``: what to do,
@@ -197,7 +192,7 @@ def _best_faults(item: YamlNode, rules: Sequence[Rule], path: str) -> Iterator[F
         same = [f for faults in candidates for f in faults if (f.what, f.path) == (fault.what, fault.path)]
         wanted = dict.fromkeys(name for f in same for name in f.wanted)
         keys = dict.fromkeys(key for f in same for key in f.keys)
-        yield replace(fault, wanted=tuple(wanted), keys=tuple(keys))
+        yield fault._replace(wanted=tuple(wanted), keys=tuple(keys))
 
 
 _NO_FAULT: Final = 1_000_000

@@ -18,8 +18,7 @@ from turncheck.validation import dialogues as leakage
 from turncheck.validation.checks import Fault
 from turncheck.validation.configuration import check_generation
 from turncheck.validation.examples import check_annotation_slips
-from turncheck.validation.facts import standing
-from turncheck.validation.findings import found, found_by
+from turncheck.validation.findings import found, found_by, standing
 from turncheck.validation.names_in_tests import check_test_names
 from turncheck.validation.registry import CHECKS
 from turncheck.validation.undefined import check_buttons, check_undefined

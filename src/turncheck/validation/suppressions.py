@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from turncheck.messages.finding import Severity
     from turncheck.project.model import Project
-    from turncheck.validation.names_in_tests import ProjectTests
+    from turncheck.validation.facts import ProjectTests
     from turncheck.validation.pipeline import Validated
     from turncheck.yaml_tree.source import YamlSource
     from turncheck.yaml_tree.tree import YamlDocument, YamlNode
@@ -211,8 +211,8 @@ class _Index:
 
     def of(self, finding: Finding) -> list[int]:
         """The indexes of the suppressions that apply to the finding. What Rasa stops at is never suppressed."""
-        codes = {finding.code, finding.message.partition(": ")[0] if finding.code == HIDDEN else finding.code}
-        codes = {code for code in codes if not _ends_reading(code)}
+        hidden = [one.name for one in finding.names if one.kind == "code" and finding.code == HIDDEN]
+        codes = [code for code in (finding.code, *hidden) if not _ends_reading(code)]
         places = [("", _EVERYWHERE)]
         for location in (finding.location, *finding.others):
             line = self._blocks.get(location.path, Blocks()).opening_line(location.line or 0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.domain import DEFAULT_SLOTS
 from turncheck.dialogue.story_steps import EVENT_NAMES
+from turncheck.messages.finding import Finding, Name
 from turncheck.messages.phrasing import suggestion
 from turncheck.validation.facts import UTTER
 from turncheck.validation.findings import Places, found, of_blocks
@@ -16,7 +17,6 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlSequence
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.project.model import MappingCondition, Slot, SlotMapping, StoryEntity
     from turncheck.project.nlu_data import EntityAnnotation
@@ -49,6 +49,7 @@ def check_mappings(facts: Facts) -> Iterator[Finding]:
                         " requested.",
                         places.of_entry(requested, mapping.location, *path, "conditions", position, "requested_slot"),
                         suggestion(requested, known),
+                        names=(Name("slot", slot.name), Name("slot", requested)),
                     )
 
 
@@ -73,6 +74,7 @@ def _entity_of_mapping(
             f"A mapping of the slot '{slot.name}' names the unknown entity '{name}'.",
             places.of_entry(name, mapping.location, *path, "entity"),
             suggestion(name, facts.domain.entities),
+            names=(Name("slot", slot.name), Name("entity", name)),
         )
         return
     for key, label, listed in (("role", mapping.role, entity.roles), ("group", mapping.group, entity.groups)):
@@ -83,6 +85,7 @@ def _entity_of_mapping(
                 " list.",
                 places.of_entry(label, mapping.location, *path, key),
                 suggestion(label, listed),
+                names=(Name("slot", slot.name), Name(key, label), Name("entity", name)),
             )
 
 
@@ -97,6 +100,7 @@ def _intents(
                     f"A mapping of the slot '{slot.name}' names the unknown intent '{intent}'.",
                     places.of_entry(intent, mapping.location, *path, key),
                     suggestion(intent, facts.intents),
+                    names=(Name("slot", slot.name), Name("intent", intent)),
                 )
 
 
@@ -109,6 +113,7 @@ def _action(
             f"A mapping of the slot '{slot.name}' names the action '{mapping.action}', which nothing defines.",
             places.of_entry(mapping.action, mapping.location, *path, "action"),
             suggestion(mapping.action, facts.actions),
+            names=(Name("slot", slot.name), Name("action", mapping.action)),
         )
 
 
@@ -194,6 +199,7 @@ def _payload(facts: Facts, response: str, payload: str, place: Location) -> Iter
             f"{where} names the intent '{intent}', which the domain does not list.",
             place,
             suggestion(intent, facts.intents),
+            names=(Name("payload", payload), Name("intent", intent.partition("/")[0])),
         )
     for name in entities:
         if name not in facts.domain.entities:
@@ -202,6 +208,7 @@ def _payload(facts: Facts, response: str, payload: str, place: Location) -> Iter
                 f"{where} names the entity '{name}', which the domain does not list.",
                 place,
                 suggestion(name, facts.entities),
+                names=(Name("payload", payload), Name("entity", name)),
             )
 
 
@@ -212,7 +219,7 @@ def _slots(facts: Facts) -> Iterator[Finding]:
         if step.slot not in facts.domain.slots and step.slot not in DEFAULT_SLOTS
     )
     yield from of_blocks(
-        "slot-undefined", uses, "The slot '{name}' of the {where} is not defined in the domain.", facts.slots
+        "slot-undefined", "slot", uses, "The slot '{name}' of the {where} is not defined in the domain.", facts.slots
     )
 
 
@@ -280,6 +287,7 @@ def _entity(
             suggestion(used.entity, facts.entities),
             others,
             subject=used.entity,
+            names=(Name("entity", used.entity),),
         )
         return
     for kind, name, listed in (("role", used.role, entity.roles), ("group", used.group, entity.groups)):
@@ -301,7 +309,11 @@ def _actions(facts: Facts) -> Iterator[Finding]:
         if not step.action.startswith(("action_", UTTER)) and step.action not in {*facts.actions, *EVENT_NAMES}
     )
     yield from of_blocks(
-        "action-undefined", uses, "The action or form '{name}' of the {where} is defined nowhere.", facts.actions
+        "action-undefined",
+        "action",
+        uses,
+        "The action or form '{name}' of the {where} is defined nowhere.",
+        facts.actions,
     )
 
 
@@ -317,6 +329,7 @@ def _domain_lists(facts: Facts) -> Iterator[Finding]:
                     f"The intent '{intent.name}' uses or ignores the entity '{name}', which the domain does not list.",
                     places.of_entry(name, intent.location, "intents", intent.name, key),
                     suggestion(name, facts.entities),
+                    names=(Name("intent", intent.name), Name("entity", name)),
                 )
     for form in facts.domain.forms.values():
         for name in form.ignored_intents:
@@ -326,6 +339,7 @@ def _domain_lists(facts: Facts) -> Iterator[Finding]:
                     f"The form '{form.name}' ignores the intent '{name}', which the domain does not list.",
                     places.of_entry(name, form.location, "forms", form.name, "ignored_intents"),
                     suggestion(name, facts.intents),
+                    names=(Name("form", form.name), Name("intent", name)),
                 )
 
 
@@ -341,6 +355,7 @@ def _conditions(facts: Facts) -> Iterator[Finding]:
                         f"A condition of the response '{response.name}' names the slot '{name}', which is not defined.",
                         places.of_entry(name, variation.location, *path),
                         suggestion(name, facts.slots),
+                        names=(Name("response", response.name), Name("slot", name)),
                     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from turncheck.dialogue.domain import ACTION_VALIDATE_SLOT_MAPPINGS, DEFAULT_ACTIONS, DEFAULT_SLOTS
 from turncheck.dialogue.situation import influences
 from turncheck.dialogue.story_steps import entities_of_command
+from turncheck.messages.finding import Finding, Name
 from turncheck.project.components import (
     DUCKLING_DIMENSIONS,
     LEARNING_EXTRACTORS,
@@ -15,7 +16,6 @@ from turncheck.project.components import (
     is_custom,
     short_name,
 )
-from turncheck.project.testfiles import CodeNames, names_in_code
 from turncheck.validation.facts import UTTER
 from turncheck.validation.findings import found
 from turncheck.validation.undefined import filled_payload
@@ -23,7 +23,6 @@ from turncheck.validation.undefined import filled_payload
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from turncheck.messages.finding import Finding
     from turncheck.project.model import Action, Component, Config, Project, Slot
     from turncheck.project.nlu_data import NluData
     from turncheck.validation.facts import Facts
@@ -35,15 +34,15 @@ _RESPONSE_NAME = re.compile(r"utter_[A-Za-z0-9_]+(?:/[A-Za-z0-9_]+)?")
 
 def check_unused(facts: Facts) -> Iterator[Finding]:
     """Actions, slots, forms, entities and retrieval responses that nothing uses."""
-    actions, slots = list(_actions(facts)), list(_slots(facts))
     # Custom actions may read a slot or call an action; their code is only read if there is something to look for.
-    code = names_in_code(facts.project.root) if actions or slots else CodeNames()
-    for action in actions:
-        if action.name not in code.called:
-            yield found("action-unused", f"The action '{action.name}' is used in no story or rule.", action.location)
-    for slot in slots:
-        if slot.name not in code.quoted:
-            yield found("slot-unused", f"The slot '{slot.name}' is not used anywhere.", slot.location)
+    for action in _actions(facts):
+        if action.name not in facts.code.called:
+            message = f"The action '{action.name}' is used in no story or rule."
+            yield found("action-unused", message, action.location, names=(Name("action", action.name),))
+    for slot in _slots(facts):
+        if slot.name not in facts.code.quoted:
+            message = f"The slot '{slot.name}' is not used anywhere."
+            yield found("slot-unused", message, slot.location, names=(Name("slot", slot.name),))
     yield from _forms(facts)
     yield from _entities(facts)
     yield from _retrieval_responses(facts)
@@ -109,7 +108,8 @@ def _forms(facts: Facts) -> Iterator[Finding]:
     used = {step.name for _, step in facts.loop_steps()} | {step.action for _, step in facts.action_steps()}
     for form in facts.domain.forms.values():
         if form.name not in used:
-            yield found("form-unused", f"The form '{form.name}' is activated in no story or rule.", form.location)
+            message = f"The form '{form.name}' is activated in no story or rule."
+            yield found("form-unused", message, form.location, names=(Name("form", form.name),))
 
 
 def _entities(facts: Facts) -> Iterator[Finding]:
@@ -126,7 +126,8 @@ def _entities(facts: Facts) -> Iterator[Finding]:
         return  # a custom component may extract anything
     for entity in facts.domain.entities.values():
         if entity.name not in seen:
-            yield found("entity-unused", f"The entity '{entity.name}' is annotated nowhere.", entity.location)
+            message = f"The entity '{entity.name}' is annotated nowhere."
+            yield found("entity-unused", message, entity.location, names=(Name("entity", entity.name),))
 
 
 def _button_entities(facts: Facts) -> set[str]:

@@ -12,7 +12,7 @@ import time
 import warnings
 from contextlib import contextmanager, suppress
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from turncheck import __version__
 from turncheck.messages.errors import EngineError, UserError
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from turncheck.process.screen import Console
-    from turncheck.work.workplace import Item, Result, Shared
+
+Shared = TypeVar("Shared")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 CONNECT_SECONDS: Final = 10.0
 ANSWER_SECONDS: Final = 30.0

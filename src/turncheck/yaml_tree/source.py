@@ -10,7 +10,31 @@ from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
 
 if TYPE_CHECKING:
-    from turncheck.yaml_tree.tree import YamlScalar
+    from collections.abc import Sequence
+    from typing import Protocol
+
+    class Scalar(Protocol):
+        """A scalar of a YAML or JSON file: its value, how it is written, and from where to where."""
+
+        @property
+        def source(self) -> Source:
+            """Its file."""
+
+        @property
+        def value(self) -> object:
+            """What it means."""
+
+        @property
+        def style(self) -> str:
+            """Its quote, or the mark of a block; empty if it has none."""
+
+        @property
+        def start(self) -> int:
+            """Where it starts (an offset into ``source.text``)."""
+
+        @property
+        def end(self) -> int:
+            """Where it ends."""
 
 
 _LINE_BREAK: Final = re.compile(r"\r\n|\n|\r")
@@ -175,7 +199,7 @@ class ScalarLines:
 
     __slots__ = ("_first_line", "_offsets", "_scalar")
 
-    def __init__(self, scalar: YamlScalar) -> None:
+    def __init__(self, scalar: Scalar) -> None:
         self._scalar = scalar
         self._first_line: int | None = None
         self._offsets: list[int] | None = None
@@ -199,7 +223,7 @@ class ListedTexts:
 
     __slots__ = ("_texts",)
 
-    def __init__(self, texts: list[YamlScalar]) -> None:
+    def __init__(self, texts: Sequence[Scalar]) -> None:
         self._texts = texts
 
     def locate(self, index: int) -> Location:
@@ -207,7 +231,7 @@ class ListedTexts:
         return text_location(self._texts[index])
 
 
-def text_location(scalar: YamlScalar) -> Location:
+def text_location(scalar: Scalar) -> Location:
     """Return where the text of a scalar begins: its first character that is not white space, after quotes and marks."""
     value = str(scalar.value)
     first = len(value) - len(value.lstrip(_STRIPPED))
@@ -215,7 +239,7 @@ def text_location(scalar: YamlScalar) -> Location:
     return scalar.source.location(offsets[first] if offsets else scalar.start)
 
 
-def character_offsets(scalar: YamlScalar) -> list[int]:
+def character_offsets(scalar: Scalar) -> list[int]:
     """Return for each character of the value its offset in ``source.text``; white space is placed nearby."""
     text = scalar.source.text
     position = _content_start(scalar)
@@ -229,14 +253,14 @@ def character_offsets(scalar: YamlScalar) -> list[int]:
     return offsets
 
 
-def _is_plain_literal(scalar: YamlScalar) -> bool:
+def _is_plain_literal(scalar: Scalar) -> bool:
     """Whether the scalar's lines are in the file as they are, one for one, but for their indentation."""
     if scalar.style != "|" or scalar.source.has_escapes:
         return False
     return _RARE_BREAK.search(scalar.source.text, scalar.start, scalar.end) is None
 
 
-def _header_line(scalar: YamlScalar) -> int:
+def _header_line(scalar: Scalar) -> int:
     offset = scalar.source.text.index(scalar.style, scalar.start)
     return scalar.source.location(offset).line or 1
 
@@ -251,7 +275,7 @@ def _sentence_start(line: str) -> int:
     return dash + 1 + len(sentence) - len(stripped) if stripped else dash
 
 
-def _sentence_offsets(scalar: YamlScalar) -> list[int]:
+def _sentence_offsets(scalar: Scalar) -> list[int]:
     offsets = [*character_offsets(scalar), max(scalar.end - 1, scalar.start)]
     result = []
     position = 0
@@ -261,7 +285,7 @@ def _sentence_offsets(scalar: YamlScalar) -> list[int]:
     return result
 
 
-def _content_start(scalar: YamlScalar) -> int:
+def _content_start(scalar: Scalar) -> int:
     """Return where the value begins: after anchor and tag, the quote, or the line of the block's header."""
     text = scalar.source.text
     properties = _PROPERTIES.match(text, scalar.start)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import yaml
 
@@ -263,8 +263,7 @@ class YamlMapping(YamlNode):
         return self.keys[key].location
 
 
-@dataclass(frozen=True, slots=True)
-class YamlDocument:
+class YamlDocument(NamedTuple):
     """A parsed file. Without ``root`` it could not be parsed; an empty file's root is an empty mapping."""
 
     source: YamlSource
@@ -353,8 +352,7 @@ class _Frame:
     merge_key: YamlNode | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Anchored:
+class _Anchored(NamedTuple):
     """A node that aliases may name: how many nodes it holds and how deep it goes, aliases followed."""
 
     node: YamlNode

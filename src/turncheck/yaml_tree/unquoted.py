@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 Reading = Literal["date", "number", "variable", "sign"]
 
-_DATE: Final = re.compile(
+# Not compiled here: hardly any text that is not quoted begins as a number does.
+_DATE: Final = (
     r"(\d{4})-(\d\d)-(\d\d)"
-    r"|(\d{4})-(\d\d?)-(\d\d?)(?:[Tt]|[ \t]+)(\d\d?):(\d\d):(\d\d)(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::\d\d)?))?",
-    re.ASCII,
+    r"|(\d{4})-(\d\d?)-(\d\d?)(?:[Tt]|[ \t]+)(\d\d?):(\d\d):(\d\d)(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::\d\d)?))?"
 )
-_NUMBER: Final = re.compile(
+_NUMBER: Final = (
     r"[-+]?(?:0b[01_]+|0o?[0-7_]+|[0-9_]+|0x[0-9a-fA-F_]+"
     r"|[0-9][0-9_]*\.[0-9_]*(?:[eE][-+]?[0-9]+)?|[0-9][0-9_]*[eE][-+]?[0-9]+|\.[0-9_]+(?:[eE][-+][0-9]+)?)"
 )
@@ -52,9 +52,9 @@ def rasa_value(node: YamlNode) -> Reading | None:
         return "sign"
     if not text or text[0] not in _NUMBER_START:
         return None
-    if _DATE.fullmatch(text):
+    if re.fullmatch(_DATE, text, re.ASCII):
         return "date"
-    return "number" if "_" in text and _NUMBER.fullmatch(text) else None
+    return "number" if "_" in text and re.fullmatch(_NUMBER, text) else None
 
 
 def unreadable_values(root: YamlNode) -> Iterator[UnreadableValue]:

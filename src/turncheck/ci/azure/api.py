@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
@@ -21,7 +21,6 @@ from turncheck.ci.earlier_reports import (
     MOST_RUNS,
     Archive,
     EarlierRun,
-    ReadOnce,
     download_reports,
     is_ours,
 )
@@ -297,10 +296,6 @@ class BranchBuilds:
     pipeline: int
     artifact_name: str
     own_build: int | None = None
-    read: ReadOnce = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.read = ReadOnce(self._download)
 
     def of_commit(self, branch: str, commit: str) -> Iterator[EarlierRun]:
         return (run for run in self._listed(branch) if run.commit == commit)
@@ -340,7 +335,7 @@ class BranchBuilds:
     def _artifacts_of(self, build: int | str) -> str:
         return f"{self.project}/_apis/build/builds/{build}/artifacts"
 
-    def _download(self, archive: Archive) -> list[StoredReport]:
+    def read(self, archive: Archive) -> list[StoredReport]:
         build, _, name = archive.id.partition("/")
         wanted = {"artifactName": name, "$format": "zip", "api-version": _VERSION}
         return download_reports(self.client, self._artifacts_of(build), needs=_NEEDS_BUILDS, **wanted)

@@ -13,12 +13,13 @@ from urllib.parse import quote, urlencode
 
 from turncheck.ci.azure.api import AzureClient, AzureRepository, BranchBuilds
 from turncheck.ci.comment import StickyComment
-from turncheck.ci.earlier_reports import Reports
+from turncheck.ci.earlier_reports import AskedOnce, Reports
 from turncheck.ci.host import Base, CloneAddress, HostError, Run, Target
 from turncheck.ci.rest import ASKING, PUBLISHING, RetryBudget
 from turncheck.ci.variables import JobHost
+from turncheck.messages.plain_text import log_line
 from turncheck.process.environment import Secret, secret_of
-from turncheck.render.sinks.commands import log_line, logging_command
+from turncheck.render.sinks.commands import logging_command
 from turncheck.render.sinks.markdown import ticked
 from turncheck.web.addresses import Network
 
@@ -191,7 +192,7 @@ class Azure(JobHost):
         return self._repository.files_of(commit) if self._repository else None
 
     @cached_property
-    def _earlier_builds(self) -> dict[str, BranchBuilds]:
+    def _earlier_builds(self) -> dict[str, AskedOnce]:
         """By the name of their artifacts: several assistants of one run look into the same ones."""
         return {}
 
@@ -205,7 +206,8 @@ class Azure(JobHost):
         if builds is None:
             code = self._repository.path if self._repository else None
             place = f"/{quote(self._project, safe='', errors='replace')}"
-            builds = BranchBuilds(self._client, place, code, pipeline, artifact_name, given.number("BUILD_BUILDID"))
+            own = given.number("BUILD_BUILDID")
+            builds = AskedOnce(BranchBuilds(self._client, place, code, pipeline, artifact_name, own))
             self._earlier_builds[artifact_name] = builds
         return Reports(builds, root)
 

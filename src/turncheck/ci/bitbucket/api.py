@@ -19,7 +19,7 @@ from turncheck.ci.comment import Written
 from turncheck.ci.host import Target, exact_commit
 from turncheck.ci.rest import NotFoundError, RefusedError, Request, RestClient, RestError
 from turncheck.ci.tarball import Listed, single_files
-from turncheck.render.sinks.commands import one_line
+from turncheck.messages.plain_text import one_line
 from turncheck.render.sinks.markdown import code
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from turncheck.ci.comment import StickyComment
-from turncheck.ci.earlier_reports import Reports
+from turncheck.ci.earlier_reports import AskedOnce, Reports
 from turncheck.ci.github.checks import MOST, CheckAnnotation, CheckRun, post_check_run
 from turncheck.ci.github.client import GitHubClient
 from turncheck.ci.github.context import read_context
@@ -105,7 +105,7 @@ class GitHub(Runner):
         return self._client(RetryBudget(ASKING))
 
     @cached_property
-    def _earlier_runs(self) -> dict[str, WorkflowRuns]:
+    def _earlier_runs(self) -> dict[str, AskedOnce]:
         """By the name of their artifacts: several assistants of one run look into the same ones."""
         return {}
 
@@ -178,9 +178,8 @@ class GitHub(Runner):
         runs = self._earlier_runs.get(artifact_name)
         if runs is None:
             context = self.context
-            runs = WorkflowRuns(
-                self._asking, context.repository, context.workflow_path, artifact_name, own_run=context.run_number
-            )
+            workflow, own = context.workflow_path, context.run_number
+            runs = AskedOnce(WorkflowRuns(self._asking, context.repository, workflow, artifact_name, own_run=own))
             self._earlier_runs[artifact_name] = runs
         return Reports(runs, root)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
@@ -15,9 +15,9 @@ from turncheck.ci.earlier_reports import (
     MOST_RUNS,
     OF_A_FORK,
     Archive,
+    AskedOnce,
     BadArchiveError,
     EarlierRun,
-    ReadOnce,
     Reports,
     download_reports,
     is_ours,
@@ -168,10 +168,6 @@ class WorkflowRuns:
     artifact_name: str
     own_run: int | None = None
     """Only runs before this one count."""
-    read: ReadOnce = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.read = ReadOnce(self._download)
 
     def of_commit(self, branch: str, commit: str) -> Iterator[EarlierRun]:
         return self._runs_of(branch, head_sha=commit)
@@ -202,7 +198,7 @@ class WorkflowRuns:
                 own = run.head_repository is not None and run.head_repository.full_name == self.repository
                 yield EarlierRun(run.id, run.head_sha, "" if own else OF_A_FORK)
 
-    def _download(self, archive: Archive) -> list[StoredReport]:
+    def read(self, archive: Archive) -> list[StoredReport]:
         return read_artifact(self.client, self.repository, archive.id)
 
 
@@ -260,7 +256,7 @@ def read_run(
 
     # A fork's run may give its workflow any name.
     workflow = run.path.partition("@")[0] if owner == repository else None
-    trusted = WorkflowRuns(client, repository, workflow, artifact_name, own_run=run.id)
+    trusted = AskedOnce(WorkflowRuns(client, repository, workflow, artifact_name, own_run=run.id))
 
     url = pages.run(str(run.id))
     target = target_of_run(client, repository, run)

@@ -7,7 +7,7 @@ documentation.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -20,8 +20,8 @@ from turncheck.ci.earlier_reports import (
     MOST_ANCESTORS,
     MOST_RUNS,
     Archive,
+    AskedOnce,
     EarlierRun,
-    ReadOnce,
     download_reports,
 )
 from turncheck.ci.host import Target, exact_commit
@@ -97,10 +97,6 @@ class BranchPipelines:
     path: str
     job: str
     own_pipeline: int | None = None
-    read: ReadOnce = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.read = ReadOnce(self._download)
 
     def of_commit(self, branch: str, commit: str) -> Iterator[EarlierRun]:
         return self._listed(branch, sha=commit)
@@ -134,7 +130,7 @@ class BranchPipelines:
             if of_the_branch and (self.own_pipeline is None or one.id < self.own_pipeline):
                 yield EarlierRun(one.id, one.sha)
 
-    def _download(self, archive: Archive) -> list[StoredReport]:
+    def read(self, archive: Archive) -> list[StoredReport]:
         return download_reports(self.client, f"{self.path}/jobs/{archive.id}/artifacts", needs=_NEEDS_PIPELINES)
 
 
@@ -272,9 +268,9 @@ class GitLabProject:
         listed = self.client.pages(f"{self._path}/repository/tree", _Entry, needs="the scope `read_api`", **wanted)
         return (one.path for one in listed if one.type != "tree")
 
-    def pipelines(self, job: str, own_pipeline: int | None) -> BranchPipelines:
+    def pipelines(self, job: str, own_pipeline: int | None) -> AskedOnce:
         """Return the pipelines of branches before this one, and what their jobs of a name left."""
-        return BranchPipelines(self.client, self._path, job, own_pipeline)
+        return AskedOnce(BranchPipelines(self.client, self._path, job, own_pipeline))
 
     def notes(self, number: int, merge_request_url: str) -> MergeRequestNotes:
         """Return the notes of a merge request."""

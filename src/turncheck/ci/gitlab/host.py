@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from turncheck.ci.comment import StickyComment
-from turncheck.ci.earlier_reports import Reports
+from turncheck.ci.earlier_reports import AskedOnce, Reports
 from turncheck.ci.gitlab.api import GitLabClient, GitLabProject
 from turncheck.ci.host import Base, CloneAddress, HostError, Run, Target, exact_commit, login_with
 from turncheck.ci.rest import ASKING, PUBLISHING, RetryBudget
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Self
 
-    from turncheck.ci.gitlab.api import BranchPipelines
     from turncheck.ci.host import CommitFiles
     from turncheck.comparison.model import Missing
     from turncheck.process.environment import Secret
@@ -219,7 +218,7 @@ class GitLab(JobHost):
         return self._project.files_of(commit) if self._project else None
 
     @cached_property
-    def _earlier_pipelines(self) -> BranchPipelines | None:
+    def _earlier_pipelines(self) -> AskedOnce | None:
         given = self.variables
         job = given.text("CI_JOB_NAME")
         return self._project.pipelines(job, given.number("CI_PIPELINE_ID")) if self._project and job else None

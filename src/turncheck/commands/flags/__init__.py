@@ -1,71 +1,46 @@
-"""The commands' arguments: one module per family. Each turns a namespace into typed parameters and calls the
-command."""
+"""The commands and their arguments. Each turns a namespace into typed parameters and calls what the command does."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
+
+COMMANDS: Final[Mapping[str, str]] = {
+    "run": "flags.run:add_parsers",
+    "action": "flags.run:add_parsers",
+    "data": "flags.data:add_parsers",
+    "train": "flags.bare:add_train",
+    "test": "flags.bare:add_test",
+    "parse": "flags.parse:add_parsers",
+    "shell": "flags.shell:add_shell",
+    "suite": "flags.suite:add_parsers",
+    "suggest": "flags.strength:add_parsers",
+    "init": "flags.init:add_parsers",
+    "report": "flags.report:add_parsers",
+    "calibrate": "flags.calibrate:add_parsers",
+    "compare-engines": "flags.compare_engines:add_parsers",
+    "kore": "flags.kore:add_parsers",
+}
+"""Every command, in the order of the help, with the function of a module of `turncheck.commands` that adds its parser,
+imported when the command is used."""
+_BY_KIND: Final = frozenset({"data"})
+"""Commands of which each kind has a function of its own, too."""
 
 
-COMMANDS = (
-    *("run", "action", "data", "train", "test", "parse", "shell", "report", "calibrate", "suite", "suggest", "kore"),
-    "init",
-)
-
-
-def add_parsers(subparsers: argparse._SubParsersAction[Any], command: str | None = None) -> None:
-    """Add the parser of one command, or of all if none is named or the name is unknown.
+def add_parsers(
+    subparsers: argparse._SubParsersAction[Any], command: str | None = None, kind: str | None = None
+) -> None:
+    """Add the parser of one command, or of all if none is named or the name is unknown; of its kinds likewise.
 
     Creating all of them takes longer than some commands take.
     """
-    wanted = (command,) if command in COMMANDS else COMMANDS
-    if "run" in wanted or "action" in wanted:
-        from turncheck.commands.flags import run  # each family is imported on demand
-
-        run.add_parsers(subparsers)
-    if "data" in wanted:
-        from turncheck.commands.flags import data
-
-        data.add_parsers(subparsers)
-    if "train" in wanted:
-        from turncheck.commands.flags import bare
-
-        bare.add_train(subparsers)
-    if "test" in wanted:
-        from turncheck.commands.flags import bare
-
-        bare.add_test(subparsers)
-    if "parse" in wanted:
-        from turncheck.commands.flags import parse
-
-        parse.add_parsers(subparsers)
-    if "shell" in wanted:
-        from turncheck.commands.flags import shell
-
-        shell.add_shell(subparsers)
-    if "suite" in wanted:
-        from turncheck.commands.flags import suite
-
-        suite.add_parsers(subparsers)
-    if "suggest" in wanted:
-        from turncheck.commands.flags import strength as suggest
-
-        suggest.add_parsers(subparsers)
-    if "init" in wanted:
-        from turncheck.commands.flags import init
-
-        init.add_parsers(subparsers)
-    if "report" in wanted:
-        from turncheck.commands.flags import report
-
-        report.add_parsers(subparsers)
-    if "calibrate" in wanted:
-        from turncheck.commands.flags import calibrate
-
-        calibrate.add_parsers(subparsers)
-    if "kore" in wanted:
-        from turncheck.commands.flags import kore
-
-        kore.add_parsers(subparsers)
+    known = COMMANDS.get(command or "")
+    functions = (known,) if known else dict.fromkeys(COMMANDS.values())
+    for function in functions:
+        module, _, name = function.partition(":")
+        kinds = (kind,) if command in _BY_KIND else ()
+        getattr(import_module(f"turncheck.commands.{module}"), name)(subparsers, *kinds)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.commands.flags.nlu import add_data_split
 from turncheck.commands.flags.shared import (
     add_config,
     add_domain,
@@ -14,19 +13,29 @@ from turncheck.commands.flags.shared import (
     add_project,
     add_verbosity,
 )
-from turncheck.commands.flags.suite import add_convert
 
 if TYPE_CHECKING:
     import argparse
 
 
-def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add ``data`` and what is below it."""
+_KINDS: Final = ("validate", "split", "convert")
+
+
+def add_parsers(subparsers: argparse._SubParsersAction[Any], kind: str | None = None) -> None:
+    """Add ``data`` and what is below it: one kind, or all if none is named or the name is unknown."""
+    wanted = (kind,) if kind in _KINDS else _KINDS
     data = subparsers.add_parser("data", help="validate, split and convert the project's data")
     kinds = data.add_subparsers(title="commands", metavar="WHAT", required=True, prog=data.prog)
-    _add_validate(kinds)
-    add_data_split(kinds)
-    add_convert(kinds)
+    if "validate" in wanted:
+        _add_validate(kinds)
+    if "split" in wanted:
+        from turncheck.commands.flags.nlu import add_data_split  # each kind is imported on demand
+
+        add_data_split(kinds)
+    if "convert" in wanted:
+        from turncheck.commands.flags.suite import add_convert
+
+        add_convert(kinds)
 
 
 def _add_validate(kinds: argparse._SubParsersAction[Any]) -> None:

@@ -10,7 +10,15 @@ from typing import Any, Final
 
 from turncheck.commands.flags.engine import add_assistant, add_engine_flags, assistant_of
 from turncheck.commands.flags.parser import holds_test_cases
-from turncheck.commands.flags.shared import add_channel, add_json, add_verbosity, repetitions, screen_of, workers
+from turncheck.commands.flags.shared import (
+    add_channel,
+    add_json,
+    add_verbosity,
+    output_path,
+    repetitions,
+    screen_of,
+    workers,
+)
 from turncheck.settings.bounds import capped_workers
 
 _DEFAULT_RESULTS: Final = Path()
@@ -34,7 +42,8 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
     group.add_argument(
         "--remote-storage",
         metavar="WHERE",
-        help="where the model named by --model is stored: a folder, https://…, s3://bucket/prefix, or aws",
+        help="where the model named by --model is stored: a folder, https://…, s3://bucket/prefix, gs://bucket/prefix,"
+        " aws, gcs or azure",
     )
     add_engine_flags(parser)
     run = parser.add_argument_group("execution")
@@ -42,9 +51,9 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
     run.add_argument(
         "--slot-order",
         choices=("any", "strict"),
-        default="any",
-        help="strict: several slot_was_set steps of a turn must be in the order in which the slots are set"
-        " (default: any)",
+        default="strict",
+        help="strict: consecutive slot_was_set steps must be in the order in which the slots are set, as Rasa's"
+        " documentation demands; any: in any order (default: strict)",
     )
     run.add_argument(
         "--repeat", type=repetitions, default=1, metavar="N", help="run each case N times, to find flaky cases"
@@ -65,12 +74,24 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
         metavar="PATH",
         help="write the results to PATH (without PATH: tests/e2e_results.yml in the project)",
     )
+    output.add_argument(
+        "--coverage-report",
+        action="store_true",
+        help="show and write which steps of flows, or of stories and rules, the cases that passed and failed reach",
+    )
+    output.add_argument(
+        "--coverage-output-path",
+        type=output_path,
+        metavar="DIR",
+        help="where to write the coverage report (default: e2e_coverage_results in the project)",
+    )
     add_json(output)
     add_verbosity(output)
     parser.set_defaults(handler=_test_e2e)
 
 
 def _test_e2e(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.coverage_report import DEFAULT_FOLDER
     from turncheck.commands.e2e import E2EOptions, run_test_e2e
     from turncheck.evaluation.e2e_case import CaseRun
 
@@ -87,7 +108,10 @@ def _test_e2e(namespace: argparse.Namespace) -> int:
     results = namespace.e2e_results
     if results is _DEFAULT_RESULTS:
         results = namespace.project / "tests" / "e2e_results.yml"
-    options = E2EOptions(tuple(namespace.paths), run, results, namespace.json)
+    coverage = namespace.coverage_output_path
+    if namespace.coverage_report and coverage is None:
+        coverage = namespace.project / DEFAULT_FOLDER
+    options = E2EOptions(tuple(namespace.paths), run, results, namespace.json, coverage)
     return run_test_e2e(options, assistant_of(namespace, workers=at_once), os.environ, screen, sys.stdout)
 
 

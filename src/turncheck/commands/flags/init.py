@@ -36,5 +36,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 def _init(namespace: argparse.Namespace) -> int:
     from turncheck.commands.init.command import run_init  # not for --help
+    from turncheck.process.screen import Console
 
-    return run_init(namespace.folder, namespace.host, write=namespace.write, say=sys.stdout.write)
+    screen = Console()
+    return run_init(namespace.folder, namespace.host, screen, write=namespace.write, say=sys.stdout.write)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from turncheck.commands.flags.engine import KORE_FLAGS
 from turncheck.commands.flags.run import add_setting
 from turncheck.commands.flags.shared import add_verbosity, output_path, screen_of
+from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
     import argparse
@@ -39,16 +40,27 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     waits.add_argument("--wait", action="store_true", default=True, help="wait until the run has ended (the default)")
     waits.add_argument("--no-wait", dest="wait", action="store_false", help="print the run's id, and do not wait")
     run.add_argument("--csv", type=Path, metavar="FILE", help="write the platform's CSV of the run")
+    words = "run both versions, in development and published, and compare them; not with --kore-version"
+    run.add_argument("--both-versions", action="store_true", help=words)
+    run.add_argument("--notes", default="", metavar="TEXT", help="notes on this run, up to 1,024 characters")
+
+    cancelled = _add(kinds, "cancel", "cancel a run that is under way", _cancel)
+    cancelled.add_argument("name", metavar="NAME", help="the suite")
+    cancelled.add_argument("run", metavar="RUN", help="the run's id")
 
     status = _add(kinds, "status", "show the state of a run", _status)
     status.add_argument("name", metavar="NAME", help="the suite")
     status.add_argument("run", metavar="RUN", help="the run's id")
     status.add_argument("--csv", type=Path, metavar="FILE", help="write the platform's CSV of the run, if it has ended")
 
-    stored = _add(kinds, "import", "upload a suite; one of the same name is replaced", _import)
+    words = "upload a suite and run a new one on both versions; one of the same name is replaced"
+    stored = _add(kinds, "import", words, _import)
     stored.add_argument("file", type=Path, metavar="FILE", help="the suite file, JSON or CSV")
     stored.add_argument("--name", metavar="NAME", help="name on the platform (default: the file's name)")
     stored.add_argument("--description", default="", metavar="TEXT", help="what the suite is for")
+    stored.add_argument("--no-run", dest="runs", action="store_false", help="do not run a new suite")
+    words = "wait until the runs of a new suite have ended, and compare them"
+    stored.add_argument("--wait", action="store_true", help=words)
 
     exported = _add(kinds, "export", "download a suite", _export)
     exported.add_argument("name", metavar="NAME", help="the suite; the platform's own cannot be exported")
@@ -96,9 +108,22 @@ def _suites(namespace: argparse.Namespace) -> Task:  # noqa: ARG001 - as all of 
 
 
 def _run(namespace: argparse.Namespace) -> Task:
-    from turncheck.commands.kore import run_suite  # not for --help
+    from turncheck.commands.kore import run_on_both, run_suite  # not for --help
+    from turncheck.settings.parsers import MAX_NOTES
 
-    return partial(run_suite, name=namespace.name, wait=namespace.wait, csv=namespace.csv)
+    if len(namespace.notes) > MAX_NOTES:
+        raise UserError(f"--notes has {len(namespace.notes):,} characters; at most {MAX_NOTES:,} are allowed")
+    if namespace.both_versions and namespace.kore_version is not None:
+        raise UserError("--both-versions and --kore-version contradict each other", remedy="Omit one of them.")
+    task = run_on_both if namespace.both_versions else run_suite
+    given = {"name": namespace.name, "wait": namespace.wait, "csv": namespace.csv, "notes": namespace.notes}
+    return partial(task, **given)
+
+
+def _cancel(namespace: argparse.Namespace) -> Task:
+    from turncheck.commands.kore import cancel_run  # not for --help
+
+    return partial(cancel_run, name=namespace.name, run=namespace.run)
 
 
 def _status(namespace: argparse.Namespace) -> Task:
@@ -110,7 +135,8 @@ def _status(namespace: argparse.Namespace) -> Task:
 def _import(namespace: argparse.Namespace) -> Task:
     from turncheck.commands.kore import import_suite  # not for --help
 
-    return partial(import_suite, file=namespace.file, name=namespace.name, description=namespace.description)
+    given = {"file": namespace.file, "name": namespace.name, "description": namespace.description}
+    return partial(import_suite, **given, run=namespace.runs, wait=namespace.wait)
 
 
 def _export(namespace: argparse.Namespace) -> Task:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +26,8 @@ from turncheck.commands.flags.shared import (
 from turncheck.settings.bounds import capped_workers
 
 if TYPE_CHECKING:
+    import argparse
+
     from turncheck.commands.nlu import NluTestOptions
     from turncheck.commands.nlu_output import NluOutput
 
@@ -70,7 +71,10 @@ def add_nlu_flags(parser: argparse.ArgumentParser) -> None:
         metavar="MODE",
         help="as in rasa_nlu.evaluate: evaluation or crossvalidation (10 folds)",
     )
-    measure.add_argument("-f", "--folds", type=folds, metavar="N", help="number of folds (default: 5)")
+    measure.add_argument(
+        "-f", "--folds", type=folds, metavar="N", help="number of folds (default: 5; for Rasa 0 and 1: 10)"
+    )
+    parser.set_defaults(are_folds_named=True)
     add_seed(measure, "folds and training")
     add_workers(measure)
     measure.add_argument("--cluster", metavar="ADDRESS", help="train on a Dask cluster: tcp://host:port")
@@ -85,7 +89,7 @@ def add_nlu_flags(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         metavar="N",
-        help="percentages of the training data to leave out (default: 0 25 50 75)",
+        help="percentages of the training data to leave out (default: 0 25 50 75; for Rasa 0 and 1 also 90)",
     )
 
 
@@ -108,7 +112,11 @@ def add_output_flags(parser: argparse.ArgumentParser) -> None:
     )
     output.add_argument("--no-errors", action="store_true", help="do not write wrong predictions to files")
     output.add_argument("--no-plot", action="store_true", help="draw no plots")
-    output.add_argument("--no-warnings", action="store_true", help=argparse.SUPPRESS)
+    output.add_argument(
+        "--no-warnings",
+        action="store_true",
+        help="do not write stories with warnings to a file; about NLU data there is none (as in Rasa)",
+    )
     add_json(output)
     add_rasa_files(output)
     output.add_argument(
@@ -176,7 +184,7 @@ def test_nlu(namespace: argparse.Namespace) -> int:
         _output(namespace, DEFAULT_COMPARISON_FOLDER),
         screen,
         runs=namespace.runs,
-        percentages=namespace.percentages or (0, 25, 50, 75),
+        percentages=namespace.percentages,
     )
 
 
@@ -191,6 +199,7 @@ def nlu_options(namespace: argparse.Namespace) -> tuple[NluTestOptions, NluOutpu
         models=models_of(namespace),
         cross_validation=namespace.cross_validation,
         pretrained=namespace.pretrained,
+        are_folds_named=namespace.are_folds_named,
     )
     return options, _output(namespace, DEFAULT_FOLDER)
 
@@ -215,6 +224,7 @@ def read_flags_of_rasa_0(namespace: argparse.Namespace) -> None:
         namespace.nlu, namespace.domain = domain, None
     if namespace.folds is None:
         namespace.folds = _FOLDS if namespace.mode is None else _FOLDS_OF_RASA_0
+        namespace.are_folds_named = namespace.mode is not None
 
 
 def _output(namespace: argparse.Namespace, folder: str) -> NluOutput:

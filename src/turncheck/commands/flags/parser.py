@@ -6,14 +6,13 @@ import argparse
 import os
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from turncheck.messages.errors import EXIT_NOT_DONE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     Recognise = Callable[[str], bool]
 
@@ -44,8 +43,7 @@ class AmbiguousWordError(Exception):
     """A word that may belong to a flag, and may be the command's own; the text says how to say it."""
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(NamedTuple):
     """A flag that takes several words, or perhaps one, and the words behind it."""
 
     flag: argparse.Action
@@ -251,6 +249,7 @@ class Parser(argparse.ArgumentParser):
         options.setdefault("formatter_class", _of_any_width)
         super().__init__(*args, **options)
         self._recognise: dict[str, Recognise] = {}
+        self._given: list[str] = []
 
     def recognise(self, positional: str, is_one: Recognise) -> None:
         """Set how to recognise a word as this positional argument; otherwise any existing path may be."""
@@ -273,6 +272,7 @@ class Parser(argparse.ArgumentParser):
             ordered = own_words_first(self, sys.argv[1:] if args is None else args, self._recognise)
         except AmbiguousWordError as error:
             self.error(str(error))
+        self._given = ordered
         parsed, unknown = super().parse_known_args(ordered, namespace)
         if unknown:
             self.error(self._unknown(unknown))
@@ -289,11 +289,19 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return
+        name = "/".join(action.option_strings)
+        if not name and (flag := self._unknown_flag_before(str(value))):
+            self.error(self._unknown([flag]))
         from turncheck.messages.phrasing import not_one_of  # only for a word that is wrong
 
-        refused = not_one_of(str(value), map(str, action.choices))
-        name = "/".join(action.option_strings)
+        refused = not_one_of(str(value), map(str, action.choices), _kinds_of_commands(action))
         self.error(f"{name}: {refused}" if name else refused)
+
+    def _unknown_flag_before(self, word: str) -> str | None:
+        """The flag that a refused word was probably meant for, if there is no such flag."""
+        before = self._given[max(0, self._given.index(word) - 1)] if word in self._given else ""
+        is_flag = before.startswith("-") and "=" not in before
+        return before if is_flag and before not in self._option_string_actions else None
 
     def _missing(self, names: str) -> str:
         kinds = next((a for a in self._actions if a.choices and a.metavar == names), None)
@@ -307,5 +315,27 @@ class Parser(argparse.ArgumentParser):
         from turncheck.messages.phrasing import nearest  # only for a flag that is wrong
 
         flag = flags[0].partition("=")[0]
-        near = nearest(flag.lstrip("-"), (name.lstrip("-") for name in self._option_string_actions if name[:2] == "--"))
+        if flag in _flags(self):
+            return f"the command is missing that {flag} belongs to"
+        near = nearest(flag.lstrip("-"), frozenset(name[2:] for name in _flags(self) if name[:2] == "--"))
         return f"unknown flag {flag}" + (f". Did you mean --{near[0]}?" if near else "")
+
+
+def _flags(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Its flags; of one that cannot do without a command also the flags of all its commands."""
+    yield from parser._option_string_actions  # noqa: SLF001 - argparse lists them nowhere else
+    for action in parser._actions:  # noqa: SLF001 - as above
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - as above
+            for command in action.choices.values():
+                yield from _flags(command)
+
+
+def _kinds_of_commands(action: argparse.Action) -> dict[str, str]:
+    """What the commands can do, by its name alone: ``validate`` is ``data validate``."""
+    kinds: dict[str, str] = {}
+    if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - as above
+        for command, parser in action.choices.items():
+            for inner in parser._actions:  # noqa: SLF001 - as above
+                if isinstance(inner, argparse._SubParsersAction):  # noqa: SLF001 - as above
+                    kinds |= {kind: f"{command} {kind}" for kind in inner.choices if kind not in kinds}
+    return kinds

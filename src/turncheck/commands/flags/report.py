@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 GATES = (
     *("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require", "accept-gone", "not-judged"),
-    "misunderstood",
+    *("misunderstood", "batch-failures"),
 )
 
 
@@ -39,6 +39,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     _add_import(kinds)
     _add_publish(kinds)
     _add_merge(kinds)
+    _add_notes(kinds)
 
 
 def _add_compare(kinds: argparse._SubParsersAction[Any]) -> None:
@@ -214,6 +215,21 @@ def _add_merge(kinds: argparse._SubParsersAction[Any]) -> None:
         add_setting(publishing, name, options()[name])
     add_verbosity(parser)
     parser.set_defaults(handler=_merge)
+
+
+def _add_notes(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser("notes", help="add notes on a run of batch suites to its report, or change them")
+    parser.add_argument("report", type=Path, metavar="REPORT", help="a report.json, or its folder; it is changed")
+    parser.add_argument("notes", metavar="TEXT", help="the notes, up to 1,024 characters; empty to remove them")
+    parser.add_argument("--suite", metavar="NAME", help="only those of this suite (default: of all)")
+    add_verbosity(parser)
+    parser.set_defaults(handler=_notes)
+
+
+def _notes(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.report import change_notes  # not for --help
+
+    return change_notes(namespace.report, namespace.notes, namespace.suite, screen_of(namespace))
 
 
 def _merge(namespace: argparse.Namespace) -> int:

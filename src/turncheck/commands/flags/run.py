@@ -38,7 +38,7 @@ GROUPS = {
     ),
     "gates": (
         *("fail-on", "fail-on-warnings", "thresholds", "max-regression", "require", "accept-gone", "not-judged"),
-        "misunderstood",
+        *("misunderstood", "batch-failures"),
     ),
     "comparison and publishing": (
         *(

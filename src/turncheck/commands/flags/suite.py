@@ -21,6 +21,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     _add_from_conversations(kinds)
     _add_suggest(kinds)
     _add_add(kinds)
+    _add_sample(kinds)
 
 
 def add_convert(kinds: argparse._SubParsersAction[Any]) -> None:
@@ -77,7 +78,8 @@ def _add_suggest(kinds: argparse._SubParsersAction[Any]) -> None:
     parser = kinds.add_parser(
         "suggest",
         help="generate cases, for review",
-        description="Generate cases from the project's sentences with other values of their entities, for review.",
+        description="Generate cases for review: the project's sentences with other values of their entities, and those"
+        " without entities (dialogs, FAQs, small talk) as real users write them.",
     )
     _add_reading(parser)
     parser.add_argument("--intent", metavar="NAME", help="only for this intent")
@@ -101,9 +103,30 @@ def _add_add(kinds: argparse._SubParsersAction[Any]) -> None:
         default="-",
         help="file with one utterance per line (default: standard input)",
     )
-    parser.add_argument("--intent", required=True, metavar="NAME", help="the intent of the utterances")
+    words = "the intent of the utterances; alternatives with |, traits after trait:"
+    parser.add_argument("--intent", required=True, metavar="NAME", help=words)
+    words = "the intents in whose context they are said, topmost first, separated by || or >>"
+    parser.add_argument("--parent", default="", metavar="NAME", help=words)
+    parser.add_argument(
+        "--entity",
+        dest="entities",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an entity to be found in them; a repeated name gives an alternative value",
+    )
+    words = "the order in which the entities are to be extracted"
+    parser.add_argument("--entity-order", default="", metavar="NAME>NAME", help=words)
     add_verbosity(parser)
     parser.set_defaults(handler=_add)
+
+
+def _add_sample(kinds: argparse._SubParsersAction[Any]) -> None:
+    parser = kinds.add_parser("sample", help="write a sample suite in JSON or CSV")
+    _add_out(parser)
+    add_verbosity(parser)
+    parser.set_defaults(handler=_sample)
 
 
 def _convert(namespace: argparse.Namespace) -> int:
@@ -133,7 +156,7 @@ def _suggest(namespace: argparse.Namespace) -> int:
 
 
 def _add(namespace: argparse.Namespace) -> int:
-    from turncheck.commands.suites import run_add  # not for --help
+    from turncheck.commands.suites import Expectation, run_add  # not for --help
     from turncheck.messages.errors import UserError
     from turncheck.process.regular_file import read_regular
     from turncheck.project.folder import MAX_FILE_BYTES
@@ -145,4 +168,11 @@ def _add(namespace: argparse.Namespace) -> int:
             lines = read_regular(Path(namespace.utterances), most=MAX_FILE_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UserError(f"'{namespace.utterances}' is not UTF-8", remedy="Save it in UTF-8.") from None
-    return run_add(namespace.suite, namespace.intent, lines, screen_of(namespace))
+    expected = Expectation(namespace.intent, namespace.parent, tuple(namespace.entities), namespace.entity_order)
+    return run_add(namespace.suite, expected, lines, screen_of(namespace))
+
+
+def _sample(namespace: argparse.Namespace) -> int:
+    from turncheck.commands.suites import run_sample  # not for --help
+
+    return run_sample(namespace.out, screen_of(namespace))

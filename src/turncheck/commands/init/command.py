@@ -8,10 +8,13 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.ci.git import find_checkout
+from turncheck.commands.init.today import counted, failing_today
 from turncheck.commands.init.workflows import PROPOSALS, workflow
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.location import shown_path
 from turncheck.project.assistants_below import assistants_below, is_assistant
+from turncheck.project.batch.reader import find_suites
+from turncheck.project.batch.writer import write_suite
 from turncheck.project.model import ActionStep, UserStep
 from turncheck.project.reader import read_project
 from turncheck.project.testfiles import E2E_CASES_FILE, TESTS_FOLDER, find_e2e_cases, find_test_nlu, find_test_stories
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.ci.git import Checkout
+    from turncheck.process.screen import Console
     from turncheck.project.model import Project, Story
 
 
@@ -114,7 +118,9 @@ def _host_of(top: Path, checkout: Checkout | None) -> tuple[str, str]:
 
 STORIES_FILE: Final = f"{TESTS_FOLDER}/test_stories.yml"
 SENTENCES_FILE: Final = f"{TESTS_FOLDER}/held_out_sentences.template"
+SUITE_FILE: Final = f"{TESTS_FOLDER}/first_suite.csv"
 _MOST: Final = 3
+_MOST_CASES: Final = 30
 _READ: Final = "# Made by `turncheck init` from what the assistant is trained on. Read it: is this what should happen?"
 _SENTENCES: Final = """\
 # Sentences that the assistant is not trained on: what users really write shows how well they are understood.
@@ -153,6 +159,8 @@ class Dialogue:
 
 def first_tests(project: Project) -> dict[str, str]:
     """Return files by their paths in the project, of each kind of test that it does not have yet."""
+    if project.kore is not None:
+        return _first_suite(project)
     found = dialogues_of(project)[:_MOST]
     files: dict[str, str] = {}
     if found and not find_test_stories(project.root):
@@ -163,6 +171,15 @@ def first_tests(project: Project) -> dict[str, str]:
         intent = next(iter(sorted({one.intent for one in project.nlu.examples if one.intent})), "…")
         files[SENTENCES_FILE] = _SENTENCES.format(intent=intent.replace("\n", " "))
     return files
+
+
+def _first_suite(project: Project) -> dict[str, str]:
+    """Return a batch suite of generated cases, which are marked, for an export that has no suite."""
+    from turncheck.evaluation.batch.suggested import suggest_cases  # few projects are exports
+
+    if find_suites(project.root) or not (cases := suggest_cases(project, most=_MOST_CASES).cases):
+        return {}
+    return {SUITE_FILE: write_suite(cases, ".csv")}
 
 
 def dialogues_of(project: Project) -> list[Dialogue]:
@@ -251,15 +268,19 @@ class Proposed:
     text: str
 
 
-def run_init(folder: Path, host: str | None, *, write: bool, say: Callable[[str], object]) -> int:
-    """Propose a workflow file, settings and first tests; write them if ``write``.
+def run_init(folder: Path, host: str | None, screen: Console, *, write: bool, say: Callable[[str], object]) -> int:
+    """Say what there is and what fails; propose a workflow file, settings and first tests; write them if ``write``.
 
     Raises:
         UserError: there is no assistant, or a file cannot be written.
+        KeyboardInterrupt: somebody interrupted the tests of what there is; nothing is written.
     """
     repository = look_at(folder, host)
     found = ", ".join("this repository" if one == "." else one for one in repository.projects)
     say(f"{_shown(f'Assistants: {found}. CI host: {repository.host} ({repository.known_by}).')}\n")
+    for project in repository.projects:
+        for line in _state_of(repository, project, screen):
+            say(f"{_shown(line)}\n")
     place, joined = PROPOSALS[repository.host].place(repository.top)
     proposed = list(files_of(repository, place))
     new = [one for one in proposed if not (repository.top / one.path).exists()]
@@ -274,6 +295,16 @@ def run_init(folder: Path, host: str | None, *, write: bool, say: Callable[[str]
             say(f"\n--- {_shown(one.path)}\n" + "".join(f"{_shown(line)}\n" for line in one.text.splitlines()))
     say("\n" + "".join(f"Next: {_shown(step)}\n" for step in _next_steps(repository.host, new, joined, written=write)))
     return EXIT_OK
+
+
+def _state_of(repository: Repository, project: str, screen: Console) -> Iterator[str]:
+    """What an assistant has, and what fails on the default branch with the files that are there now."""
+    folder = repository.top / project
+    yield f"{'This repository' if project == '.' else project} has {counted(folder)}."
+    failing = list(failing_today(folder, screen))
+    yield from (f"  Fails on {repository.branch} today: {one}" for one in failing)
+    if not failing:
+        yield f"  Nothing fails on {repository.branch} today."
 
 
 def files_of(repository: Repository, place: str) -> Iterator[Proposed]:
@@ -295,8 +326,9 @@ def _next_steps(host: str, new: list[Proposed], joined: str, *, written: bool) -
         yield f"{needs}."
     tests = [one.path for one in new if "/tests/" in f"/{one.path}" and not one.path.endswith(SENTENCES_FILE)]
     if tests:
-        made = f"made from the assistant's own rules ({', '.join(tests)})"
-        yield f"read the tests {made}, and add more." if written else f"there are no tests yet: read those {made}."
+        source = "sentences" if any(one.endswith(SUITE_FILE) for one in tests) else "rules"
+        made = f"made from the assistant's own {source} ({', '.join(tests)})"
+        yield f"read the tests {made}, and add more."
     elif any(one.path.endswith(SENTENCES_FILE) for one in new):
         yield f"fill in {SENTENCES_FILE}: sentences that the assistant is not trained on."
     yield "`turncheck run` shows what a pull request would show."

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 CHECKOUT: Final = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1"
 _ON_CHANGES: Final = ("new-errors", "new-failures")
-_ON_MAIN: Final = ("errors", "test-failures")
+ON_MAIN: Final = ("errors", "test-failures")
 """What fails a run: a change fails on what it broke, the default branch on everything that is broken."""
 _PLAIN: Final = re.compile(r"(?!(?:true|false|yes|no|on|off|null|y|n)\Z)[A-Za-z_][\w./-]*", re.IGNORECASE | re.ASCII)
 
@@ -71,7 +71,7 @@ def _run(projects: Sequence[str], *more: str) -> str:
 
 def _fail_on(change: str) -> str:
     """Return the flag for a shell that knows by the condition ``change`` whether it builds a change."""
-    return f"--fail-on $([ {change} ] && echo {' '.join(_ON_CHANGES)} || echo {' '.join(_ON_MAIN)})"
+    return f"--fail-on $([ {change} ] && echo {' '.join(_ON_CHANGES)} || echo {' '.join(ON_MAIN)})"
 
 
 def _shell(word: str) -> str:
@@ -115,7 +115,7 @@ jobs:
       - uses: turncheck/turncheck@v0 # zizmor: ignore[unpinned-uses] - pin the commit of the release you chose
         with:
           project: {project}
-          fail-on: ${{{{ github.event_name == 'push' && '{", ".join(_ON_MAIN)}' || '{", ".join(_ON_CHANGES)}' }}}}
+          fail-on: ${{{{ github.event_name == 'push' && '{", ".join(ON_MAIN)}' || '{", ".join(_ON_CHANGES)}' }}}}
 """
 
 
@@ -130,7 +130,7 @@ turncheck:
   - if: $CI_PIPELINE_SOURCE == "merge_request_event"
     variables: {{FAIL_ON: {" ".join(_ON_CHANGES)}}}
   - if: $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
-    variables: {{FAIL_ON: {" ".join(_ON_MAIN)}}}
+    variables: {{FAIL_ON: {" ".join(ON_MAIN)}}}
   script:
   - pip install turncheck
   - {_quoted(_run(projects, "--fail-on $FAIL_ON"))}

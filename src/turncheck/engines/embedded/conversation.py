@@ -17,7 +17,8 @@ from turncheck.dialogue.domain import (
     INTENT_RESTART,
     SLOT_SESSION_METADATA,
 )
-from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, BotUttered, Event, SlotSet, UserUttered
+from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, Event, SlotSet, UserUttered
+from turncheck.dialogue.outward_events import BotUttered
 from turncheck.dialogue.tracker import Tracker
 from turncheck.engines.action_server.server import CallFailedError
 from turncheck.engines.conversation import Decision, Turn, read_direct_message

@@ -123,6 +123,7 @@ class EmbeddedEngine(Engine):
             knows_traits=True,
             unknown_intents={} if bot is None else unknown_intents(bot),
             unknown_entities={} if bot is None else unknown_entities(bot),
+            bot="" if bot is None or bot.is_universal else bot.name,
         )
 
     def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> frozenset[str]:
@@ -209,7 +210,8 @@ class EmbeddedEngine(Engine):
 
     @cached_property
     def _pipeline_trainer(self) -> EmbeddedNluTrainer:
-        from turncheck.engines.embedded.nlu.duckling import DucklingAccess, noon_of
+        from turncheck.engines.embedded.nlu.batch import DucklingAccess
+        from turncheck.engines.embedded.nlu.duckling import noon_of
         from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors
         from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 

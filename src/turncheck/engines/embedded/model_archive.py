@@ -18,7 +18,8 @@ from turncheck import __version__
 from turncheck.messages.errors import UserError
 from turncheck.process.cache import MOST_BYTES
 from turncheck.process.output_files import whole_file
-from turncheck.process.regular_file import BoundedGzip, UnpacksToTooMuchError, open_regular
+from turncheck.process.packed import BoundedGzip, UnpacksToTooMuchError
+from turncheck.process.regular_file import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

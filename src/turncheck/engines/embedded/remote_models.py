@@ -1,4 +1,4 @@
-"""Models stored elsewhere: in a folder, behind http(s), or in S3 (``--remote-storage``)."""
+"""Models stored elsewhere: in a folder, behind http(s), in S3, Google Cloud Storage or Azure (``--remote-storage``)."""
 
 from __future__ import annotations
 
@@ -19,17 +19,25 @@ if TYPE_CHECKING:
 MAX_MODEL_BYTES: Final = 2 << 30
 SECONDS: Final = 1800.0
 """For the whole download of a model."""
-_KINDS: Final = "Name a folder, an address (https://…), s3://bucket/prefix, or aws."
+_KINDS: Final = "Name a folder, an address (https://…), s3://bucket/prefix, gs://bucket/prefix, aws, gcs or azure."
 _REMEDY: Final = "Is the address of --remote-storage right, and is the server running?"
 BUCKET_VARIABLE: Final = "BUCKET_NAME"
-"""As in Rasa; credentials, region and endpoint are those that boto3 reads (``AWS_…``)."""
+"""As in Rasa; credentials, region and endpoint are those that boto3 reads (``AWS_…``), of Google Cloud Storage those
+that its library finds (``GOOGLE_APPLICATION_CREDENTIALS``, ``STORAGE_EMULATOR_HOST``)."""
+CONTAINER_VARIABLE: Final = "AZURE_CONTAINER"
+"""As in Rasa, with ``AZURE_ACCOUNT_NAME`` and ``AZURE_ACCOUNT_KEY``."""
+CONNECTION_VARIABLE: Final = "AZURE_STORAGE_CONNECTION_STRING"
+"""Of Azure's own tools; it counts before the account's name and key, and may name another endpoint."""
+_IN_CLOUDS: Final = frozenset({"aws", "gcs", "azure"})
+_SCHEMES: Final = frozenset({"http", "https", "s3", "gs"})
 
 
 def fetch_model(storage: str, name: str | None, environment: Mapping[str, str], into: Path) -> Path:
     """Return the model ``name`` of the storage as a file, fetched into the folder ``into`` if it is elsewhere.
 
     ``storage``: a folder (whose newest model counts without a name), ``http://…`` or ``https://…`` (the name is
-    appended), ``s3://bucket/prefix``, or ``aws`` (the bucket of ``BUCKET_NAME``, as Rasa's).
+    appended), ``s3://bucket/prefix`` or ``gs://bucket/prefix``; or, as Rasa's: ``aws`` and ``gcs`` (the bucket of
+    ``BUCKET_NAME``), ``azure`` (the container of ``AZURE_CONTAINER``).
 
     Raises:
         UserError: there is no such storage or model, or it cannot be fetched.
@@ -37,7 +45,7 @@ def fetch_model(storage: str, name: str | None, environment: Mapping[str, str], 
     scheme = storage.partition("://")[0].lower() if "://" in storage else ""
     if scheme in {"http", "https"} and not is_http(storage):
         raise UserError(f"'{without_login(storage)}' is not an address of a model storage", remedy=_KINDS)
-    if scheme not in {"http", "https", "s3"} and storage != "aws":
+    if scheme not in _SCHEMES and storage not in _IN_CLOUDS:
         folder = Path(storage)
         if not folder.is_dir():
             raise UserError(
@@ -50,8 +58,12 @@ def fetch_model(storage: str, name: str | None, environment: Mapping[str, str], 
     target = into / Path(name).name
     if scheme in {"http", "https"}:
         _fetch_http(f"{storage.rstrip('/')}/{quote(name)}", target, Network.of(environment))
+    elif storage == "azure":
+        _fetch_azure(name, environment, target)
+    elif storage == "gcs" or scheme == "gs":
+        _fetch_gcs(*_place_in_bucket(storage, name, environment, "gs"), target)
     else:
-        _fetch_s3(storage, name, environment, target)
+        _fetch_s3(*_place_in_bucket(storage, name, environment, "s3"), environment, target)
     return target
 
 
@@ -101,30 +113,107 @@ def _why(error: Exception) -> str:
     return f"it is not an address, or the answer is incomplete ({type(error).__name__})"
 
 
-def _fetch_s3(storage: str, name: str, environment: Mapping[str, str], target: Path) -> None:
+def _place_in_bucket(storage: str, name: str, environment: Mapping[str, str], scheme: str) -> tuple[str, str]:
+    """Return the bucket and the key of a model.
+
+    Raises:
+        UserError: no bucket is named.
+    """
     named, _, below = storage.partition("://")[2].partition("/")
-    bucket = environment.get(BUCKET_VARIABLE) if storage == "aws" else named
+    bucket = environment.get(BUCKET_VARIABLE) if storage in _IN_CLOUDS else named
     if not bucket:
-        raise UserError("which bucket?", remedy=f"Set {BUCKET_VARIABLE}, or write s3://bucket/prefix.")
+        raise UserError("which bucket?", remedy=f"Set {BUCKET_VARIABLE}, or write {scheme}://bucket/prefix.")
     prefix = below.strip("/")
-    key = f"{prefix}/{name}" if prefix else name
+    return bucket, f"{prefix}/{name}" if prefix else name
+
+
+def _too_large(shown: str) -> UserError:
+    return UserError(f"the model {shown} has more than {MAX_MODEL_BYTES >> 30} GB")
+
+
+def _missing_library(library: str, what: str, extra: str) -> UserError:
+    return UserError(
+        f"{library} is needed to fetch models from {what}", remedy=f"Install it: pip install 'turncheck[{extra}]'."
+    )
+
+
+def _fetch_s3(bucket: str, key: str, environment: Mapping[str, str], target: Path) -> None:
     try:
         import boto3  # an optional extra
         from botocore.exceptions import BotoCoreError, ClientError
     except ImportError:
-        raise UserError(
-            "boto3 is needed to fetch models from S3", remedy="Install it: pip install 'turncheck[s3]'."
-        ) from None
+        raise _missing_library("boto3", "S3", "s3") from None
+    shown = f"s3://{bucket}/{key}"
     try:
         client = boto3.client("s3", endpoint_url=environment.get("AWS_ENDPOINT_URL") or None)
         answer: dict[str, Any] = client.get_object(Bucket=bucket, Key=key)
         if answer["ContentLength"] > MAX_MODEL_BYTES:
-            raise UserError(f"the model s3://{bucket}/{key} has more than {MAX_MODEL_BYTES >> 30} GB")
+            raise _too_large(shown)
         body: BinaryIO = answer["Body"]
         with target.open("wb") as file:
             shutil.copyfileobj(body, file)
     except (BotoCoreError, ClientError) as error:
         raise UserError(
-            f"the model s3://{bucket}/{key} cannot be fetched: {error}",
+            f"the model {shown} cannot be fetched: {error}",
             remedy="Are bucket and name right, and the variables AWS_… (credentials, region, endpoint)?",
         ) from error
+
+
+def _fetch_gcs(bucket: str, key: str, target: Path) -> None:
+    """Fetch with Google's own library, which finds the credentials itself."""
+    try:
+        from google.api_core.exceptions import GoogleAPIError  # an optional extra
+        from google.auth.exceptions import GoogleAuthError
+        from google.cloud import storage
+    except ImportError:
+        raise _missing_library("google-cloud-storage", "Google Cloud Storage", "gcs") from None
+    import requests  # what Google's library sends with
+
+    shown = f"gs://{bucket}/{key}"
+    remedy = f"Are {BUCKET_VARIABLE}, the name and the credentials (GOOGLE_APPLICATION_CREDENTIALS) right?"
+    try:
+        blob = storage.Client().bucket(bucket).get_blob(key)
+        if blob is None:
+            raise UserError(f"there is no model {shown}", remedy=remedy)
+        if blob.size > MAX_MODEL_BYTES:
+            raise _too_large(shown)
+        blob.download_to_filename(str(target))
+    except (GoogleAPIError, GoogleAuthError, requests.RequestException, OSError, ValueError) as error:
+        raise UserError(f"the model {shown} cannot be fetched: {_first_line(error)}", remedy=remedy) from error
+
+
+def _fetch_azure(name: str, environment: Mapping[str, str], target: Path) -> None:
+    """Fetch with Azure's own library, from the container and account that Rasa's variables name."""
+    container = environment.get(CONTAINER_VARIABLE)
+    if not container:
+        raise UserError("which container?", remedy=f"Set {CONTAINER_VARIABLE}.")
+    try:
+        from azure.core.exceptions import AzureError, ResourceNotFoundError  # an optional extra
+        from azure.storage.blob import BlobServiceClient
+    except ImportError:
+        raise _missing_library("azure-storage-blob", "Azure", "azure") from None
+    shown = f"'{name}' of the container '{container}'"
+    remedy = f"Are {CONTAINER_VARIABLE}, AZURE_ACCOUNT_NAME, AZURE_ACCOUNT_KEY and the name right?"
+    connection, account = environment.get(CONNECTION_VARIABLE), environment.get("AZURE_ACCOUNT_NAME")
+    if not connection and not account:
+        raise UserError("which Azure account?", remedy=f"Set AZURE_ACCOUNT_NAME, or {CONNECTION_VARIABLE}.")
+    try:
+        if connection:
+            service = BlobServiceClient.from_connection_string(connection)
+        else:
+            address = f"https://{account}.blob.core.windows.net/"
+            service = BlobServiceClient(address, credential=environment.get("AZURE_ACCOUNT_KEY"))
+        with service, service.get_blob_client(container, name) as blob:
+            if blob.get_blob_properties().size > MAX_MODEL_BYTES:
+                raise _too_large(shown)
+            with target.open("wb") as file:
+                blob.download_blob().readinto(file)
+    except ResourceNotFoundError as error:
+        raise UserError(f"there is no model {shown}", remedy=remedy) from error
+    except (AzureError, ValueError) as error:
+        raise UserError(f"the model {shown} cannot be fetched: {_first_line(error)}", remedy=remedy) from error
+
+
+def _first_line(error: Exception) -> str:
+    """The libraries append whole answers to their messages."""
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.project.batch.model import comparable
@@ -24,6 +24,7 @@ _MOST: Final = 10**9
 """The largest figure of a run."""
 _LONGEST: Final = 3000
 """The most characters of a name or a link."""
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", re.ASCII)
 _LONE_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -119,7 +120,9 @@ class Understood:
     """The answer of Find Intent. ``intents``: the winning ones, several if they are ambiguous.
 
     ``confidences``: of intents, between 0 and 1, if the machine-learning engine found them. ``scores``: of intents,
-    in the units of the engine that found them, so that they cannot be compared with each other.
+    in the units of the engine that found them, so that they cannot be compared with each other. ``by_engine``: the
+    scores of each of the platform's engines, by intent and engine (``Order Tea (ML)``). ``bots``: for a universal bot,
+    the linked bot of each winning intent.
     """
 
     intents: tuple[str, ...] = ()
@@ -127,6 +130,8 @@ class Understood:
     entities: Mapping[str, Any] = field(default_factory=dict)
     scores: Mapping[str, float] = field(default_factory=dict)
     confidences: Mapping[str, float] = field(default_factory=dict)
+    by_engine: Mapping[str, float] = field(default_factory=dict)
+    bots: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,11 +190,15 @@ class SuitePage:
     is_last: bool
 
 
+_UNDER_WAY: Final = frozenset({"running", "inprogress", "accepted", "cancelling", "canceling"})
+
+
 @dataclass(frozen=True, slots=True)
 class RunState:
     """The state of a run: the platform's status, the progress, and finally the result.
 
-    ``message``: its explanation of a failure. ``report``: a signed link to the CSV, which is never shown.
+    ``message``: its explanation of a failure. ``started`` and ``ended``: as the platform writes times. ``notes``: those
+    that it keeps of the run. ``report``: a signed link to the CSV, which is never shown.
     """
 
     status: str
@@ -198,12 +207,15 @@ class RunState:
     is_partial: bool = False
     figures: Figures | None = None
     message: str = ""
+    started: str = ""
+    ended: str = ""
+    notes: str = ""
     report: str | None = field(default=None, repr=False)
 
     @property
     def is_under_way(self) -> bool:
         """Whether it is still worth waiting."""
-        return self.status.lower().replace("_", "") in {"running", "inprogress", "accepted"}
+        return re.sub(r"[^a-z]", "", self.status.lower()) in _UNDER_WAY
 
     @property
     def is_completed(self) -> bool:
@@ -252,7 +264,68 @@ def read_understood(answer: Json) -> Understood:
         _entities(resolver.get("entities")),
         {name: score for name, score in scores.items() if comparable(name) not in NOT_AN_INTENT},
         _confidences(resolver),
+        _by_engine(response, resolver),
+        _bots(response, resolver),
     )
+
+
+_ENGINES: Final = (
+    ("FM", "fm", ("score",)),
+    ("ML", "ml", ("score", "mlScore")),
+    ("KG", "faq", ("faqScore", "score")),
+)
+"""The platform's engines: their names in its CSV, their keys in an answer, and those of their scores."""
+
+
+def _by_engine(response: Mapping[str, Json], resolver: Mapping[str, Json]) -> dict[str, float]:
+    """Return the score of each intent by each engine that found it; what cannot be read is left out."""
+    found: dict[str, float] = {}
+    for engine, part, keys in _ENGINES:
+        for entry in _entries(response.get(part), "definitive", "possible"):
+            name = _first_string(entry, ("task", "primaryQuestion", "intent", "activity"))
+            numbers = (read_number(entry.get(key)) for key in keys)
+            score = next((number for number in numbers if number is not None), None)
+            if name and score is not None:
+                found.setdefault(f"{name} ({engine})", score)
+    for ranked in _entries(resolver, "ranking"):
+        name, scoring, by = _first_string(ranked, ("intent",)), ranked.get("scoring"), ranked.get("identifyingEngines")
+        if not name or not isinstance(scoring, dict):
+            continue
+        of_fm = "score" if isinstance(by, dict) and by.get("fm") is True else ""
+        for engine, key in (("FM", of_fm), ("ML", "mlScore"), ("KG", "faqScore")):
+            if (score := read_number(scoring.get(key))) is not None:
+                found.setdefault(f"{name} ({engine})", score)
+    return found
+
+
+def _bots(response: Mapping[str, Json], resolver: Mapping[str, Json]) -> dict[str, str]:
+    """Return the bot of each intent, as the winner, the ranking or an engine names it."""
+    named = [*_entries(resolver, "winningIntent", "ranking")]
+    named += [entry for key in ("fm", "ml", "faq") for entry in _entries(response.get(key), "definitive", "possible")]
+    found: dict[str, str] = {}
+    for entry in named:
+        intent = _first_string(entry, ("intent", "task", "primaryQuestion"))
+        scoring = entry.get("scoring")
+        bot = _first_string(entry, _BOTS) or _first_string(scoring if isinstance(scoring, dict) else {}, _BOTS)
+        if intent and bot:
+            found.setdefault(intent, bot)
+    return found
+
+
+_BOTS: Final = ("botName", "botname", "childBotName")
+
+
+def _entries(part: Json, *keys: str) -> list[dict[str, Json]]:
+    """Return the objects in these lists; anything else in an answer that has them is ignored."""
+    if not isinstance(part, dict):
+        return []
+    lists = (part.get(key) for key in keys)
+    return [entry for listed in lists if isinstance(listed, list) for entry in listed if isinstance(entry, dict)]
+
+
+def _first_string(entry: Mapping[str, Json], keys: Iterable[str]) -> str:
+    values = (entry.get(key) for key in keys)
+    return next((value.strip() for value in values if isinstance(value, str) and value.strip()), "")
 
 
 def _traits(traits: Json) -> tuple[str, ...]:
@@ -355,23 +428,34 @@ def read_state(given: Json) -> RunState:
     """
     answer = read_object(given, "the answer")
     status = read_string(answer, "status")
-    message = answer.get("message")
+    message, known = answer.get("message"), answer.get("result")
+    about = known if isinstance(known, dict) else {}
     state = RunState(
         status,
         read_count(answer, "utterance_ran") if "utterance_ran" in answer else None,
         read_count(answer, "totalUtterances") if "totalUtterances" in answer else None,
         message=message if isinstance(message, str) else "",
+        started=_time(about.get("startTime")),
+        ended=_time(about.get("endTime")),
+        notes=_first_string(about, ("notes",)),
     )
     if not state.is_completed:
         return state
-    result = read_object(answer.get("result"), "`result`")
+    result = read_object(known, "`result`")
     link = result.get("fileUrl")
-    return RunState(
-        status,
+    return replace(
+        state,
+        ran=None,
+        total=None,
+        message="",
         is_partial=result.get("isPartialFailure") is True,
         figures=_figures(result),
         report=link if isinstance(link, str) and link else None,
     )
+
+
+def _time(value: Json) -> str:
+    return value if isinstance(value, str) and _TIME.fullmatch(value) else ""
 
 
 def _figures(result: Mapping[str, Json]) -> Figures:

@@ -94,8 +94,9 @@ ATTEMPTS: Final = 3
 PAUSE: Final = 1.0
 """Seconds before the second attempt; doubled for each further one."""
 LONGEST_PAUSE: Final = 60.0
-LONGEST_WAIT: Final = 3700.0
-"""The most seconds in total that the platform may delay a run's calls by its rate limit: the longest one is hourly."""
+LONGEST_WAIT: Final = 600.0
+"""The most seconds in total that the platform may delay a run's calls by its rate limit. Our own calls are spaced: it
+is reached only if something else asks as well, and for how long that goes on, nobody knows."""
 MAX_ANSWER: Final = 16 << 20
 MAX_DOWNLOAD: Final = 256 << 20
 SHOWN: Final = 500
@@ -117,7 +118,7 @@ class KoreRunError(KoreError):
 
 
 class KoreCancelledError(KoreRunError):
-    """Somebody cancelled the run on the platform."""
+    """The run was cancelled on the platform, or deleted there before it ended."""
 
 
 class KoreRefusedError(EngineError):
@@ -126,6 +127,11 @@ class KoreRefusedError(EngineError):
     def __init__(self, what: str, *, status: int, remedy: str | None = None) -> None:
         super().__init__(what, remedy=remedy)
         self.status = status
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether what the call is about does not exist there (any more)."""
+        return self.status in {400, 404} and "not found" in self.what.lower()
 
 
 class KoreFaultError(PassingError):
@@ -391,9 +397,11 @@ class KoreClient:
         """Wait as long as the platform says, else longer each time; return how long this call has waited so far."""
         pause = min(max(PAUSE, waited), LONGEST_PAUSE) if retry_after is None else retry_after
         if self._waited + pause > LONGEST_WAIT:
+            after = f" after {duration(self._waited)} of waiting" if self._waited else ""
+            asks = "" if retry_after is None else f" and asks to wait for {duration(retry_after)}"
             raise KoreError(
-                f"the platform at {self.name} still answers that its rate limit is reached after"
-                f" {duration(self._waited)} of waiting (it was asked to {question.what})",
+                f"the platform at {self.name} answers that its rate limit is reached{after}{asks}"
+                f" (it was asked to {question.what}); a run waits for {duration(LONGEST_WAIT)} at most",
                 remedy="Does something else ask this assistant? Try again later.",
             )
         self.say(f"The platform's rate limit is reached: waiting for {duration(pause)}.")

@@ -21,7 +21,7 @@ from turncheck.engines.kore.pace import Clock
 from turncheck.engines.kore.platform import Platform
 from turncheck.engines.parse import Parse, PredictedIntent
 from turncheck.messages.errors import CutShortError, EngineError, UserError
-from turncheck.messages.phrasing import count
+from turncheck.messages.phrasing import count, first_line
 from turncheck.process.environment import secret_of
 from turncheck.process.regular_file import read_regular
 from turncheck.process.screen import Console, duration
@@ -200,11 +200,15 @@ _NO_DIALOGUE: Final = "the engine 'kore' understands sentences: dialogue is test
 
 @dataclass(eq=False)
 class KoreEngines(Engine):
-    """A Kore.ai assistant as the engine of one project. ``way``: how suites are run, ``find-intent`` or ``batch``."""
+    """A Kore.ai assistant as the engine of one project. ``way``: how suites are run, ``find-intent`` or ``batch``.
+
+    ``notes``: on runs that it starts on the platform.
+    """
 
     project: Project
     platform: Platform
     way: str = "find-intent"
+    notes: str = ""
     screen: Console = field(default_factory=Console)
 
     @property
@@ -261,7 +265,7 @@ class KoreEngines(Engine):
                 progress.step()
         except (EngineError, KeyboardInterrupt) as error:
             stopped = CutShortError(error)
-            not_asked = UtteranceAnswer(error=f"not run: {stopped.what.partition(chr(10))[0]}")
+            not_asked = UtteranceAnswer(error=f"not run: {first_line(stopped.what)}")
             rest = [not_asked] * (len(suite.cases) - len(answers))
             there = SuiteAnswers((*answers, *rest), self.platform.version, setting=self._setting())
             raise CutShortError(error, there) from error
@@ -272,7 +276,14 @@ class KoreEngines(Engine):
             found = self.platform.find_intent(case.text, case.parent)
         except (KoreRefusedError, KoreFaultError) as error:
             return UtteranceAnswer(error=error.what)
-        return UtteranceAnswer(found.intents, found.traits, found.entities, scores=found.scores)
+        return UtteranceAnswer(
+            found.intents,
+            found.traits,
+            found.entities,
+            order=tuple(found.entities) or None,
+            scores={**found.scores, **found.by_engine},
+            bots=found.bots,
+        )
 
     # --- as a whole, on the platform ----------------------------------------------------------------------------------
 
@@ -294,18 +305,23 @@ class KoreEngines(Engine):
         except OSError as error:
             raise UserError(f"'{suite.path}' cannot be read: {error.strerror or error}") from None
         platform.store(suite.name, suite.description, file.name, *as_uploaded(file.name, content))
-        run = platform.run(suite.name)
+        run = platform.run(suite.name, self.notes)
         self.screen.note(f"The platform runs the suite as '{run}'.")
-        done = platform.completed(suite.name, run, self.screen.progress)
+        try:
+            done = platform.completed(suite.name, run, self.screen.progress)
+        except KeyboardInterrupt:
+            self.screen.note(f"The run goes on there. To cancel it: turncheck kore cancel '{suite.name}' {run}")
+            raise
         try:
             report = read_report(platform.report_of(done))
         except ReportError as error:
             raise KoreRunError(str(error)) from None
         answers = answers_to(suite.cases, report.cases)
         self._compare(done.figures, answers)
-        return SuiteAnswers(answers, platform.version, setting=self._setting(report))
+        setting = self._setting(report, done.started)
+        return SuiteAnswers(answers, platform.version, setting=setting, notes=report.about("notes"))
 
-    def _setting(self, report: RunReport | None = None) -> BatchSetting:
+    def _setting(self, report: RunReport | None = None, started: str = "") -> BatchSetting:
         """What is known about the assistant that answers: from the report of the platform's run, else from settings."""
         said = BatchSetting() if report is None else report.setting
         access = self.platform.client.access
@@ -313,7 +329,7 @@ class KoreEngines(Engine):
             bot=said.bot or self.platform.bot_name,
             language=said.language or access.language or "",
             thresholds=said.thresholds,
-            tested=said.tested,
+            tested=said.tested or started,
         )
 
     def _compare(self, figures: Figures, answers: tuple[UtteranceAnswer, ...]) -> None:
@@ -372,7 +388,7 @@ def opened(  # noqa: PLR0917 - as of all engines
     platform = platform_of(settings, environment, name)
     if settings.kore_way == "find-intent":
         ensure_named(name)
-    yield KoreEngines(project, platform, settings.kore_way)
+    yield KoreEngines(project, platform, settings.kore_way, settings.notes)
 
 
 def ensure_named(bot_name: str) -> None:

@@ -43,13 +43,18 @@ _EXPORTED: Final[dict[str, list[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class CompletedRun:
-    """A completed run. ``report``: the link to its CSV; ``is_partial``: something could not be evaluated."""
+    """A completed run. ``report``: the link to its CSV; ``is_partial``: something could not be evaluated.
+
+    ``started`` and ``ended``: as the platform writes times.
+    """
 
     suite: str
     id: str
     figures: Figures
     report: str | None = field(repr=False)
     is_partial: bool = False
+    started: str = ""
+    ended: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +116,8 @@ class Platform:
             skip = own if own > skip else skip + len(page.suites)
         raise KoreFaultError(f"the list of suites has not ended after {_MOST_PAGES:,} pages")
 
-    def store(self, name: str, description: str, file_name: str, content: bytes, delimiter: str = ",") -> None:
-        """Upload a suite's file; an existing suite of this name is replaced.
+    def store(self, name: str, description: str, file_name: str, content: bytes, delimiter: str = ",") -> bool:
+        """Upload a suite's file, and return whether the suite is new; an existing one of this name is replaced.
 
         Raises:
             KoreError, KoreRefusedError, KoreFaultError: as ``KoreClient.ask``.
@@ -133,12 +138,44 @@ class Platform:
         path = f"{self.bot}/testsuite/import"
         question = Question("POST", path, f"import the suite '{name}'", body, is_repeatable=exists)
         self.client.ask(question, answers.read_imported)
+        return not exists
 
-    def run(self, suite: str) -> str:
-        """Start a run of a suite, and return its id."""
+    def run(self, suite: str, notes: str = "") -> str:
+        """Start a run of a suite, and return its id.
+
+        The documented call has no notes. They are sent along, for a platform that takes them; one that refuses such a
+        call is asked again without.
+        """
         body = {"version": VERSIONS[self.version]}
         path, what = f"{self._suite(suite)}/run", f"run the suite '{suite}'"
-        return self.client.ask(Question("POST", path, what, body, is_repeatable=False), answers.read_accepted)
+        question = Question("POST", path, what, body, is_repeatable=False)
+        if notes:
+            try:
+                return self.client.ask(replace(question, json={**body, "notes": notes}), answers.read_accepted)
+            except KoreRefusedError as error:
+                if error.status != 400 or error.is_gone:
+                    raise
+        return self.client.ask(question, answers.read_accepted)
+
+    def cancel(self, suite: str, run: str) -> None:
+        """Cancel a run that is under way: it is deleted, since no public call only cancels.
+
+        Raises:
+            KoreRunError: it has ended, or goes on all the same.
+        """
+        what = f"the run '{run}' of the suite '{suite}'"
+        state = self.status(suite, run)
+        if not state.is_under_way:
+            raise KoreRunError(f"{what} has ended as '{shown(state.status, 100)}': there is nothing to cancel")
+        self.delete(suite, run)
+        try:
+            after = self.status(suite, run)
+        except KoreRefusedError as error:
+            if error.is_gone:
+                return
+            raise
+        if after.is_under_way:
+            raise KoreRunError(f"{what} goes on, although it was deleted", remedy="Cancel it there, in Batch Testing.")
 
     def status(self, suite: str, run: str) -> RunState:
         """Return the state of a run."""
@@ -165,7 +202,7 @@ class Platform:
             why = f"the platform's run '{run}' of the suite '{suite}' ended as '{shown(state.status, 100)}'"
             error = KoreCancelledError if state.is_cancelled else KoreRunError
             raise error(f"{why}: {shown(state.message)}" if state.message else why)
-        return CompletedRun(suite, run, state.figures, state.report, state.is_partial)
+        return CompletedRun(suite, run, state.figures, state.report, state.is_partial, state.started, state.ended)
 
     def ended(self, suite: str, run: str, say: Callable[[str], None]) -> RunState:
         """Wait until a run has ended, and return its state; ``say`` is called with the progress.
@@ -175,12 +212,22 @@ class Platform:
         """
         answer: object = None
         pause = self._pauses(f"the run '{run}' of the suite '{suite}'")
-        while (state := self.status(suite, run)).is_under_way:
+        while (state := self._state(suite, run, is_known=answer is not None)).is_under_way:
+            answer = answer or ()
             if state.total is not None and (state.ran, state.total) != answer:
                 answer = (state.ran, state.total)
                 say(f"The platform has run {state.ran or 0:,} of {state.total:,} utterances.")
             next(pause)
         return state
+
+    def _state(self, suite: str, run: str, *, is_known: bool) -> RunState:
+        """The state of a run; one that was known to be under way and is gone counts as cancelled."""
+        try:
+            return self.status(suite, run)
+        except KoreRefusedError as error:
+            if is_known and error.is_gone:
+                return answers.RunState("cancelled", message="it was deleted before it ended")
+            raise
 
     def report_of(self, run: CompletedRun) -> bytes:
         """Return the CSV of a run.

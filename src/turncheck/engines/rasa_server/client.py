@@ -60,6 +60,10 @@ class ServerError(EngineError):
     attempts = 1
 
 
+class NoModelError(ServerError):
+    """The server runs and has no model loaded."""
+
+
 class CutError(ServerError, PassingError):
     """The connection was cut, or the server failed: this may be temporary."""
 
@@ -313,7 +317,7 @@ class RasaClient:
                     remedy="Start it with `rasa run --enable-api`. Or is this the wrong address?",
                 )
             case 409:
-                return ServerError(
+                return NoModelError(
                     f"the Rasa server at {self.name} has no model loaded: {reason}",
                     remedy="Train one and start the server with it (`rasa run -m models`).",
                 )

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import yaml
 
-from turncheck.engines.rasa_server.client import Access, CutError, RasaClient, ServerError
+from turncheck.engines.rasa_server.client import Access, CutError, NoModelError, RasaClient, ServerError
 from turncheck.messages.errors import EngineError, UserError
 from turncheck.process.child_process import running_child, split_command
 from turncheck.process.output_files import temporary_folder
@@ -357,9 +357,9 @@ def _wait(client: RasaClient, child: Child) -> None:
             raise ended
         try:
             model = client.served().model_file
-        except ServerError as error:
-            if "has no model" in error.what:
-                raise child.failure("has not loaded the model") from None
+        except NoModelError:
+            raise child.failure("has not loaded the model") from None
+        except ServerError:
             if time.monotonic() > end:
                 raise child.failure(f"does not answer after {START_SECONDS:g} seconds") from None
             time.sleep(_POLL_SECONDS)

@@ -204,11 +204,13 @@ def judged_case(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> 
     given = answer.traits if is_trait else answer.matched
     matched = tuple(dict.fromkeys(name for name in given if is_intent(name)))
     kind = "trait" if is_trait else _kind(case, matched, names)
+    elsewhere = [""] * len(matched) if is_trait else [_other_bot(name, case, answer, names) for name in matched]
     result: BatchResult = "not-evaluated"
     if answer.error is None:
         wanted, found = (
             [names.canonical(name, is_trait=is_trait) for name in of_it] for of_it in (case.intents, matched)
         )
+        found = [f"{key} ({bot})" if bot else key for key, bot in zip(found, elsewhere, strict=True)]
         if not case.is_trait and is_trait:  # alternatives: one of them is enough
             wanted = [name for name in wanted if name in found] or wanted
         result = answer.result or classify(kind, wanted, found)
@@ -220,19 +222,35 @@ def judged_case(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> 
         kind=kind,
         expected=case.intents,
         matched=matched,
+        bots=case.bots,
+        matched_bots=tuple(answer.bots.get(name, "") for name in matched) if case.bots and answer.bots else (),
         parent=case.parent,
         result=result,
         passed=result in _RIGHT and all(entity.passed for entity in entities),
         entities=entities,
-        order=_order(case, answer),
+        order=_order(case, answer, names),
         scores=dict(answer.scores),
         tags=(*answer.tags, *(("generated",) if case.generated else ())),
         reason=answer.error
         or answer.remark
+        or _of_another_bot(matched, elsewhere)
         or _reason(case, matched, result, names)
         or left_out
         or _guessed(judged, answer),
     )
+
+
+def _other_bot(name: str, case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> str:
+    """The bot of a matched intent, if the case expects that intent of others only; else "", also if it is not known."""
+    bot, key = answer.bots.get(name, ""), names.canonical(name)
+    pairs = zip(case.intents, case.bots, strict=False)
+    wanted = [comparable(of) for intent, of in pairs if names.canonical(intent) == key]
+    return bot if bot and wanted and comparable(bot) not in wanted else ""
+
+
+def _of_another_bot(matched: Sequence[str], elsewhere: Sequence[str]) -> str | None:
+    others = (f"{name} is matched in the bot {bot}" for name, bot in zip(matched, elsewhere, strict=True) if bot)
+    return "; ".join(others) or None
 
 
 def _evaluated(
@@ -301,13 +319,17 @@ def _entity(expected: ExpectedEntity, answer: UtteranceAnswer, *, is_right: bool
     )
 
 
-def _order(case: SuiteCase, answer: UtteranceAnswer) -> BatchOrder | None:
-    """The expected order and the actual one: as extracted, or, if that is not known, the expected one and the other
-    entities as written."""
-    if not case.order and (answer.order is None or not case.entities):
+def _order(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> BatchOrder | None:
+    """The expected order and the actual one: as extracted, or, if that is not known, by the platform's own rule.
+
+    The rule: what the case orders comes first; of the others, those that are learnt or found by a pattern precede the
+    rest. Within both the order is as written.
+    """
+    if not case.order and (not case.entities or answer.error is not None):
         return None
     if answer.order is not None:
         return BatchOrder(expected=case.order, actual=answer.order, assumed=False)
     given = {comparable(name) for name in case.order}
-    rest = (entity.name for entity in case.entities if comparable(entity.name) not in given)
+    rest = [entity.name for entity in case.entities if comparable(entity.name) not in given]
+    rest.sort(key=lambda name: comparable(name) not in names.extracted_first)
     return BatchOrder(expected=case.order, actual=(*case.order, *rest), assumed=True)

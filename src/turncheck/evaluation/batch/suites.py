@@ -11,6 +11,7 @@ from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, units_of
 from turncheck.evaluation.batch.judging import judged_case
 from turncheck.evaluation.nlu_remarks import ENTITY, covered_intents
 from turncheck.messages.errors import CutShortError, EngineError
+from turncheck.messages.phrasing import first_line
 from turncheck.project.batch.known import KnownNames
 from turncheck.project.batch.model import comparable
 from turncheck.report.batch import (
@@ -164,7 +165,7 @@ def judged_suite(suite: Suite, answers: SuiteAnswers, run: SuiteRun) -> BatchSui
         **numbers_of(cases),
         name=suite.name,
         description=suite.description,
-        notes=run.notes,
+        notes=_notes(run.notes, answers.notes),
         version=answers.version,
         path=suite.path,
         setting=_setting(answers.setting, run.setting),
@@ -173,6 +174,11 @@ def judged_suite(suite: Suite, answers: SuiteAnswers, run: SuiteRun) -> BatchSui
         intents=intents_of(cases),
         cases=cases,
     )
+
+
+def _notes(given: str, there: str) -> str:
+    """The notes on a run: the platform's, which may have been changed there, and ours if it did not take them."""
+    return there if given in there else given if there in given else f"{given}\n{there}"
 
 
 def _setting(of_engine: BatchSetting | None, of_files: BatchSetting | None) -> BatchSetting | None:
@@ -232,7 +238,7 @@ def _as_far_as(suite: Suite, stopped: CutShortError, can: Capabilities) -> Suite
     finished = stopped.finished
     if isinstance(finished, SuiteAnswers):
         return finished
-    why = f"not run: {stopped.what.partition(chr(10))[0]}"
+    why = f"not run: {first_line(stopped.what)}"
     parses = list(finished or ())[: len(suite.cases)]
     parses += [None] * (len(suite.cases) - len(parses))
     pairs = zip(suite.cases, parses, strict=True)
@@ -242,7 +248,7 @@ def _as_far_as(suite: Suite, stopped: CutShortError, can: Capabilities) -> Suite
 
 
 def _unanswered(suite: Suite, stopped: CutShortError) -> SuiteAnswers:
-    why = f"not run: {stopped.what.partition(chr(10))[0]}"
+    why = f"not run: {first_line(stopped.what)}"
     return SuiteAnswers(tuple(UtteranceAnswer(error=why) for _ in suite.cases))
 
 
@@ -276,6 +282,7 @@ def answer_of(case: SuiteCase, parse: Parse, can: Capabilities) -> UtteranceAnsw
         traits=traits,
         entities=values,
         scores={one.name: one.confidence for one in parse.ranking[:_MOST_SCORES] if one.name},
+        bots={name: can.bot} if name and can.bot else {},
         error=None if is_matched or not unknown else "; ".join(dict.fromkeys(unknown.values())),
         unknown_entities=can.unknown_entities,
     )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Project, Story
     from turncheck.project.nlu_data import Example
-    from turncheck.validation.names_in_tests import ProjectTests
+    from turncheck.validation.facts import ProjectTests
 
 Kind = Literal["sentence", "story", "case", "validation"]
 CASE_RUN: Final = CaseRun()

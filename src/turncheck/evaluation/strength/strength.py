@@ -15,7 +15,7 @@ from turncheck.evaluation.strength.behaviour import Behaviour
 from turncheck.evaluation.strength.bench import Kill, make_bench, new_finding, sentence_kill
 from turncheck.evaluation.strength.candidates import Candidates
 from turncheck.evaluation.strength.faults import mutants_of
-from turncheck.messages.errors import UserError
+from turncheck.messages.errors import CutShortError, EngineError, UserError
 from turncheck.project.components import refused
 from turncheck.report.strength import KILLERS, Fault, MutantGroup, MutantResult, Strength, SuggestedTest
 from turncheck.work.workplace import HERE
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from turncheck.evaluation.strength.mutant import Lines, Mutant
     from turncheck.messages.location import Location
     from turncheck.project.model import Project
-    from turncheck.validation.names_in_tests import ProjectTests
+    from turncheck.validation.facts import ProjectTests
     from turncheck.work.workplace import Executor
 
 
@@ -214,6 +214,7 @@ def evaluate_strength(
 
     Raises:
         UserError: the project itself cannot be trained.
+        CutShortError: the cluster is gone, or the run was interrupted; ``finished`` are the figures until then.
     """
     begin = time.monotonic()
     found = mutants_of(project, run.seed, run.changed)
@@ -237,14 +238,24 @@ def evaluate_strength(
     by_number: dict[int, Trial] = {}
     is_long = len(chosen) >= _WORTH_WORKERS
     tried = work.each(_try_number, trials, in_time(), total=len(chosen), kind="mutant", worth_processes=is_long)
-    for number, trial in tried:
-        by_number[number] = trial
-        if progress is not None:
-            progress(len(by_number), len(chosen))
+    stopped: EngineError | KeyboardInterrupt | None = None
+    try:
+        for number, trial in tried:
+            by_number[number] = trial
+            if progress is not None:
+                progress(len(by_number), len(chosen))
+    except (EngineError, KeyboardInterrupt) as error:
+        if not by_number:
+            raise
+        stopped = error
     results = [by_number[number] for number in sorted(by_number)]
     suggested = chosen_tests(results, bench.unwalked)
-    section = _section([one.result for one in results], len(numbers) - len(results), run, len(numbers))
-    return msgspec.structs.replace(section, suggested=suggested)
+    ended = "" if stopped is None else "until it was stopped"
+    section = _section([one.result for one in results], len(numbers) - len(results), run, len(numbers), ended)
+    section = msgspec.structs.replace(section, suggested=suggested)
+    if stopped is not None:
+        raise CutShortError(stopped, section)
+    return section
 
 
 def _try_number(trials: _Trials, number: int) -> Trial:
@@ -259,7 +270,9 @@ def _try_one(trials: _Trials, mutant: Mutant) -> Trial:
         return try_mutant(mutant, trials.bench, trials.behaviour, trials.candidates)
 
 
-def _section(results: Sequence[MutantResult], not_tried: int, run: StrengthRun, total: int) -> Strength:
+def _section(
+    results: Sequence[MutantResult], not_tried: int, run: StrengthRun, total: int, ended: str = ""
+) -> Strength:
     ordered = tuple(sorted(results, key=lambda one: (one.location.sort_key, one.operator, one.what)))
     killers = Counter(one.by for one in ordered if one.by is not None)
     return Strength(
@@ -274,7 +287,7 @@ def _section(results: Sequence[MutantResult], not_tried: int, run: StrengthRun, 
         by_kind=_groups(ordered, lambda one: one.kind),
         by_file=_groups(ordered, lambda one: one.location.path),
         mutants=ordered,
-        remarks=_remarks(len(ordered), not_tried, run, total),
+        remarks=_remarks(len(ordered), not_tried, run, total, ended),
     )
 
 
@@ -305,9 +318,9 @@ def _groups(results: Sequence[MutantResult], name: Callable[[MutantResult], str]
     )
 
 
-def _remarks(tried: int, not_tried: int, run: StrengthRun, total: int) -> tuple[str, ...]:
+def _remarks(tried: int, not_tried: int, run: StrengthRun, total: int, ended: str) -> tuple[str, ...]:
     if not not_tried:
         return ()
     seconds = "1 second" if run.budget == 1 else f"{run.budget:g} seconds"
-    why = f"the first {run.most}" if run.most and tried == run.most else f"within {seconds}"
+    why = ended or (f"the first {run.most}" if run.most and tried == run.most else f"within {seconds}")
     return (f"{tried:,} of {total:,} mutants were tried ({why}), a sample that the seed chose.",)

@@ -29,13 +29,15 @@ class KnownIntent:
 class KnownNames:
     """Names by their comparable forms, including an intent's other names (older ones, in other languages).
 
-    ``disabled``: FAQs that are switched off; they are not among the ``intents``.
+    ``disabled``: FAQs that are switched off; they are not among the ``intents``. ``extracted_first``: the entities that
+    are learnt or found by a pattern, in comparable form: the platform extracts these before the others.
     """
 
     intents: Mapping[str, KnownIntent] = field(default_factory=dict)
     traits: Mapping[str, KnownIntent] = field(default_factory=dict)
     entities: Mapping[str, str] = field(default_factory=dict)
     disabled: Mapping[str, str] = field(default_factory=dict)
+    extracted_first: frozenset[str] = frozenset()
 
     def kind_of(self, name: str) -> str | None:
         """Return the kind of an intent or trait; ``None`` if the project has none of this name."""
@@ -86,8 +88,12 @@ def _of_kore(project: Project) -> KnownNames:
         for alias in one.aliases:
             into = traits if one.kind == "trait" else intents
             into.setdefault(comparable(alias), KnownIntent(one.name, one.kind, one.in_total))
-    entities = _by_comparable(one.name for one in (() if bot is None else bot.entities))
-    return KnownNames(intents, traits, entities, _by_comparable(() if bot is None else bot.disabled))
+    if bot is None:
+        return KnownNames(intents, traits)
+    learnt = (entity.entity for example in bot.utterances for entity in example.entities)
+    first = {*learnt, *(one.name for one in bot.entities if one.pattern is not None)}
+    entities, disabled = _by_comparable(one.name for one in bot.entities), _by_comparable(bot.disabled)
+    return KnownNames(intents, traits, entities, disabled, frozenset(map(comparable, first)))
 
 
 def _by_comparable(names: Iterable[str]) -> dict[str, str]:

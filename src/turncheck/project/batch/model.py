@@ -29,8 +29,8 @@ THRESHOLDS: Final = (
     "pathCoverage",
 )
 """The settings of each of the platform's engines that are in its report of a run, in the report's order."""
-THRESHOLD_MODES: Final = ("ml", "faq", "cs")
-"""Those engines: machine learning, knowledge graph, fundamental meaning."""
+THRESHOLD_MODES: Final = ("ml", "faq", "or", "cs")
+"""The modes in which that report has them, in its order."""
 
 NOWHERE: Final = Location("")
 

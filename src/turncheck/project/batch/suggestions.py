@@ -31,20 +31,24 @@ _MOST_PER_SENTENCE: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Suggestions:
-    """Generated cases, by intent in the order of the data. ``near``: how many were too close to a training sentence."""
+    """Generated cases, by intent in the order of the data. ``near``: how many were too close to a training sentence.
+
+    ``without``: the intents for which nothing could be generated.
+    """
 
     cases: tuple[SuiteCase, ...]
     near: int
+    without: tuple[str, ...] = ()
 
 
-def suggest(project: Project, *, intent: str | None = None, most: int = 50) -> Suggestions:
-    """Return up to ``most`` generated cases, of one intent or of all, each marked as generated.
+def suggest(project: Project, *, intent: str | None = None, most: int | None = 50) -> Suggestions:
+    """Return up to ``most`` (``None``: all) generated cases, of one intent or of all, each marked as generated.
 
     Each entity value in a sentence is replaced by others that the project's data have for the same entity. A result
     that has the words of a training sentence, in whatever order, is dropped and counted.
     """
-    values = _values(project)
-    known = {_words(example.text) for example in project.nlu.examples}
+    values, meant = _values(project), _meant(project)
+    known = {words_of_case(example.text) for example in project.nlu.examples}
     wanted = None if intent is None else comparable(intent)
     cases: list[SuiteCase] = []
     near = 0
@@ -52,11 +56,11 @@ def suggest(project: Project, *, intent: str | None = None, most: int = 50) -> S
     for example in project.nlu.examples:
         if not example.intent or (wanted is not None and comparable(example.intent) != wanted):
             continue
-        for case in _variations(example, values):
-            words = _words(case.text)
+        for case in _variations(example, values, meant):
+            words = words_of_case(case.text)
             if words in known:
                 near += 1
-            elif words not in seen and len(cases) < most:
+            elif words not in seen and (most is None or len(cases) < most):
                 seen.add(words)
                 cases.append(case)
     return Suggestions(tuple(cases), near)
@@ -75,7 +79,22 @@ def _values(project: Project) -> dict[str, list[str]]:
     return {name: [value for value in values if value.strip()] for name, values in found.items()}
 
 
-def _variations(example: Example, values: dict[str, list[str]]) -> Iterable[SuiteCase]:
+def _meant(project: Project) -> dict[tuple[str, str], str]:
+    """The value that a word for an entity means, if it is another: of annotations, and of the synonyms of lists."""
+    found = {
+        (entity.entity, example.text[entity.start : entity.end].strip().casefold()): str(entity.value).strip()
+        for example in project.nlu.examples
+        for entity in example.entities
+        if entity.value is not None
+    }
+    for one in project.kore.entities if project.kore else ():
+        found |= {(one.name, word.strip().casefold()): value for value, words in one.values for word in words}
+    return found
+
+
+def _variations(
+    example: Example, values: dict[str, list[str]], meant: Mapping[tuple[str, str], str]
+) -> Iterable[SuiteCase]:
     entities = sorted(example.entities, key=lambda one: one.start)
     overlapping = any(one.end > other.start for one, other in pairwise(entities))
     if not entities or overlapping:
@@ -84,7 +103,7 @@ def _variations(example: Example, values: dict[str, list[str]]) -> Iterable[Suit
         chosen = [_other(example, entity, values.get(entity.entity, ()), number) for entity in entities]
         if any(value is None for value in chosen):
             return
-        yield _with_values(example, entities, [value or "" for value in chosen])
+        yield _with_values(example, entities, [value or "" for value in chosen], meant)
 
 
 def _other(example: Example, entity: EntityAnnotation, values: Sequence[str], number: int) -> str | None:
@@ -96,14 +115,21 @@ def _other(example: Example, entity: EntityAnnotation, values: Sequence[str], nu
     return others[(start + number) % len(others)]
 
 
-def _with_values(example: Example, entities: Sequence[EntityAnnotation], chosen: Sequence[str]) -> SuiteCase:
+def _with_values(
+    example: Example,
+    entities: Sequence[EntityAnnotation],
+    chosen: Sequence[str],
+    meant: Mapping[tuple[str, str], str],
+) -> SuiteCase:
     parts: list[str] = []
     place = 0
     expected: dict[str, list[str]] = {}
     for entity, value in zip(entities, chosen, strict=True):
         parts += (example.text[place : entity.start], value)
         place = entity.end
-        expected.setdefault(entity.entity, []).append(value.strip())
+        expected.setdefault(entity.entity, []).append(
+            meant.get((entity.entity, value.strip().casefold())) or value.strip()
+        )
     return SuiteCase(
         "".join((*parts, example.text[place:])).strip(),
         (example.intent or "",),
@@ -113,7 +139,8 @@ def _with_values(example: Example, entities: Sequence[EntityAnnotation], chosen:
     )
 
 
-def _words(text: str) -> tuple[str, ...]:
+def words_of_case(text: str) -> tuple[str, ...]:
+    """Return a sentence's words in whatever order: two with the same words count as the same."""
     return tuple(sorted(_WORD.findall(text.casefold())))
 
 

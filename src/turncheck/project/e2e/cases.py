@@ -20,6 +20,7 @@ from turncheck.project.e2e.reader import FileReader, Named
 from turncheck.project.folder import ProjectFolder, absolute_name
 from turncheck.project.formats.format import Opened
 from turncheck.project.formats.registry import recognised
+from turncheck.project.paths import path_without_data
 from turncheck.project.project_file import SHARED_FILE
 from turncheck.yaml_tree.tree import parse_yaml
 
@@ -104,7 +105,10 @@ def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
         if not is_there(file):
             findings.append(_missing(folder, file))
             continue
-        for found, file_format in _files(folder, file):
+        below = _files(folder, file)
+        if is_folder(file) and not below:
+            findings.append(path_without_data(folder.name(file), "end-to-end cases"))
+        for found, file_format in below:
             shown = folder.name(found)
             if name is None:
                 whole.add(shown)

@@ -19,8 +19,8 @@ STEP_KINDS: tuple[StepKind, ...] = ("bot", "utter", "slot_was_set", "slot_was_no
 class Expectation:
     """An expectation of a turn: a message's text (``bot``), a response's name (``utter``), or a slot.
 
-    A list of slots in the file is read as one expectation each. ``has_value`` distinguishes ``x: null`` (set to
-    nothing) from ``x``.
+    A list of slots in the file is read as one expectation each, all of the same ``step``. ``has_value`` distinguishes
+    ``x: null`` (set to nothing) from ``x``.
     """
 
     kind: StepKind
@@ -28,6 +28,7 @@ class Expectation:
     location: Location
     value: Any = None
     has_value: bool = False
+    step: Location | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -253,16 +253,16 @@ def _expectations(step: YamlMapping) -> list[Expectation]:
             found.append(Expectation(kind, text_of(node), step.location))
             continue
         for item in node.items if isinstance(node, YamlSequence) else [node]:
-            found += _slots(item, kind)
+            found += _slots(item, kind, step.location)
     return found
 
 
-def _slots(node: YamlNode, kind: Any) -> list[Expectation]:
+def _slots(node: YamlNode, kind: Any, step: Location) -> list[Expectation]:
     """Read ``name``, or ``name: value`` (several in one map are one expectation each)."""
     if not isinstance(node, YamlMapping):
-        return [Expectation(kind, text_of(node), node.location)]
+        return [Expectation(kind, text_of(node), node.location, step=step)]
     return [
-        Expectation(kind, str(name), node.key_location(name), below.data, has_value=True)
+        Expectation(kind, str(name), node.key_location(name), below.data, has_value=True, step=step)
         for name, below in node.items.items()
     ]
 

@@ -7,7 +7,6 @@ not recognised but found by their names: they belong only to Rasa's formats.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from turncheck.project.nlu_data import NluData
@@ -33,8 +32,7 @@ Need = Literal["domain", "config"]
 NEEDS_OF_RASA: Final[frozenset[Need]] = frozenset({"domain", "config"})
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(NamedTuple):
     """A file to be read. ``wanted``: the kinds that are asked for; a format may read others, too.
 
     ``folder``: where further files are that the file names. ``is_test``: its stories are tests, which are not compared
@@ -53,8 +51,7 @@ class Opened:
     language: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(NamedTuple):
     """What one file contributes to a project, each part with its location; ``findings``: what could not be read.
 
     ``belongs``: ``False`` if reading shows that nothing in the file belongs to a project. ``kinds``: what reading shows
@@ -62,7 +59,7 @@ class Parts:
     schemas, and whose comments may hold suppressions. ``bot``: the content of a Kore.ai assistant's export.
     """
 
-    nlu: NluData = field(default_factory=NluData)
+    nlu: NluData = NluData()
     stories: tuple[Story, ...] = ()
     domain: Domain | None = None
     flows: tuple[Flow, ...] = ()
@@ -74,6 +71,11 @@ class Parts:
     kinds: frozenset[str] | None = None
     document: YamlDocument | None = None
     bot: KoreBot | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the file contributes no training data."""
+        return self.nlu == NluData() and not (self.stories or self.domain or self.flows or self.bot)
 
 
 class Format(NamedTuple):

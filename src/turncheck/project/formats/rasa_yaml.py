@@ -28,7 +28,7 @@ from turncheck.yaml_tree.source import EscapeError, ListedTexts, ScalarLines, Ya
 from turncheck.yaml_tree.tree import YamlDocument, YamlMapping, YamlNode, YamlScalar, YamlSequence, parse_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from turncheck.project.folder import ProjectFolder
     from turncheck.yaml_tree.source import Source
@@ -313,6 +313,10 @@ def _note_schema(collected: _Collected, node: YamlNode, what: str) -> None:
 
 _KEY_LINE: Final = re.compile(rf"(?:^|(?<=\r))\s*({'|'.join(DATA_KEYS)}):", re.MULTILINE)
 _TOP_KEY: Final = re.compile(r"^([^\W\d]\w*)[ \t]*:", re.MULTILINE)
+_QUOTED_KEY: Final = re.compile(rf"""^(["'])({"|".join((*NLU_KEYS, *STORY_KEYS))})\1[ \t]*:""", re.MULTILINE)
+_ONLY_OF_DOMAIN: Final = tuple(key for key in DOMAIN_KEYS if key not in DATA_KEYS)
+_READ_TOGETHER: Final = (NLU_KEYS, STORY_KEYS)
+"""The keys of one kind of data: where Rasa sees one of them, it reads the others, too."""
 
 
 def keys_of_lines(source: Source) -> frozenset[str]:
@@ -342,8 +346,7 @@ def _read(file: Opened) -> Parts:
             meant, finding = unseen
             file.folder.misspelt[source.path] = meant
             return Parts(belongs=False, findings=(finding,))
-        is_domain = any(f"{key}:" in source.text for key in DOMAIN_KEYS)
-        return Parts(belongs=False, findings=() if is_domain else (_without_data(source),))
+        return Parts(belongs=False, findings=() if _names(source, DOMAIN_KEYS) else (_without_data(source),))
     document = parse_yaml(source)
     kinds = kinds_of(document)
     root, findings = document.root, list(document.findings)
@@ -353,6 +356,9 @@ def _read(file: Opened) -> Parts:
     version = version_too_high(root)
     if version is not None:
         return Parts(findings=(*findings, version), kinds=kinds, document=document)
+    if (quoted := _quoted_key(source)) and not any(quoted[0] in keys for keys in _READ_TOGETHER if kinds & {*keys}):
+        file.folder.misspelt[source.path] = quoted[0]
+        findings.append(quoted[1])
     nlu, domain, stories = NluData(), None, tuple[Story, ...]()
     if not kinds.isdisjoint(NLU_KEYS) and not file.wanted.isdisjoint(NLU_KEYS):
         nlu, of_nlu = read_rasa_nlu(file.folder, root)
@@ -383,6 +389,8 @@ def unseen_key(source: Source) -> tuple[str, Finding] | None:
     if source.has_byte_order_mark and (first := _TOP_KEY.match(source.text)) and first[1] in ANY_KIND:
         message = f"Nothing in '{source.path}' is read: Rasa does not see '{first[1]}' after the byte order mark."
         return first[1], _unseen(message, source, 1, "Save the file without a byte order mark.")
+    if quoted := _quoted_key(source):
+        return quoted
     for match in _TOP_KEY.finditer(source.text):
         if meant := misspelt(match[1], ANY_KIND):
             line = source.text.count("\n", 0, match.start()) + 1
@@ -390,6 +398,22 @@ def unseen_key(source: Source) -> tuple[str, Finding] | None:
             words = f"{message} Did you mean '{meant}'?"
             return meant, _unseen(words, source, line, "Correct the spelling of the key.")
     return None
+
+
+def _names(source: Source, keys: Iterable[str]) -> bool:
+    """Whether one of these is written like a key, wherever in the file."""
+    return any(f"{key}{quote}:" in source.text for key in keys for quote in ("", '"', "'"))
+
+
+def _quoted_key(source: Source) -> tuple[str, Finding] | None:
+    """The first data key in quotes: Rasa looks for one without. A domain's ``"responses":`` is none."""
+    match = _QUOTED_KEY.search(source.text)
+    if match is None or _names(source, _ONLY_OF_DOMAIN):
+        return None
+    quote, key = match[1], match[2]
+    line = source.text.count("\n", 0, match.start()) + 1
+    message = f"'{key}' of '{source.path}' is not read: Rasa does not see a key in quotes."
+    return key, _unseen(message, source, line, f"Write {key}: without the quotes, not {quote}{key}{quote}:.")
 
 
 def _unseen(message: str, source: Source, line: int, hint: str) -> Finding:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.messages.finding import Finding, Severity
+from turncheck.messages.location import NOWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from turncheck.messages.location import Location
-    from turncheck.project.kore.model import Place
+    from turncheck.yaml_tree.json_tree import JsonFile, Step
 
 EXPORT_NAMES: Final = ("botDefinition.json", "appDefinition.json")
 """The file name of an export, up to version 10 of the platform and from 11 on."""
@@ -36,7 +37,22 @@ _LONGEST: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Place:
+    """Where something is in an export; looked up on demand."""
+
+    file: JsonFile | None = field(default=None, repr=False, compare=False)
+    path: tuple[Step, ...] = ()
+
+    @property
+    def location(self) -> Location:
+        """The place."""
+        return NOWHERE if self.file is None else self.file.location(*self.path)
+
+
+NO_PLACE: Final = Place()
+
+
+class Fault(NamedTuple):
     """A fault in a part of the export, whose place is looked up when it is shown."""
 
     code: str

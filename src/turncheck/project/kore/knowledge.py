@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.project.kore.faults import Fault, shown
+from turncheck.project.kore.faults import Fault, Place, shown
 from turncheck.project.kore.model import (
     KoreEntity,
     KoreIntent,
     KoreTrait,
-    Place,
     Texts,
     clean,
     in_language,

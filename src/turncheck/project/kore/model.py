@@ -9,36 +9,16 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from turncheck.messages.location import NOWHERE
 from turncheck.project.batch.model import comparable
+from turncheck.project.kore.faults import NO_PLACE, Fault, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
-    from turncheck.project.kore.faults import Fault
     from turncheck.project.nlu_data import Example
     from turncheck.yaml_tree.json_tree import JsonFile, Step
-
-
-# Where parts of an export are; looked up on demand.
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where something is in an export; looked up on demand."""
-
-    file: JsonFile | None = field(default=None, repr=False, compare=False)
-    path: tuple[Step, ...] = ()
-
-    @property
-    def location(self) -> Location:
-        """The place."""
-        return NOWHERE if self.file is None else self.file.location(*self.path)
-
-
-NO_PLACE: Final = Place()
 
 
 class Texts:

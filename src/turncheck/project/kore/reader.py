@@ -16,12 +16,11 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.batch.model import THRESHOLD_MODES, THRESHOLDS, comparable
-from turncheck.project.kore.faults import Fault, not_an_export, shown
+from turncheck.project.kore.faults import Fault, Place, not_an_export, shown
 from turncheck.project.kore.knowledge import KnowledgeReader, read_entities
 from turncheck.project.kore.model import (
     KoreBot,
     KoreIntent,
-    Place,
     Texts,
     clean,
     in_language,
@@ -225,10 +224,10 @@ def _what_it_is(file: JsonFile) -> Finding:
     elif not isinstance(file.data, dict):
         what = f"'{path}' is not an export of a Kore.ai assistant: its top level is not an object"
     else:
-        lacking = " and ".join(f"'{key}'" for key in _DIALOGS if not isinstance(top.get(key), list))
-        what = f"'{path}' is not an export of a Kore.ai assistant: the list {lacking} is missing"
-        if " and " in lacking:
-            what = what.replace("the list", "the lists").replace("is missing", "are missing")
+        lacking = [f"'{key}'" for key in _DIALOGS if not isinstance(top.get(key), list)]
+        lists, are = ("lists", "are") if len(lacking) > 1 else ("list", "is")
+        names = " and ".join(lacking)
+        what = f"'{path}' is not an export of a Kore.ai assistant: the {lists} {names} {are} missing"
     hint = f"{wanted[:1].upper()}{wanted[1:]}; name the folder, file or .zip of one with --project."
     return not_an_export(f"{what}.", file.location(), hint)
 

@@ -307,12 +307,22 @@ def _batch_turns(case: BatchCase) -> list[Turn]:
             passed=case.result in {"tp", "tn"},
             details=[
                 *((name, f"{score:.2f}") for name, score in case.scores.items()),
-                *([("order of entities", " → ".join(case.order.expected))] if case.order else []),
-                *([("order found", " → ".join(case.order.actual))] if case.order and not case.order.assumed else []),
+                *_order_details(case),
+                *([("bot", ", ".join(case.bots))] if case.bots else []),
+                *([("bot matched", ", ".join(case.matched_bots))] if any(case.matched_bots) else []),
             ],
         ),
         *(_batch_check(one.name, one.expected, one.matched, passed=one.passed) for one in case.entities),
     ]
+
+
+def _order_details(case: BatchCase) -> Iterator[tuple[str, str]]:
+    order = case.order
+    if order is None or len({*order.expected, *order.actual}) < 2:
+        return
+    if order.expected:
+        yield "order of entities", " → ".join(order.expected)
+    yield "order by the platform's rule" if order.assumed else "order found", " → ".join(order.actual)
 
 
 def _batch_check(

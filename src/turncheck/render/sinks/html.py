@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from markupsafe import Markup, escape
 
+from turncheck.messages.plain_text import one_line, with_blanks
 from turncheck.render.links import repository_path
-from turncheck.render.sinks.commands import one_line, with_blanks
 from turncheck.render.spans import (
     NAME_LIMIT,
     PROSE_LIMIT,

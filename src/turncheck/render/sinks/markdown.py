@@ -16,8 +16,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
+from turncheck.messages.plain_text import lines, one_line, with_blanks
 from turncheck.render.links import repository_path
-from turncheck.render.sinks.commands import lines, one_line, with_blanks
 from turncheck.render.spans import (
     NAME_LIMIT,
     PROSE_LIMIT,

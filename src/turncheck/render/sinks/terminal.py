@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from turncheck.render.sinks.commands import log_line, one_line, with_blanks
+from turncheck.messages.plain_text import log_line, one_line, with_blanks
 
 if TYPE_CHECKING:
     from turncheck.messages.location import Location

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
+from turncheck.messages.plain_text import log_line
 from turncheck.render.sinks import terminal
-from turncheck.render.sinks.commands import log_line
 from turncheck.render.spans import Change, Code, Link, Place, Prose, Strong, Term, Text
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from turncheck.render.sinks.commands import ELLIPSIS, one_line
+from turncheck.messages.plain_text import ELLIPSIS, one_line
 
 _ILLEGAL: Final = re.compile(
     "[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufdcf\ufde0-\ufffd"

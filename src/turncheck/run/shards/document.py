@@ -223,10 +223,11 @@ _OF_A_JOB: Final = frozenset(
         ),
         *("base", "baseline", "comment", "check_run", "annotations", "artifact_name", "retention_days"),
         *("junit_flavour", "output_format", "rasa_url", "rasa_command", "kore_host", "kore_bot_id", "kore_bot_name"),
-        *("kore_client_id", "action_endpoint", "action_server", "allow_hosts"),
+        *("kore_client_id", "kore_way", "model", "action_endpoint", "action_server", "allow_hosts"),
     }
 )
-"""Settings that may differ from job to job, or are about publishing."""
+"""Settings that may differ from job to job, or are about publishing. What answered, and in which way, the description
+of the engine says: it has to be the same in all shards."""
 
 
 def refuse_shards_of_several(given: Mapping[str, Any]) -> None:
@@ -292,14 +293,9 @@ def settings_given(shared: Mapping[str, Any], own: Mapping[str, Any], *, takes_p
             faults.append(_difference(name, None, there))
         elif name == "project" or there == here.get(name) or (name in GATES and name in here):
             continue
-        elif (
-            name in here
-            or name in GATES
-            or name == "plugins"
-            or (known[name.replace("_", "-")].file_key and _leads_out(name, there))
-        ):
+        elif name in here or name in GATES or not known[name.replace("_", "-")].file_key or _leads_out(name, there):
             faults.append(_difference(name, here.get(name), there))
-        elif known[name.replace("_", "-")].file_key:
+        else:
             taken[name] = _read(name, _absolute(name, there, folder))
     if faults:
         more = "".join(f"\n- {fault}" for fault in faults)

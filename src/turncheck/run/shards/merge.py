@@ -375,9 +375,12 @@ def _foreign(pairs: Sequence[tuple[ShardHead, Path]]) -> list[str]:
             faults.append(f"{name} was measured {'with' if head.custom_code else 'without'} --allow-custom-code")
     asked = [(head, folder) for head, folder in pairs if head.units]
     for head, folder in asked[1:]:
-        if (engine := _answered_by(head)) != (other := _answered_by(asked[0][0])):
-            name = f"shard {head.number}/{head.count} ({folder})"
-            faults.append(f"{name} was answered by {engine}, shard {asked[0][0].number} by {other}")
+        name, of = f"shard {head.number}/{head.count} ({folder})", asked[0][0]
+        if (engine := _answered_by(head)) != (other := _answered_by(of)):
+            faults.append(f"{name} was answered by {engine}, shard {of.number} by {other}")
+        one, another = head.engine.capabilities, of.engine.capabilities
+        if differing := sorted(key for key in one.keys() | another.keys() if one.get(key) != another.get(key)):
+            faults.append(f"{name} was answered in another way than shard {of.number}: {', '.join(differing)}")
     return faults
 
 

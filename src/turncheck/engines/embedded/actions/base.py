@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from turncheck.dialogue.domain import ACTION_DEFAULT_ASK_AFFIRMATION, ACTION_DEFAULT_ASK_REPHRASE, ACTION_LISTEN
-from turncheck.dialogue.events import ActionExecuted, BotUttered, Event, UserUtteranceReverted, UserUttered
+from turncheck.dialogue.events import ActionExecuted, Event, UserUtteranceReverted, UserUttered
+from turncheck.dialogue.outward_events import BotUttered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -12,14 +12,8 @@ from turncheck.dialogue.domain import (
     DEFAULT_SLOTS,
     SLOT_REQUESTED,
 )
-from turncheck.dialogue.events import (
-    ActionExecuted,
-    ActionExecutionRejected,
-    ActiveLoop,
-    BotUttered,
-    SlotSet,
-    UserUttered,
-)
+from turncheck.dialogue.events import ActionExecuted, ActionExecutionRejected, ActiveLoop, SlotSet, UserUttered
+from turncheck.dialogue.outward_events import BotUttered
 from turncheck.dialogue.tracker import Tracker
 from turncheck.engines.embedded.actions.base import ActionError, ActionRejectedError
 

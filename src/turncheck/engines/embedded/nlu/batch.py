@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from turncheck.engines.parse import PredictedIntent
 from turncheck.report.model import Substitution
+from turncheck.web.addresses import Network
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from turncheck.engines.embedded.model_archive import MemberWriter
-    from turncheck.engines.embedded.nlu.duckling import DucklingAccess
     from turncheck.engines.embedded.nlu.linear import LabelSplit
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
     from turncheck.engines.parse import PredictedEntity, SelectedResponse
@@ -70,6 +70,23 @@ class Batch:
             entities=[[] for _ in texts],
             responses=[{} for _ in texts],
         )
+
+
+REFERENCE_TIME: Final = 1_735_732_800_000
+"""2025-01-01 12:00 UTC in milliseconds: "tomorrow" must mean the same in every run that is compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class DucklingAccess:
+    """The server's address, if not the pipeline's, and which hosts the pipeline may name.
+
+    ``allowed_hosts``: loopback and these, ``None``: any. ``reference_time`` is in milliseconds since 1970.
+    """
+
+    url: str | None = None
+    allowed_hosts: Collection[str] | None = None
+    reference_time: int = REFERENCE_TIME
+    network: Network = field(default=Network(), repr=False)
 
 
 @dataclass(slots=True)

@@ -8,13 +8,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Self, TypedDict
 from urllib.parse import urlencode
 
+from turncheck.engines.embedded.nlu.batch import DucklingAccess
 from turncheck.engines.parse import PredictedEntity
 from turncheck.messages.errors import UserError
 from turncheck.web.addresses import Network, is_allowed, is_http, origin_of, without_login
 from turncheck.web.exchange import AnswerTooLargeError, Call, exchange, read_body
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
     import requests
 
@@ -22,28 +23,9 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.batch import Batch, Training
 
 
-# How Duckling may be reached.
-
-REFERENCE_TIME: Final = 1_735_732_800_000
-"""2025-01-01 12:00 UTC in milliseconds: "tomorrow" must mean the same in every run that is compared."""
-
-
 def noon_of(day: str) -> int:
     """Return noon (UTC) of a day written as ``2025-01-01``, in milliseconds since 1970."""
     return int(datetime.fromisoformat(f"{day}T12:00:00+00:00").timestamp() * 1000)
-
-
-@dataclass(frozen=True, slots=True)
-class DucklingAccess:
-    """The server's address, if not the pipeline's, and which hosts the pipeline may name.
-
-    ``allowed_hosts``: loopback and these, ``None``: any. ``reference_time`` is in milliseconds since 1970.
-    """
-
-    url: str | None = None
-    allowed_hosts: Collection[str] | None = None
-    reference_time: int = REFERENCE_TIME
-    network: Network = field(default=Network(), repr=False)
 
 
 _ANSWER_LIMIT: Final = 16 * 1024 * 1024

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.engines.embedded.nlu.catalogue import is_custom, known_component, parameters_of, require_known
 from turncheck.engines.embedded.nlu.featurizers import check_counts, check_lexical_features
-from turncheck.engines.embedded.nlu.spacy_model import installed as spacy_installed
 from turncheck.messages.errors import UserError
 from turncheck.project.model import Component
 from turncheck.project.rasa_version import NEWEST
@@ -51,6 +52,8 @@ _DEFAULT_PIPELINE: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (
 )
 """What Rasa 3.6 uses if ``config.yml`` has no pipeline."""
 
+_PACKAGE: Final = re.compile(r"[a-z]\w*")
+
 _LINEAR: Final = "a linear model over word and character n-grams"
 _CRF: Final = "a CRF over lexical features"
 _NO_NETWORK: Final = "neural networks are not trained here; network and training parameters have no effect"
@@ -90,7 +93,7 @@ def make_plan(
     spacy_model: Mapping[str, Any] | None = None
     for component in pipeline:
         known = known_component(component)
-        if known is not None and known.name == "SpacyNLP" and spacy_installed(component):
+        if known is not None and known.name == "SpacyNLP" and _spacy_installed(component):
             parameters = parameters_of(component, known)
             spacy_model = {"name": parameters["model"], "case_sensitive": parameters["case_sensitive"]}
             continue
@@ -114,6 +117,17 @@ def make_plan(
     if vectors and not any(step.kind in _LEARNS_FROM_VECTORS for step in others):
         notes.append("sentence vectors are switched on, and nothing in this pipeline learns from them")
     return Plan(tokenizer, tuple(_needed(others)), tuple(substitutions), tuple(notes))
+
+
+def _spacy_installed(component: Component) -> bool:
+    """Whether spaCy and the model that this ``SpacyNLP`` names are installed."""
+    model = component.parameters.get("model")
+    return (
+        isinstance(model, str)
+        and _PACKAGE.fullmatch(model) is not None
+        and importlib.util.find_spec("spacy") is not None
+        and importlib.util.find_spec(model) is not None
+    )
 
 
 def _resolve(

@@ -9,7 +9,7 @@ import importlib.util
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Literal, NotRequired, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, Self, TypedDict
 
 import numpy as np
 
@@ -31,20 +31,6 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.plan import Step
     from turncheck.engines.embedded.nlu.tokenizers import Tokenizer
     from turncheck.project.model import Component
-
-
-_PACKAGE: Final = re.compile(r"[a-z]\w*")
-
-
-def installed(component: Component) -> bool:
-    """Whether spaCy and the model that this ``SpacyNLP`` names are installed."""
-    model = component.parameters.get("model")
-    return (
-        isinstance(model, str)
-        and _PACKAGE.fullmatch(model) is not None
-        and importlib.util.find_spec("spacy") is not None
-        and importlib.util.find_spec(model) is not None
-    )
 
 
 @dataclass(frozen=True, slots=True)

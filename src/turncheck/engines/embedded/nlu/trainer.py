@@ -11,8 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from turncheck import __version__
 from turncheck.engines.embedded.model_archive import keep, read_kept
-from turncheck.engines.embedded.nlu.batch import Batch, Training
-from turncheck.engines.embedded.nlu.duckling import DucklingAccess
+from turncheck.engines.embedded.nlu.batch import Batch, DucklingAccess, Training
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.linear import LabelSplit
 from turncheck.engines.embedded.nlu.ngrams import TrainingSentences

@@ -313,7 +313,7 @@ class UnexpectedIntentStandIn:
         """Predict it if the message's intent is unlikely here; its severity is how much the score falls short."""
         intent = _intent_just_heard(tracker)
         if intent is None or self.model is None or intent not in tracker.domain.used_entities:
-            return Prediction(UNEXPECTED, priority=self.settings.priority)
+            return Prediction(UNEXPECTED, {}, priority=self.settings.priority)
         states = _before_message(learner_states(tracker, rule_only, max_history=self.settings.max_history))
         scores = self.model.log_probabilities(features_of(states, self.settings.max_history))
         judged = self._judged(intent, scores)

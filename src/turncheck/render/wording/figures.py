@@ -9,7 +9,6 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from turncheck.messages.phrasing import count
 from turncheck.report.trust import LEAST_AGREEMENT
 
 if TYPE_CHECKING:
@@ -18,19 +17,11 @@ if TYPE_CHECKING:
     from turncheck.comparison.metrics import Kind
     from turncheck.comparison.model import Comparison
 
-__all__ = [
-    "EXPECTED",
-    "GOT",
-    "change",
-    "count",
-    "difference",
-    "expected_got",
-    "few",
-    "figure",
-    "no_verdict",
-    "why_no_baseline",
-]
-
+NO_BASE: Final = {
+    "unreachable": "the baseline could not be reached",
+    "unreadable": "the baseline could not be read",
+}
+"""What is said of a baseline that there is and that this run does not have."""
 MINUS: Final = "−"
 EXPECTED: Final = "expected "
 GOT: Final = ", got "
@@ -119,13 +110,13 @@ def no_verdict(agreement: float) -> str:
     )
 
 
-def why_no_baseline(comparison: Comparison | None) -> str:
-    """Say why nothing can be compared: there is no baseline, or it cannot be fetched or read."""
-    if comparison is None:
-        return "no baseline: none was asked for"
-    used = comparison.baseline
-    written = {
-        "unreachable": "the baseline could not be reached",
-        "unreadable": "the baseline could not be read",
-    }
-    return f"{written.get(used.status, 'no baseline')}: {used.reason}"
+def why_no_baseline(comparison: Comparison | None, *, brief: bool = False, brackets: bool = False) -> str:
+    """Say why nothing can be compared: there is no baseline, or it cannot be fetched or read.
+
+    ``brief``: without the reason, which is said elsewhere; ``brackets``: as a part of a longer sentence.
+    """
+    what = NO_BASE.get(comparison.baseline.status if comparison else "", "no baseline")
+    why = comparison.baseline.reason if comparison else "none was asked for"
+    if brief and comparison is not None and why:
+        return what
+    return f"{what} ({why})" if brackets else f"{what}: {why}"

@@ -2,83 +2,120 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.comparison.because import newly_failing_tests, tests_because_of
 from turncheck.comparison.changes import SINGULAR, number_of
-from turncheck.comparison.clauses import (
-    NO_BASE,
-    TEST_GATES,
-    cut,
-    failed_of,
-    failed_tallies,
-    gone_in_words,
-    joined,
-    newly_failing,
-    short_reason,
-)
 from turncheck.comparison.compare import is_less_understood
-from turncheck.comparison.faults import cause_first, faults_of
+from turncheck.comparison.faults import faults_of
 from turncheck.comparison.gates_on_tests import (
     GONE_TESTS,
     NEW_ERRORS,
     NEW_SUPPRESSIONS,
-    STAND_IN,
     failing_of,
     judged_without_tests,
     newly_misunderstood,
-    old_in_words,
-    suppressed_in_words,
     tests_of,
 )
-from turncheck.comparison.tally import tallies
+from turncheck.comparison.judged import BadFinding, Drop, Findings, NoFigure
+from turncheck.comparison.tally import NAMES, tallies
 from turncheck.comparison.training_changes import (
-    broken_intents_in_words,
     dropped_intents,
     is_likely_misheard,
     is_likely_noise,
-    removed_in_words,
     sentences_of,
-    taken_away_in_words,
 )
-from turncheck.comparison.unseen_changes import unseen_in_words
-from turncheck.comparison.wording import count
 from turncheck.messages.location import Location
+from turncheck.messages.phrasing import count, first_line
+from turncheck.render.wording.changes import (
+    broken_intents_in_words,
+    old_in_words,
+    removed_in_words,
+    suppressed_in_words,
+    taken_away_in_words,
+    unseen_in_words,
+)
+from turncheck.render.wording.figures import NO_BASE
+from turncheck.render.wording.reasons import (
+    STAND_IN,
+    WITHOUT_TESTS,
+    drop_in_words,
+    errors_in_words,
+    left_out,
+    reason_of,
+)
+from turncheck.render.wording.tests import (
+    by_cause,
+    cause_first,
+    counted,
+    failed_of,
+    failed_tallies,
+    gone_in_words,
+    joined,
+    misunderstood_in_words,
+    newly_failing,
+    not_run_in_words,
+    tolerated_in_words,
+)
+from turncheck.report.evaluations import EVALUATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from turncheck.comparison.changes import ChangedCases
+    from turncheck.comparison.changes import ChangedCases, FindingChange
+    from turncheck.comparison.judged import Judged
     from turncheck.comparison.model import Comparison
     from turncheck.comparison.tally import Tally
-    from turncheck.comparison.verdict import FailedBy, GateResult, Reservation
+    from turncheck.comparison.verdict import Reservation
+    from turncheck.messages.finding import Finding
+    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import GateSettings, Report
+
+
+_LONGEST: Final = 120
+TEST_GATES: Final = frozenset({"test-failures", "new-failures"})
+
+Topic = Literal["not run", "partly", "faults"]
+"""What a clause says that no later one has to repeat: that tests were not run, or not completely, because of faults."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A part of the line, and what it says: topics, and reasons why something is not judged."""
+
+    words: str
+    says: frozenset[str] = frozenset()
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1].rstrip()}…"
 
 
 # The clauses of a verdict's summary about what passed, what does not count, what is open and what changed.
 
 ON_BASE_TOO: Final = "on the base too"
-_SAYS_NOT_RUN: Final = (" not run", "no longer run", "could not be run")
 
 
-def accepted_in_words(report: Report, compared: Comparison | None, gates: Sequence[GateResult]) -> str:
+def accepted_in_words(report: Report, compared: Comparison | None, gates: Sequence[Judged]) -> str:
     """Tests that are gone and were allowed to go."""
     passed = any(gate.name == GONE_TESTS and gate.outcome == "passed" for gate in gates)
     gone = gone_in_words(report, compared) if compared is not None and passed else ""
     return f"{gone} (accepted)" if gone else ""
 
 
-def passed_in_words(report: Report, compared: Comparison | None) -> str:
+def _passed(report: Report, compared: Comparison | None) -> Clause:
     """What was tested; if something failed, without how much passed, which the next clause says."""
     found = tallies(report)
     if none_ran := [tally for tally in found if tally.none_ran]:
         others = [tally for tally in found if tally.ran and not tally.failed]
-        passed = [f"{joined(tally.counted(tally.ran) for tally in others)} passed"] if others else []
-        return ", ".join([*(tally.not_run_in_words for tally in none_ran), *passed])
+        passed = [f"{joined(counted(tally, tally.ran) for tally in others)} passed"] if others else []
+        words = ", ".join([*(not_run_in_words(tally) for tally in none_ran), *passed])
+        return Clause(words, frozenset({"not run"}))
     if any(tally.failed for tally in found):
         nothing_new = compared is not None and not newly_failing(report, compared)
-        return "nothing fails that passed on the base" if nothing_new else _right_intents(report)
-    return _tested(report)
+        return Clause("nothing fails that passed on the base" if nothing_new else _right_intents(report))
+    return Clause(_tested(report))
 
 
 def _tested(report: Report) -> str:
@@ -91,11 +128,13 @@ def _tested(report: Report) -> str:
     if cases := [case for suite in (report.batch.suites if report.batch else ()) for case in suite.cases]:
         tested.append(f"{sum(case.passed for case in cases)} of {count(len(cases), 'batch case')}")
     passed_line = f"{' and '.join(tested)} passed" if tested else ""
+    if tolerated := [tolerated_in_words(tally) for tally in tallies(report) if tally.tolerated]:
+        passed_line += f", {joined(tolerated)}"
     if intents := _right_intents(report):
         return f"{passed_line}, {intents}" if passed_line else intents
     if not passed_line and (judged := judged_without_tests(report)):
         findings = [f"{count(len(report.validation.findings), 'finding')} in the data"] if report.validation else []
-        others = [f"{what} measured" for what in judged[len(findings) :]]
+        others = [f"{WITHOUT_TESTS[one]} measured" for one in judged if one != "validate"]
         return f"{', '.join([*findings, *others])}, nothing else was asked for"
     return passed_line or "nothing was tested"
 
@@ -110,7 +149,7 @@ def _right_intents(report: Report) -> str:
 
 
 def uncounted_clauses(
-    report: Report, compared: Comparison | None, gates: Sequence[GateResult], settings: GateSettings
+    report: Report, compared: Comparison | None, gates: Sequence[Judged], settings: GateSettings
 ) -> list[str]:
     """Failures that do not fail any gate, and why not."""
     judged_by = {gate.name for gate in gates}
@@ -119,7 +158,7 @@ def uncounted_clauses(
     parts = []
     failed = failed_tallies(report)
     if failed and not fails & TEST_GATES:
-        kinds = joined(tally.counted(len(tally.failed)) for tally in failed)
+        kinds = joined(counted(tally, len(tally.failed)) for tally in failed)
         number = sum(len(tally.failed) for tally in failed)
         if "new-failures" in judged_by and compared is not None:
             parts.append(f"{kinds} {'fails' if number == 1 else 'fail'} on the base too")
@@ -128,14 +167,14 @@ def uncounted_clauses(
                 f"{joined(map(failed_of, failed))} failed and {'does' if number == 1 else 'do'} not count ({why})"
             )
     elif compared is not None and not fails & TEST_GATES and (newly := newly_failing(report, compared)):
-        why = STAND_IN if report.batch is not None and report.batch.by_stand_in else why
+        why = STAND_IN if report.tolerates_batch_failures else why
         parts.append(f"{joined(newly)}, which does not count ({why})")
     errors = report.validation.counts.error if report.validation else 0
     if errors and "errors" not in judged_by and not {"new-failures", NEW_ERRORS} & fails:
         does = "does" if errors == 1 else "do"
         old = bool({"new-failures", NEW_ERRORS} & judged_by) and compared is not None
-        counted = "on the base too" if old else f"that {does} not count{'' if parts else f' ({why})'}"
-        parts.append(f"{count(errors, 'error')} in the data {counted}")
+        also = "on the base too" if old else f"that {does} not count{'' if parts else f' ({why})'}"
+        parts.append(f"{count(errors, 'error')} in the data {also}")
     if compared is not None and compared.new_suppressions and NEW_SUPPRESSIONS not in fails:
         parts.append(suppressed_in_words(compared.new_suppressions))
     if compared is not None and (gone := gone_unjudged(report, compared, gates)):
@@ -143,17 +182,17 @@ def uncounted_clauses(
     return [", ".join(parts)]
 
 
-def gone_unjudged(report: Report, compared: Comparison, gates: Sequence[GateResult]) -> str:
+def gone_unjudged(report: Report, compared: Comparison, gates: Sequence[Judged]) -> str:
     """Tests that are gone, if no gate is about that."""
     return "" if any(gate.name == GONE_TESTS for gate in gates) else gone_in_words(report, compared)
 
 
-def misunderstood_in_words(report: Report, compared: Comparison | None) -> str:
+def _all_misunderstood(report: Report, compared: Comparison | None) -> str:
     """Tests that only a sentence keeps from passing, if they do not count as failed."""
     new = {name: number_of(cases) for name, cases in newly_misunderstood(report, compared)}
     found = [tally for tally in tallies(report) if tally.misunderstood]
     if compared is None:
-        return joined(f"{tally.counted(len(tally.misunderstood))} misunderstood" for tally in found)
+        return joined(misunderstood_in_words(tally) for tally in found)
     return joined(_newly_misunderstood(tally, new.get(tally.evaluation, 0), compared) for tally in found)
 
 
@@ -161,31 +200,39 @@ def _newly_misunderstood(tally: Tally, new: int, compared: Comparison) -> str:
     """The misunderstood tests of one kind: how many are new, whether that may be noise, and how many are old."""
     old = len(tally.misunderstood) - new
     if not new:
-        return f"{tally.misunderstood_in_words} {ON_BASE_TOO}"
+        return f"{misunderstood_in_words(tally)} {ON_BASE_TOO}"
     noise = ["within noise"] if is_likely_misheard(compared, tally.evaluation) else []
     details = ", ".join([*noise, *([f"{old:,} more {ON_BASE_TOO}"] if old > 0 else [])])
-    return f"{tally.counted(new)} newly misunderstood{f' ({details})' if details else ''}"
+    return f"{counted(tally, new)} newly misunderstood{f' ({details})' if details else ''}"
 
 
-def left_open(report: Report, comparison: Comparison | None, gates: Sequence[GateResult], text: str) -> str:
-    """Tests that were not run and gates that could not be judged; those that fail the run are in ``text`` already."""
-    open_ends = [
-        tally.not_run_in_words
-        for tally in tallies(report)
-        if tally.reason and not any(said in text for said in _SAYS_NOT_RUN)
-    ]
-    named = "could not be run completely" in text
-    parts = {one.evaluation for one in report.skipped if one.part and not (one.fault and named)}
+def left_open(report: Report, comparison: Comparison | None, gates: Sequence[Judged], said: Iterable[Clause]) -> str:
+    """Tests that were not run and gates that could not be judged; those that fail the run are ``said`` already."""
+    says = frozenset(topic for clause in said for topic in clause.says)
+    open_ends = [not_run_in_words(tally) for tally in tallies(report) if tally.reason and "not run" not in says]
+    parts = {one.evaluation for one in report.skipped if one.part and not (one.fault and "partly" in says)}
     open_ends += [f"a test file of {evaluation} cannot be read" for evaluation in sorted(parts)]
     if waiting := not_judged(report, gates):
-        names = {gate.name.partition(":")[0] for gate in waiting}
+        names = {_family(gate) for gate in waiting}
         what = names.pop() if len(names) == 1 else count(len(waiting), "gate")
-        why = short_reason(waiting[0], comparison)
-        open_ends.append(f"{what} not judged" if why in text else f"{what} not judged ({why})")
+        why = short_reason(waiting[0], report, comparison)
+        open_ends.append(f"{what} not judged" if why in says else f"{what} not judged ({why})")
     return ", ".join(open_ends)
 
 
-def not_judged(report: Report, gates: Sequence[GateResult]) -> list[GateResult]:
+def _family(gate: Judged) -> str:
+    """The setting that a gate is from: ``threshold`` of ``threshold: nlu.intents.f1 >= 0.85``."""
+    return gate.name.partition(":")[0]
+
+
+def short_reason(gate: Judged, report: Report, comparison: Comparison | None) -> str:
+    """Say in short why a gate was not judged."""
+    if (gate.needs_base or gate.name == GONE_TESTS) and comparison is not None and not comparison.judged:
+        return NO_BASE.get(comparison.baseline.status, _cut(f"no baseline: {comparison.baseline.reason}"))
+    return _cut(reason_of(gate, report, comparison))
+
+
+def not_judged(report: Report, gates: Sequence[Judged]) -> list[Judged]:
     """Gates that were not judged and do not fail the run.
 
     Gates about tests that were not judged because there are no tests are left out, since that is said elsewhere; so
@@ -212,7 +259,7 @@ def trained_on(report: Report, compared: Comparison | None) -> str:
     return f"{of} also {'appears' if copies == 1 else 'appear'} in the training data{more}"
 
 
-def changes(report: Report, compared: Comparison, failing: Sequence[GateResult]) -> list[str]:
+def changes(report: Report, compared: Comparison, failing: Sequence[Judged]) -> list[str]:
     """The most informative difference if nothing broke: a real change of the intents, sentences that changed sides."""
     parts = []
     f1 = compared.metric("nlu.intents.f1")
@@ -268,77 +315,111 @@ def _edited(cases: ChangedCases) -> int:
 _ABOUT_ERRORS: Final = frozenset({"errors", NEW_ERRORS})
 
 
-def failing_clauses(failing: Sequence[GateResult], report: Report, comparison: Comparison | None) -> list[str]:
+def failing_clauses(failing: Sequence[Judged], report: Report, comparison: Comparison | None) -> list[Clause]:
     """A clause for each failing gate that adds something."""
-    clauses: dict[str, None] = {}
+    clauses: dict[str, Clause] = {}
     metrics = set()
     tests_named = False
     for gate in failing:
         if gate.follows:
             continue
         if gate.name in TEST_GATES and gate.outcome == "failed":
-            if not tests_named and (words := _failed_tests(gate, report, comparison, failing)):
-                clauses[words] = None
+            clause = None if tests_named else _failed_tests(gate, report, comparison, failing)
             tests_named = True
         elif gate.metric is not None and gate.metric in metrics:
             continue
         else:
-            known = " ".join(clauses)
-            parts = _clause(gate, report, comparison).split("; ")
-            if said := "; ".join(part for part in parts if part not in known):
-                clauses[said] = None
+            said = {topic for known in clauses.values() for topic in known.says}
+            parts = [part for part in _clauses(gate, report, comparison) if "faults" not in part.says & said]
+            words = "; ".join(part.words for part in parts if part.words not in clauses)
+            clause = Clause(words, frozenset(topic for part in parts for topic in part.says))
         metrics.add(gate.metric)
-    return list(clauses)
+        if clause is not None and clause.words:
+            clauses[clause.words] = clause
+    return list(clauses.values())
 
 
-def and_more(clauses: list[str], most: int) -> list[str]:
+def and_more(clauses: list[Clause], most: int) -> list[Clause]:
     more = len(clauses) - most
     if more <= 0:
         return clauses
-    return [*clauses[: most - 1], f"{clauses[most - 1]}, and {count(more, 'more gate')} failed"]
+    last = clauses[most - 1]
+    return [*clauses[: most - 1], Clause(f"{last.words}, and {count(more, 'more gate')} failed", last.says)]
 
 
-def _clause(gate: GateResult, report: Report, comparison: Comparison | None) -> str:
-    """A failing gate, without the details that belong in its own line."""
+def _clauses(gate: Judged, report: Report, comparison: Comparison | None) -> list[Clause]:
+    """A failing gate, without the details that belong in its own line, in its parts."""
+    faults = faults_of(report)
     if gate.outcome == "not judged":
-        return f"{gate.name.partition(':')[0]} not judged ({short_reason(gate, comparison)})"
+        why = short_reason(gate, report, comparison)
+        not_run = {"not run"} if gate.why == "tests not run" else set()
+        return [Clause(f"{_family(gate)} not judged ({why})", frozenset({why} | not_run))]
     if gate.name == "completed":
-        return cut(f"stopped before the end: {gate.reason.partition(chr(10))[0]}")
+        return [Clause(_cut(f"stopped before the end: {first_line(report.stopped or '')}"))]
     if gate.name == "could-be-run":
-        return cause_first(faults_of(report))
-    if gate.name in _ABOUT_ERRORS and len(gate.failed_by) == 1 and gate.failed_by[0].message:
-        return _single_error(gate.failed_by[0], gate.name, report, comparison)
-    if gate.name == GONE_TESTS and comparison is not None:
-        return gone_in_words(report, comparison) or gate.reason
-    if gate.name.startswith("require"):
-        return cut(_figure(gate, " ("))
-    if gate.name.startswith("max-regression"):
-        return cut(_figure(gate, ", more than", " on the examples"))
-    return cut(gate.reason)
+        partly = {"partly"} if all(one.part for one in by_cause(faults)[0]) else set()
+        return [Clause(cause_first(faults), frozenset({"faults", "not run"} | partly))]
+    if gate.name in _ABOUT_ERRORS:
+        return _about_errors(gate, report, comparison)
+    if gate.name == GONE_TESTS and comparison is not None and (words := gone_in_words(report, comparison)):
+        return [Clause(words, _says_gone(comparison))]
+    match gate.facts:
+        case (Drop() as drop,):
+            return [Clause(_cut(drop_in_words(drop, short=True)))]
+        case (NoFigure(why, None, short),) if gate.why == "nothing to judge":
+            words = f"{_required(gate)} was not run: {short or why}" if gate.name.startswith(_REQUIRE) else why
+            return [Clause(_cut(words), frozenset({"not run"} if gate.name.startswith(_REQUIRE) else ()))]
+        case _:
+            pass
+    if gate.why == "left out":
+        return [Clause(_cut(next(short for _, short in left_out(report, _required(gate)))), frozenset({"not run"}))]
+    says = frozenset({"not run"}) if gate.why in {"not run", "nothing to judge"} else frozenset[str]()
+    return [Clause(_cut(reason_of(gate, report, comparison)), says)]
 
 
-def _figure(gate: GateResult, *details: str) -> str:
-    """The reason up to its details. The metric's name, which may have a label of the project, is never cut."""
-    name = gate.metric if gate.metric and gate.reason.startswith(gate.metric) else ""
-    rest = gate.reason[len(name) :]
-    for detail in details:
-        rest = rest.partition(detail)[0]
-    return name + rest
+_REQUIRE: Final = "require: "
 
 
-def _single_error(error: FailedBy, gate: str, report: Report, comparison: Comparison | None) -> str:
+def _required(gate: Judged) -> Evaluation:
+    return next(one for one in EVALUATIONS if gate.name == f"{_REQUIRE}{one}")
+
+
+def _says_gone(comparison: Comparison) -> frozenset[str]:
+    not_run = any(cases.not_run for _, cases in tests_of(comparison))
+    lost = any(one.evaluation in NAMES for one in comparison.lost if not one.files)
+    return frozenset({"not run"} if not_run or lost else ())
+
+
+def _about_errors(gate: Judged, report: Report, comparison: Comparison | None) -> list[Clause]:
+    """The errors in the data; a single one is named."""
+    match gate.causes:
+        case (BadFinding(finding),) if finding.message:
+            return [Clause(_single_error(finding, gate.name, report, comparison))]
+        case _:
+            pass
+    words = reason_of(gate, report, comparison)
+    match gate.facts:
+        case (Findings() as findings,) if gate.name == "errors":
+            *others, last = errors_in_words(findings, comparison)
+            faults = frozenset({"faults", "not run", *(["partly"] if any(f.part for f in findings.faults) else [])})
+            return [*map(Clause, others), Clause(last, faults if findings.faults else frozenset())]
+        case (Findings(faults=(_, *_)),):
+            return [Clause(_cut(words), frozenset({"faults", "not run"}))]
+        case _:
+            return [Clause(_cut(words))]
+
+
+def _single_error(finding: Finding | FindingChange, gate: str, report: Report, comparison: Comparison | None) -> str:
     """The message of the only error, if it is short, its place, and whether it is old."""
-    words = error.message.rstrip(".")
     findings = report.validation.findings if report.validation else ()
     errors = [one for one in findings if one.severity == "error"]
     old = old_in_words(errors, comparison, "error") if gate == "errors" else ""
-    words = cut(words)
-    return f"{words} ({error.location}){old}" if error.location is not None else f"{words}{old}"
+    return f"{_cut(finding.message.rstrip('.'))} ({finding.location}){old}"
 
 
 def _failed_tests(
-    gate: GateResult, report: Report, comparison: Comparison | None, failing: Sequence[GateResult]
-) -> str:
+    gate: Judged, report: Report, comparison: Comparison | None, failing: Sequence[Judged]
+) -> Clause | None:
     """What failed, separated from what fails on the base too."""
     failed = failed_tallies(report)
     errors = 0 if any(one.name in _ABOUT_ERRORS for one in failing) else _new_errors(report, comparison)
@@ -347,18 +428,19 @@ def _failed_tests(
         why = NO_BASE.get(comparison.baseline.status if comparison else "", "no baseline")
         all_new = f" ({why}, so all count as new)" if gate.name == "new-failures" else ""
         parts = [f"{joined(failed_of(tally) for tally in failed)} failed"] if failed else []
-        return f"{', '.join([*parts, *([in_data] if in_data else [])])}{all_new}"
+        says = frozenset({why} if all_new and comparison is not None and comparison.baseline.status in NO_BASE else ())
+        return Clause(f"{', '.join([*parts, *([in_data] if in_data else [])])}{all_new}", says)
     new = newly_failing(report, comparison)
     old = sum(len(tally.failed) for tally in failed)
     old -= sum(number_of(failing_of(report, cases)) for _, cases in tests_of(comparison))
     data = [f"{in_data} that the base does not have"] if in_data else []
     if not new and not data:
         if not failed:  # the gate failed because of errors in the data, which another clause names
-            return ""
-        return f"{joined(failed_of(tally) for tally in failed)} failed (on the base too)"
+            return None
+        return Clause(f"{joined(map(failed_of, failed))} failed (on the base too)")
     also = f" ({old:,} {'fails' if old == 1 else 'fail'} on the base too)" if old > 0 else ""
     first = "because of it " if new and not data and _all_because_of_one(failing, comparison) else ""
-    return f"{first}{joined([*new, *data])}{also}{_because_of_a_rule(comparison) if new else ''}"
+    return Clause(f"{first}{joined([*new, *data])}{also}{_because_of_a_rule(comparison) if new else ''}")
 
 
 def _because_of_a_rule(comparison: Comparison) -> str:
@@ -374,11 +456,11 @@ def _because_of_a_rule(comparison: Comparison) -> str:
     return f": {SINGULAR[first.kind]} '{first.name}' was {first.change} ({first.location}){more}{some}"
 
 
-def _all_because_of_one(failing: Sequence[GateResult], comparison: Comparison) -> bool:
+def _all_because_of_one(failing: Sequence[Judged], comparison: Comparison) -> bool:
     """Whether the single error in the data, which the line names first, explains all newly failing tests."""
-    if failing[0].name not in _ABOUT_ERRORS or len(failing[0].failed_by) != 1 or comparison.base_lacks:
+    if failing[0].name not in _ABOUT_ERRORS or len(failing[0].causes) != 1 or comparison.base_lacks:
         return False
-    explained = tests_because_of(comparison).get(failing[0].failed_by[0].location or Location(""), [])
+    explained = tests_because_of(comparison).get(failing[0].causes[0].location or Location(""), [])
     return len(explained) == len(newly_failing_tests(comparison))
 
 
@@ -409,35 +491,36 @@ _ORDER: Final = (
 """The order in which failing gates are named: causes before symptoms, gates about figures last."""
 
 
-def summarize(
-    report: Report, comparison: Comparison | None, gates: Sequence[GateResult], settings: GateSettings
-) -> str:
+def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Judged], settings: GateSettings) -> str:
     """Say what happened: first what broke, or what passed; then what failed and does not count; then what is open."""
     compared = comparison if comparison and comparison.judged else None
     failing = sorted((gate for gate in gates if gate.fails), key=_rank)
     about = {gate.metric for gate in failing}
     intents = broken_intents_in_words(compared, about) if compared else ""
-    misunderstood = misunderstood_in_words(report, compared)
-    words = and_more(failing_clauses(failing, report, comparison), _MOST - bool(intents))
-    causes, symptoms = (words[:0], words) if failing and failing[0].name in TEST_GATES else (words[:1], words[1:])
-    broken = [clause for clause in (*causes, intents, *symptoms, misunderstood) if clause]
-    away = taken_away_in_words(compared) if compared else []
-    if words or intents or _misunderstood(report, comparison):
-        clauses = [[*causes, *away[:1], *broken[len(causes) :], *away[1:]]]
+    misunderstood = _all_misunderstood(report, compared)
+    found = and_more(failing_clauses(failing, report, comparison), _MOST - bool(intents))
+    cut = 0 if failing and failing[0].name in TEST_GATES else 1
+    causes, symptoms = found[:cut], found[cut:]
+    broken = [clause for clause in (*causes, Clause(intents), *symptoms, Clause(misunderstood)) if clause.words]
+    away = [Clause(words) for words in taken_away_in_words(compared)] if compared else []
+    if found or intents or _misunderstood(report, comparison):
+        first = [*causes, *away[:1], *broken[len(causes) :], *away[1:]]
     else:
-        removed = removed_in_words(compared) if compared else ""
-        first, *others = [*away, removed]
-        clauses = [[first, passed_in_words(report, compared), *broken, *others]]
-    clauses.append(uncounted_clauses(report, compared, gates, settings))
-    clauses.append([unseen_in_words(compared, report.engine.name)] if compared and report.engine else [])
-    clauses.append([accepted_in_words(report, compared, gates)])
-    clauses.append([left_open(report, comparison, gates, " ".join(clauses[0]))])
-    clauses.append([trained_on(report, compared)])
-    clauses.append(changes(report, compared, failing) if compared and not broken and not away else [])
-    return "; ".join([clause for part in clauses for clause in part if clause][:_MOST])
+        taken, *others = [*away, Clause(removed_in_words(compared) if compared else "")]
+        first = [taken, _passed(report, compared), *broken, *others]
+    said = [
+        *(clause.words for clause in first),
+        *uncounted_clauses(report, compared, gates, settings),
+        unseen_in_words(compared, report.engine.name) if compared and report.engine else "",
+        accepted_in_words(report, compared, gates),
+        left_open(report, comparison, gates, first),
+        trained_on(report, compared),
+        *(changes(report, compared, failing) if compared and not broken and not away else []),
+    ]
+    return "; ".join([words for words in said if words][:_MOST])
 
 
-def reservation(report: Report, comparison: Comparison | None, gates: Sequence[GateResult]) -> Reservation:
+def reservation(report: Report, comparison: Comparison | None, gates: Sequence[Judged]) -> Reservation:
     """Return the reason why "passed" alone would be misleading, if there is one."""
     found = tallies(report)
     fails = any(tally.failed for tally in found)
@@ -458,9 +541,15 @@ def reservation(report: Report, comparison: Comparison | None, gates: Sequence[G
     return "old failures only" if fails else ""
 
 
-def _reservation_by_comparison(
-    report: Report, comparison: Comparison | None, gates: Sequence[GateResult]
-) -> Reservation:
+def _many_annotations(comparison: Comparison) -> Reservation:
+    """What became of many annotations; empty if there are few."""
+    if sum(one.annotations for one in comparison.stripped) >= _MANY_ANNOTATIONS:
+        return "annotations are gone"
+    changed = sum(one.annotations + one.changed for one in comparison.stripped)
+    return "annotations have another entity" if changed >= _MANY_ANNOTATIONS else ""
+
+
+def _reservation_by_comparison(report: Report, comparison: Comparison | None, gates: Sequence[Judged]) -> Reservation:
     if comparison is None or not comparison.judged:
         return ""
     if newly_failing(report, comparison):
@@ -469,8 +558,8 @@ def _reservation_by_comparison(
         return "less is judged"
     if comparison.cut_intents:
         return "most of an intent is gone"
-    if sum(one.annotations for one in comparison.stripped) >= _MANY_ANNOTATIONS:
-        return "annotations are gone"
+    if annotations := _many_annotations(comparison):
+        return annotations
     if gone_unjudged(report, comparison, gates):
         return "although tests are gone"
     if suppressed := _suppressed(comparison):
@@ -512,6 +601,6 @@ def _suppressed(comparison: Comparison | None) -> Reservation:
     return "a warning is newly suppressed" if single else "warnings are newly suppressed"
 
 
-def _rank(gate: GateResult) -> int:
-    name = gate.name.partition(":")[0]
+def _rank(gate: Judged) -> int:
+    name = _family(gate)
     return _ORDER.index(name) if name in _ORDER else len(_ORDER)

@@ -1,0 +1,88 @@
+"""Text of others on a terminal or in a log: one line or several, without control characters, and never a command.
+
+The floor below all sinks and the console: each begins with what is here.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+ELLIPSIS: Final = "…"
+
+_JOINERS: Final = "\u200c\u200d"
+"""Invisible, but some scripts (Persian, Hindi) and emoji are wrong without them."""
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return at most ``limit`` characters of ``text`` on one line; a cut is marked with an ellipsis.
+
+    Control characters, lone surrogates and invisible format characters (bidirectional overrides, zero-width spaces,
+    tags) are dropped; any white space becomes one space.
+    """
+    # Long strings are cut first: what could not be shown is never processed.
+    window = text[: 4 * limit + 16]
+    kept = _cleaned(window)
+    line = " ".join(kept.split())
+    if len(line) <= limit and len(window) == len(text):
+        return line
+    return line[: max(limit - 1, 0)].rstrip() + ELLIPSIS
+
+
+def with_blanks(text: str, limit: int) -> str:
+    """Return the text as :func:`one_line` does, but with as many blanks as it has."""
+    window = text[: limit + 1]
+    kept = _cleaned(window)
+    return kept if len(window) <= limit else kept[: max(limit - 1, 0)] + ELLIPSIS
+
+
+def lines(text: str, limit: int) -> list[str]:
+    """Return the lines of ``text``, cleaned one by one, up to ``limit`` characters in all."""
+    shown: list[str] = []
+    for line in text[: 4 * limit + 16].splitlines():
+        if limit <= 0:
+            return [*shown, ELLIPSIS]
+        clean = _cleaned(line)
+        shown.append(clean[:limit].rstrip())
+        limit -= len(clean) + 1
+    return shown
+
+
+def _cleaned(text: str) -> str:
+    if text.isprintable():  # nearly always: then each character shows, and only the space is white space
+        return text
+    return "".join(" " if character.isspace() else character for character in text if _shows(character))
+
+
+def _shows(character: str) -> bool:
+    if character.isascii():
+        return character.isprintable() or character.isspace()
+    if character in _JOINERS:
+        return True
+    return unicodedata.category(character) not in {"Cc", "Cf", "Cs", "Co", "Cn"}
+
+
+ZERO_WIDTH: Final = "\u200b"
+_OF_A_RUNNER: Final = re.compile(r"##(?=\[|vso\[|teamcity\[)", re.IGNORECASE)
+"""What begins a command of GitHub's older runners, of Azure's agent and of TeamCity's."""
+
+
+def log_line(text: str) -> str:
+    """Return ``text`` so that no part of it is a command, wherever in it a line of the log begins."""
+    return _OF_A_RUNNER.sub(f"##{ZERO_WIDTH}", text.replace("::", f":{ZERO_WIDTH}:"))
+
+
+def log_line_in_place(text: str) -> str:
+    """Return one line as :func:`log_line` does, each character in its place: what is pointed at is not moved."""
+    return _OF_A_RUNNER.sub("# ", text.replace("::", ": "))
+
+
+def log_json(document: str) -> str:
+    """Return a JSON document that says the same, and holds nothing that a runner takes for a command."""
+    return document.replace("##", "#\\u0023")  # there are such only in strings
+
+
+def plain(text: str) -> str:
+    """Return all of ``text``, of one line or several, without anything that a terminal or a host would act on."""
+    return log_line("\n".join(map(_cleaned, text.split("\n"))))

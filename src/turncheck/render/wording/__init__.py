@@ -1,0 +1,1 @@
+"""What facts say in words: one place for the comment, the terminal, the page, JUnit and ``verdict.json``."""

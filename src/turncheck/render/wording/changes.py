@@ -1,0 +1,143 @@
+"""What a change did to the data, in words: what it took away, broke, suppressed, or altered unseen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.comparison.changes import SINGULAR
+from turncheck.comparison.training_changes import dropped_intents, intent_of, many_moved
+from turncheck.messages.phrasing import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from turncheck.comparison.changes import FallbackChange, FindingChange, StrippedIntent
+    from turncheck.comparison.model import Comparison
+    from turncheck.messages.finding import Finding
+
+
+# What a change took away from the training data, as clauses of the verdict's summary: it leads, whatever passed.
+
+
+def taken_away_in_words(compared: Comparison) -> list[str]:
+    """Return what is no longer judged or understood, and what was removed or moved, the worst first."""
+    clauses = [_cut(compared)] if compared.cut_intents else []
+    less = compared.fallback if compared.fallback is not None and compared.fallback.number else None
+    changed = threshold_in_words(less) if less else ""
+    if less and changed:
+        clauses.append(f"{count(less.number, 'sentence')} no longer understood ({changed})")
+    clauses += _annotations(compared.stripped)
+    components = [one for one in compared.changed_components if one.change == "removed"]
+    if components:
+        more = f" and {count(len(components) - 1, 'more')}" if len(components) > 1 else ""
+        clauses.append(f"{SINGULAR[components[0].kind]} '{components[0].name}'{more} removed")
+    if moved := many_moved(compared):
+        explains = any(one.base - one.now <= moved and not one.unjudged for one in compared.cut_intents[:1])
+        clauses.insert(0 if explains else len(clauses), f"{count(moved, 'training sentence')} moved to another intent")
+    if less and not changed:  # a consequence of what is named before it
+        clauses.append(f"{count(less.number, 'sentence')} no longer understood")
+    return clauses
+
+
+def _annotations(stripped: Sequence[StrippedIntent]) -> Iterator[str]:
+    """Say how many annotations are gone, and how many have another entity."""
+    kinds = (
+        ([one.annotations for one in stripped], "removed from"),
+        ([one.changed for one in stripped], "given another entity in"),
+    )
+    for numbers, what in kinds:
+        intents = [one.intent for one, number in zip(stripped, numbers, strict=True) if number]
+        if intents:
+            more = f" and {count(len(intents) - 1, 'more intent')}" if len(intents) > 1 else ""
+            yield f"{count(sum(numbers), 'annotation')} {what} intent '{intents[0]}'{more}"
+
+
+def removed_in_words(compared: Comparison) -> str:
+    """Return which parts of the project are gone, a rule or story first; empty if none is."""
+    removed = [one for one in compared.removed_items if one.change == "removed"]
+    if not removed:
+        return ""
+    first = min(removed, key=lambda one: one.kind not in {"rules", "stories"})
+    more = f" and {count(len(removed) - 1, 'more part')}" if len(removed) > 1 else ""
+    return f"{SINGULAR.get(first.kind, 'part')} '{first.name}'{more} removed"
+
+
+def _cut(compared: Comparison) -> str:
+    first, others = compared.cut_intents[0], len(compared.cut_intents) - 1
+    judged = " and no longer judged" if first.unjudged else ""
+    more = f" ({count(others, 'more intent')})" if others else ""
+    return f"intent '{first.intent}' cut from {first.base:,} to {count(first.now, 'sentence')}{judged}{more}"
+
+
+def threshold_in_words(change: FallbackChange) -> str:
+    """``threshold from 0.3 to 0.95``; empty if no threshold was changed."""
+    sides = (
+        ("threshold", change.base, change.value),
+        ("ambiguity threshold", change.base_ambiguity, change.ambiguity),
+    )
+    return ", ".join(f"{name} from {_shown(before)} to {_shown(now)}" for name, before, now in sides if before != now)
+
+
+def _shown(threshold: float | None) -> str:
+    return "none" if threshold is None else f"{threshold:g}"
+
+
+# Intents that the change broke.
+
+
+def broken_intents_in_words(compared: Comparison, reported: AbstractSet[str | None] = frozenset()) -> str:
+    """``a real drop of intent 'inform', which now collides with 'order_pizza'``; empty if no intent is broken.
+
+    Args:
+        compared: this side with the base.
+        reported: metrics that something else reports already.
+    """
+    dropped = [intent_of(one.name) for one in dropped_intents(compared) if one.name not in reported]
+    pairs = [collision.intents for collision in compared.collisions]
+    if not dropped:
+        return f"{_collide(*pairs[0])}{_more(len(pairs) - 1, 'pair')}" if pairs else ""
+    first, others = dropped[0], dropped[1:]
+    partner = next((one if other == first else other for one, other in pairs if first in {one, other}), None)
+    why = f", which now collides with '{partner}'" if partner is not None else ""
+    apart = [pair for pair in pairs if not set(pair) & set(dropped)]
+    collide = f"; {_collide(*apart[0])}" if apart else ""
+    return f"a real drop of intent '{first}'{_more(len(others), 'intent')}{why}{collide}"
+
+
+def _collide(one: str, other: str) -> str:
+    return f"intents '{one}' and '{other}' now collide"
+
+
+def _more(number: int, what: str) -> str:
+    return f" ({count(number, f'more {what}')})" if number else ""
+
+
+def unseen_in_words(compared: Comparison, engine: str) -> str:
+    """Return ``1 change of the configuration that the embedded engine cannot judge``; empty if there is none."""
+    number = len(compared.unseen_changes)
+    return f"{count(number, 'change')} of the configuration that the {engine} engine cannot judge" if number else ""
+
+
+# Findings.
+
+
+def old_in_words(found: Sequence[Finding | FindingChange], comparison: Comparison | None, severity: str) -> str:
+    """``, both on the base too``: how many of the findings of a severity the base has; empty if none or not known."""
+    if (
+        comparison is None
+        or not comparison.judged
+        or any(one.evaluation == "validate" for one in comparison.base_lacks)
+    ):
+        return ""
+    old = len(found) - sum(one.severity == severity for one in comparison.new_findings)
+    if old <= 0:
+        return ""
+    many = {1: "", 2: "both "}.get(old, "all ") if old == len(found) else f"{old:,} of them "
+    return f", {many}on the base too"
+
+
+def suppressed_in_words(found: Sequence[FindingChange]) -> str:
+    """Return ``2 errors newly suppressed``; warnings are counted apart."""
+    numbers = {one: sum(finding.severity == one for finding in found) for one in ("error", "warning")}
+    return f"{' and '.join(count(number, what) for what, number in numbers.items() if number)} newly suppressed"

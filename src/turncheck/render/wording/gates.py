@@ -1,0 +1,98 @@
+"""Gates in words: why each ended as it did and what made it fail, and the verdict that they make together."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, assert_never
+
+from msgspec import UNSET
+
+from turncheck.comparison.compare import as_compared
+from turncheck.comparison.gates import counted_by, judge_gates
+from turncheck.comparison.judged import (
+    BadFinding,
+    FailedTest,
+    FaultOf,
+    GoneTest,
+    NoLongerMeasured,
+    NotRunTest,
+    Uncovered,
+    WrongSentence,
+)
+from turncheck.comparison.tally import NAMES
+from turncheck.comparison.verdict import FailedBy, GateResult, Verdict
+from turncheck.render.wording.figures import expected_got
+from turncheck.render.wording.reasons import lost_assistant, lost_evaluation, reason_of
+from turncheck.render.wording.summary import reservation, summarize
+from turncheck.render.wording.tests import failed_test, removed_test_text
+
+if TYPE_CHECKING:
+    from turncheck.comparison.judged import Cause, Judged
+    from turncheck.comparison.model import Comparison
+    from turncheck.comparison.verdict import Places
+    from turncheck.report.model import GateSettings, Report
+
+
+def judge(
+    report: Report, comparison: Comparison | None, settings: GateSettings, places: Places = MappingProxyType({})
+) -> Verdict:
+    """Judge all gates and say how it went; ``places`` says where they are set.
+
+    Raises:
+        UserError: a rule that cannot be parsed, or that is about an unknown metric.
+    """
+    report = counted_by(as_compared(report, comparison), settings)
+    gates = judge_gates(report, comparison, settings, places)
+    failed = any(gate.fails for gate in gates)
+    return Verdict(
+        outcome="failed" if failed else "passed",
+        summary=summarize(report, comparison, gates, settings),
+        gates=tuple(gate_result(gate, report, comparison) for gate in gates),
+        not_judged=settings.not_judged,
+        reservation="" if failed else reservation(report, comparison, gates),
+    )
+
+
+def gate_result(gate: Judged, report: Report, comparison: Comparison | None) -> GateResult:
+    """Write a gate as ``verdict.json`` has it."""
+    reason = reason_of(gate, report, comparison)
+    brief = reason_of(gate, report, comparison, brief=True)
+    return GateResult(
+        name=gate.name,
+        outcome=gate.outcome,
+        reason=reason,
+        without_base=brief if brief != reason else UNSET,
+        metric=gate.metric,
+        fails=gate.fails,
+        needs_base=gate.needs_base,
+        location=gate.location,
+        failed_by=tuple(map(failed_by, gate.causes)),
+        follows=gate.follows,
+    )
+
+
+def failed_by(cause: Cause) -> FailedBy:
+    """Say in a few words what made a gate fail."""
+    match cause:
+        case FailedTest():
+            what = failed_test(cause)
+        case NotRunTest(evaluation, name, reason):
+            what = f"{NAMES[evaluation][0]} {name} was not run{f': {reason}' if reason else ''}"
+        case GoneTest(evaluation, _, case, commit):
+            what = removed_test_text(NAMES[evaluation][0], case, commit)
+        case BadFinding(finding, message, advises):
+            what = f"{finding.code}: {message} {finding.hint}".strip() if advises else f"{finding.code}: {message}"
+            return FailedBy(what=what, location=finding.location, message=finding.message if advises else "")
+        case FaultOf(reason, skipped, named):
+            what = f"{skipped} was skipped: {reason}" if skipped else reason
+            return FailedBy(what=what, location=cause.location, named=True if named else UNSET)
+        case WrongSentence(text, expected, got):
+            what = f"{text}: {expected_got(expected, got or 'no intent')}"
+        case Uncovered(kind, name):
+            what = f"{kind}: {name}" if kind else name
+        case NoLongerMeasured(gone):
+            what = lost_assistant(gone) if isinstance(gone, str) else lost_evaluation(gone, faulty=False)
+            return FailedBy(what=what, named=True)
+        case _:
+            assert_never(cause)
+    return FailedBy(what=what, location=cause.location)

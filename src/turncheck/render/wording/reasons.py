@@ -1,0 +1,356 @@
+"""Why a gate ended as it did, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+from turncheck.comparison.changes import number_of
+from turncheck.comparison.faults import faults_of
+from turncheck.comparison.gates import shared_examples
+from turncheck.comparison.gates_on_tests import (
+    NEW_ERRORS,
+    failing_of,
+    judged_without_tests,
+    newly_misunderstood,
+    no_longer_checked,
+    tests_of,
+)
+from turncheck.comparison.judged import (
+    BadFinding,
+    Drop,
+    Findings,
+    GoneTests,
+    LostAssistant,
+    LostEvaluation,
+    NoFigure,
+    Value,
+)
+from turncheck.comparison.matching import has_results
+from turncheck.comparison.tally import NAMES, lacks_actions, tallies
+from turncheck.messages.finding import LEGACY_PROJECT
+from turncheck.messages.phrasing import count, first_line
+from turncheck.render.wording.changes import old_in_words, suppressed_in_words
+from turncheck.render.wording.figures import change, few, figure, no_verdict, why_no_baseline
+from turncheck.render.wording.tests import (
+    HOW_TO_RUN_ACTIONS,
+    LOST,
+    counted,
+    failed_of,
+    faults_in_words,
+    joined,
+    misunderstood_in_words,
+    names_of,
+    not_run_in_words,
+    passed_in_words,
+    tolerated_in_words,
+    why_not_run,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from turncheck.comparison.judged import Fact, Judged, Why
+    from turncheck.comparison.model import Comparison, OneSided
+    from turncheck.comparison.tally import Tally
+    from turncheck.report.evaluations import Evaluation
+    from turncheck.report.model import Report
+
+STAND_IN: Final = "by the embedded engine, which stands in for the assistant's own"
+"""Why failed batch cases do not fail the run by themselves."""
+WARN: Final = "misunderstood: warn"
+"""Why misunderstood tests do not fail the run."""
+WITHOUT_TESTS: Final[dict[Evaluation, str]] = {
+    "validate": "the data",
+    "strength": "the strength of the tests",
+    "robustness": "robustness",
+}
+"""What evaluations that run no tests judge."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What the reasons of a run's gates are said of; ``brief``: without why there is no base."""
+
+    report: Report
+    comparison: Comparison | None
+    brief: bool
+
+    @property
+    def compared(self) -> Comparison | None:
+        """The comparison, if there was a base."""
+        return self.comparison if self.comparison is not None and self.comparison.judged else None
+
+    @property
+    def none(self) -> str:
+        """Why there is no base."""
+        return why_no_baseline(self.comparison, brief=self.brief)
+
+    @property
+    def found(self) -> Sequence[Tally]:
+        """The tests by kind."""
+        return tallies(self.report)
+
+
+def reason_of(gate: Judged, report: Report, comparison: Comparison | None, *, brief: bool = False) -> str:
+    """Say why a gate ended as it did; ``brief``: without why there is no base, which a document says once."""
+    return _FIXED.get(gate.why) or _REASONS[gate.why](gate, _Run(report, comparison, brief))
+
+
+_FIXED: Final[Mapping[Why, str]] = {
+    "no tests": "no stories and no end-to-end cases were run",
+    "ancestor": "the base itself was not measured, but an ancestor: which tests came after that is not known",
+    "accepted": "what is gone was accepted by `accept-gone`",
+    "all there": "all tests of the base are there",
+    "nothing tested": "nothing was tested",
+    "suppressions not known": "the baseline's report is of an older version, which does not say what is suppressed",
+    "none suppressed": "no error is newly suppressed",
+    "base has no such metric": "the base has no such metric",
+    "only on base": "it is measured on the base only",
+    "files unread": "not all files can be read, so what is in them is not counted",
+    "no shared example": "no example was judged on both sides",
+}
+
+
+def _of_figure(gate: Judged, _: _Run) -> str:
+    (fact,) = gate.facts
+    if isinstance(fact, Value):
+        return _value(fact)
+    if isinstance(fact, Drop):
+        return no_verdict(fact.delta.agreement) if fact.delta.agreement is not None else drop_in_words(fact)
+    if not isinstance(fact, NoFigure) or fact.base is None:
+        return fact.why if isinstance(fact, NoFigure) else ""
+    base = figure(fact.base.base or 0.0, fact.base.kind)
+    return f"{gate.metric}: {base} on the base, no longer measured: {fact.why}"
+
+
+def _nothing_to_judge(gate: Judged, _: _Run) -> str:
+    why = next((fact.why for fact in gate.facts if isinstance(fact, NoFigure)), "there was nothing to judge")
+    return f"{_evaluation(gate)} was not run: {why}" if _is_required(gate) else why
+
+
+def _failed_tests(gate: Judged, run: _Run) -> str:
+    """What failed in tests or in the data."""
+    match gate.facts:
+        case (Findings() as findings,):
+            return "; ".join(errors_in_words(findings, run.compared))
+        case _:
+            faults = faults_of(run.report, NAMES)
+            failed = [_failed(run.found)] if any(tally.failed for tally in run.found) else []
+            return "; ".join([*failed, *([faults_in_words(faults)] if faults else [])])
+
+
+def _newly_failed(gate: Judged, run: _Run) -> str:
+    """What failed in tests or in the data and did not on the base."""
+    compared = run.compared
+    match gate.facts:
+        case (Findings() as findings,):
+            new = " that the base does not have" if compared else f"; {run.none}, so every error counts as new"
+            return f"{'; '.join(errors_in_words(findings, None))}{new}"
+        case _:
+            pass
+    if compared is not None:
+        half = "".join(f"; {_half(lacking)}" for lacking in compared.base_lacks)
+        copies = sum(case.copies for _, cases in tests_of(compared) for case in failing_of(run.report, cases))
+        return f"{count(len(gate.causes) + copies, 'failure')} that the base does not have{half}"
+    errors = sum(isinstance(cause, BadFinding) for cause in gate.causes)
+    parts = [_all_failed(run.found)] if errors < len(gate.causes) else []
+    parts += [f"{count(errors, 'error')} in the data"] if errors else []
+    none = why_no_baseline(run.comparison, brief=run.brief, brackets=True)
+    return f"{none}, so every failure counts as new: {', '.join(parts)}"
+
+
+def _no_findings(gate: Judged, run: _Run) -> str:
+    (fact,) = gate.facts
+    severity = fact.severity if isinstance(fact, Findings) else "error"
+    new = " that the base does not have" if run.compared else f"; {run.none}"
+    return f"no {severity}s in the data{new if gate.name == NEW_ERRORS else ''}"
+
+
+def _new_not_known(gate: Judged, run: _Run) -> str:
+    words = (errors_in_words(fact, None) for fact in gate.facts if isinstance(fact, Findings))
+    return f"{'; '.join(chain(*words))}; {run.none}, so it is not known which are new"
+
+
+def _tests_not_run(_: Judged, run: _Run) -> str:
+    not_run = "; ".join(f"{not_run_in_words(tally)}: {why_not_run(tally)}" for tally in run.found if tally.none_ran)
+    others = [tally for tally in run.found if tally.ran]
+    return f"{not_run}; {_passed(others)}" if others else not_run
+
+
+def _nothing_new(_: Judged, run: _Run) -> str:
+    words = ["nothing fails that passed on the base" if run.compared else f"nothing fails; {run.none}"]
+    for evaluation, cases in newly_misunderstood(run.report, run.comparison):
+        words.append(f"{count(number_of(cases), *NAMES[evaluation])} newly misunderstood ({WARN})")
+    return "; ".join(words)
+
+
+def _base_faults(gate: Judged, _: _Run) -> str:
+    unknown = [fact.lost for fact in gate.facts if isinstance(fact, LostEvaluation)]
+    named = names_of(one.evaluation for one in unknown)
+    return f"the base could not run {named}, so it is not known which tests are gone: {unknown[0].reason}"
+
+
+def _without_tests(_: Judged, run: _Run) -> str:
+    return f"tested: {joined(WITHOUT_TESTS[one] for one in judged_without_tests(run.report))}, as requested"
+
+
+_REASONS: Final[Mapping[Why, Callable[[Judged, _Run], str]]] = {
+    "": _of_figure,
+    "agreement": _of_figure,
+    "no base": lambda _, run: run.none,
+    "nothing to judge": _nothing_to_judge,
+    "stopped": lambda gate, run: (
+        (run.report.stopped or "") if gate.name == "completed" else "the run ended before its end"
+    ),
+    "faults": lambda _, run: faults_in_words(faults_of(run.report)),
+    "failed": _failed_tests,
+    "newly failed": _newly_failed,
+    "tests not run": _tests_not_run,
+    "nothing new": _nothing_new,
+    "passed": lambda _, run: _passed(run.found),
+    "gone": lambda gate, run: _gone(gate.facts, run.compared),
+    "base faults": _base_faults,
+    "not asked for tests": _without_tests,
+    "left out": lambda gate, run: "; ".join(words for words, _ in left_out(run.report, _evaluation(gate))),
+    "not run": lambda gate, _: f"{_evaluation(gate)} was not run",
+    "ran": lambda gate, run: f"{_evaluation(gate)} was run" if _is_required(gate) else _tested(run.report),
+    "suppressed": lambda _, run: suppressed_in_words(run.compared.new_suppressions if run.compared else ()),
+    "no findings": _no_findings,
+    "new not known": _new_not_known,
+}
+
+
+def _is_required(gate: Judged) -> bool:
+    return gate.name.startswith("require: ")
+
+
+def _evaluation(gate: Judged) -> Evaluation:
+    """The evaluation that a gate requires."""
+    return next(one for one in (*LOST, *WITHOUT_TESTS) if gate.name == f"require: {one}")
+
+
+def _value(value: Value) -> str:
+    rule, measured = value.rule, value.measured
+    shown = f"{rule.name} is {figure(measured.value, measured.kind, apart_from=rule.limit)}"
+    return shown if value.holds else f"{shown}, not {rule.operator} {rule.limit:g}"
+
+
+def drop_in_words(drop: Drop, *, short: bool = False) -> str:
+    """``core.passed: 3 to 2 (−1), more than 0``; in ``short`` without where it was judged and the limit."""
+    delta = drop.delta
+    shared = shared_examples(delta)
+    base, value = (shared.base, shared.value) if shared else (delta.base or 0.0, delta.value or 0.0)
+    too_few = delta.significance is not None and delta.significance.too_few
+    noise = ("", f", {'too few sentences to tell' if too_few else 'within noise'}")[delta.judgement == "noise"]
+    words = f"{figure(base, delta.kind)} to {figure(value, delta.kind)} ({change(base, value, delta.kind)}{noise})"
+    if short:
+        return f"{drop.rule.name}: {words}"
+    where = " on the examples both sides judged" if shared else ""
+    limit = f", more than {drop.rule.limit:g}" if drop.too_far else ""
+    return f"{drop.rule.name}: {words}{where}{limit}"
+
+
+def errors_in_words(findings: Findings, compared: Comparison | None) -> list[str]:
+    """What the data of a severity are at fault with; of a project of an older Rasa that comes first."""
+    found = findings.found
+    older = [f"This is a Rasa {one.names[0].name} project" for one in found if one.code == LEGACY_PROJECT and one.names]
+    old = old_in_words(found, compared, findings.severity)
+    counts = [f"{count(len(found), findings.severity)} in the data{old}"] if found else []
+    return [*older, *counts, *([faults_in_words(findings.faults)] if findings.faults else [])]
+
+
+def _failed(found: Sequence[Tally]) -> str:
+    """``1 of 2 stories and 3 of 4 end-to-end cases failed``."""
+    return ", ".join([f"{joined(failed_of(tally) for tally in found if tally.failed)} failed", *_misunderstood(found)])
+
+
+def _all_failed(found: Sequence[Tally]) -> str:
+    """The same, including the failures that are tolerated elsewhere."""
+    failed = ((len(tally.failed) + len(tally.tolerated), tally) for tally in found)
+    return f"{joined(f'{number} of {counted(tally, tally.ran)}' for number, tally in failed if number)} failed"
+
+
+def _passed(found: Sequence[Tally]) -> str:
+    """``2 stories and 3 end-to-end cases passed, 1 end-to-end case not run``."""
+    words = f"{joined(passed_in_words(tally) for tally in found if tally.ran)} passed"
+    return ", ".join([words, *_misunderstood(found), *(not_run_in_words(tally) for tally in found if tally.reason)])
+
+
+def _misunderstood(found: Sequence[Tally]) -> list[str]:
+    parts = [f"{misunderstood_in_words(tally)} ({WARN})" for tally in found if tally.misunderstood]
+    return [*parts, *(f"{tolerated_in_words(tally)} ({STAND_IN})" for tally in found if tally.tolerated)]
+
+
+def _tested(report: Report) -> str:
+    sentences = [count(report.nlu.examples, "sentence")] if report.nlu and report.nlu.examples else []
+    return f"tested: {', '.join([*sentences, *(counted(one, one.ran) for one in tallies(report) if one.ran)])}"
+
+
+def _half(lacking: OneSided) -> str:
+    """What the base lacks, and the consequence."""
+    name = lacking.evaluation
+    if lacking.cases is not None:
+        return f"the base did not run {count(lacking.cases, *NAMES[name])} ({lacking.reason})"
+    follows = {"nlu": "", "validate": ", so all errors in the data count as new"}
+    then = follows.get(name, f", so all {NAMES[name][1]} that fail count as new" if name in NAMES else "")
+    return f"the base has no results of {name} ({lacking.reason}){then}"
+
+
+def left_out(report: Report, evaluation: Evaluation) -> list[tuple[str, str]]:
+    """Return which tests of an evaluation were not run, why, and how to get them run; each also in short."""
+    found = []
+    for tally in tallies(report):
+        if tally.evaluation == evaluation and tally.not_run:
+            number = len(tally.not_run)
+            short = f"{number:,} of {counted(tally, tally.ran + number)} not run"
+            words = f"{short} ({few([one.name for one in tally.not_run])}): {why_not_run(tally)}"
+            found.append((f"{words}. To run them, {HOW_TO_RUN_ACTIONS}" if lacks_actions(report) else words, short))
+    if evaluation == "nlu" and report.nlu and report.nlu.unjudged:
+        intents = few([one.intent for one in report.nlu.unjudged])
+        short = f"{count(len(report.nlu.unjudged), 'intent')} not judged"
+        found.append((f"{short} ({intents}): fewer examples than there are folds", short))
+    parts = [one for one in report.skipped if one.part and one.evaluation == evaluation]
+    found += [(one.without_place or one.reason, one.without_place or one.reason) for one in parts]
+    if report.stopped is not None and has_results(report, evaluation):
+        found.append((f"the run ended before its end: {first_line(report.stopped)}",) * 2)
+    return found
+
+
+def _gone(facts: Sequence[Fact], compared: Comparison | None) -> str:
+    """What is gone; where a fault keeps all of it from running, that."""
+    lines: list[str] = []
+    kept_from: list[str] = []
+    for fact in facts:
+        match fact:
+            case LostAssistant(path):
+                lines.append(lost_assistant(path))
+            case LostEvaluation(lost, faulty):
+                (kept_from if faulty else lines).append(lost_evaluation(lost, faulty=faulty))
+            case GoneTests(evaluation, cases, run, because, faulty):
+                number = number_of(cases)
+                tests, one = count(number, *NAMES[evaluation]), number == 1
+                if not run:
+                    lines.append(f"{tests} of the base {'is' if one else 'are'} gone")
+                    continue
+                words = f"{tests} that ran on the base {'was' if one else 'were'} not run"
+                (kept_from if faulty else lines).append(f"{words}: {because}" if because else words)
+            case _:
+                pass
+    unseen = "".join(
+        f"; {one.message.rstrip('.')}" for one in (no_longer_checked(compared) if lines and compared else ())
+    )
+    return f"{'; '.join(lines or kept_from)} (`accept-gone` lists what may be deleted){unseen}"
+
+
+def lost_assistant(path: str) -> str:
+    """Say that an assistant is no longer measured."""
+    return f"the assistant '{path}', which the base measures, is no longer measured"
+
+
+def lost_evaluation(one: OneSided, *, faulty: bool) -> str:
+    """Say what of the base is no longer judged, and why; of what a fault keeps from running another gate says why."""
+    if one.files:
+        return one.reason
+    return LOST[one.evaluation] if faulty else f"{LOST[one.evaluation]}: {one.reason}"

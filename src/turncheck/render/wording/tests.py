@@ -1,0 +1,209 @@
+"""Tests and what became of them, in words: how many, which failed, which were not run, which are gone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from turncheck.comparison.changes import number_of
+from turncheck.comparison.faults import faults_of
+from turncheck.comparison.gates_on_tests import failing_of, no_longer_checked, tests_of
+from turncheck.comparison.misunderstood import expected_and_predicted
+from turncheck.comparison.tally import NAMES, tallies
+from turncheck.messages.phrasing import count
+from turncheck.render.wording.figures import expected_got
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from turncheck.comparison.changes import CaseChange
+    from turncheck.comparison.judged import FailedTest
+    from turncheck.comparison.model import Comparison
+    from turncheck.comparison.tally import Tally
+    from turncheck.report.evaluations import Evaluation
+    from turncheck.report.model import Misunderstanding, Report, Skipped
+
+LOST: Final[dict[Evaluation, str]] = {
+    "validate": "the data are no longer checked",
+    "nlu": "language understanding is no longer judged",
+    "core": "the stories are no longer run",
+    "e2e": "the end-to-end cases are no longer run",
+    "batch": "the batch cases are no longer run",
+}
+HOW_TO_RUN_ACTIONS: Final = (
+    "start the action server with --action-server COMMAND, name one with --action-endpoint URL, or stub the actions in "
+    "the test file (stub_custom_actions)"
+)
+
+
+def joined(parts: Iterable[str]) -> str:
+    """``a and b``."""
+    return " and ".join(parts)
+
+
+def with_copy_count(case: CaseChange | FailedTest) -> str:
+    """Say how many copies of a case there are, as a suffix of its name."""
+    return f" and {count(case.copies, 'copy', 'copies')}" if case.copies else ""
+
+
+def names_of(evaluations: Iterable[str]) -> str:
+    """``nlu, core and e2e``."""
+    *others, last = dict.fromkeys(evaluations) or [""]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+# Tallies.
+
+
+def counted(tally: Tally, number: int) -> str:
+    """``2 stories``."""
+    return count(number, *NAMES[tally.evaluation])
+
+
+def failed_of(tally: Tally) -> str:
+    """``1 of 2 stories``."""
+    return f"{len(tally.failed):,} of {counted(tally, tally.ran)}"
+
+
+def passed_in_words(tally: Tally) -> str:
+    """``2 stories``, or ``2 of 3 stories`` if the others are only misunderstood."""
+    others = len(tally.misunderstood) + len(tally.tolerated)
+    return f"{tally.ran - others:,} of {counted(tally, tally.ran)}" if others else counted(tally, tally.ran)
+
+
+def misunderstood_in_words(tally: Tally) -> str:
+    """``1 story misunderstood``."""
+    return f"{counted(tally, len(tally.misunderstood))} misunderstood"
+
+
+def tolerated_in_words(tally: Tally) -> str:
+    """``2 batch cases failed``."""
+    return f"{counted(tally, len(tally.tolerated))} failed"
+
+
+def not_run_in_words(tally: Tally) -> str:
+    """``14 end-to-end cases not run``; without a number if that is not known. Empty if all ran."""
+    if tally.not_run:
+        return f"{counted(tally, len(tally.not_run))} not run"
+    return f"{NAMES[tally.evaluation][1]} not run" if tally.reason else ""
+
+
+def why_not_run(tally: Tally) -> str:
+    """Why tests were not run: the first reason, and how many others there are."""
+    others = f" (and {count(tally.other_reasons, 'other reason')})" if tally.other_reasons else ""
+    return f"{tally.reason}{others}"
+
+
+def failed_tallies(report: Report) -> list[Tally]:
+    """Return those of which tests failed."""
+    return [tally for tally in tallies(report) if tally.failed]
+
+
+def failed_test(test: FailedTest) -> str:
+    """Name a test that failed; of one that only its sentences keep from passing, say what these were understood as."""
+    name = f"{NAMES[test.evaluation][0]} {test.name}{with_copy_count(test)}"
+    if test.misunderstood is None:
+        return name
+    parts = [_difference(one, case=test.evaluation != "core") for one in test.misunderstood]
+    return f"{name}, misunderstood: {'; '.join(parts) or 'the imported files do not say which sentence'}"
+
+
+def _difference(sentence: Misunderstanding, *, case: bool) -> str:
+    """Say what was understood and what should have been: as a story says, or as the base of a case understood it."""
+    expected, predicted = expected_and_predicted(sentence)
+    return (
+        f"'{sentence.text}': on the base {expected}, now {predicted}"
+        if case
+        else f"'{sentence.text}': {expected_got(expected, predicted)}"
+    )
+
+
+# Against a base.
+
+
+def newly_failing(report: Report, comparison: Comparison) -> list[str]:
+    """``2 stories newly fail``, ``1 new end-to-end case fails``, ``1 of 2 stories failed (the base ran none)``."""
+    not_on_base = {one.evaluation for one in comparison.base_lacks if one.cases is None}
+    parts = [
+        f"{failed_of(t)} failed (the base ran none)" for t in failed_tallies(report) if t.evaluation in not_on_base
+    ]
+    for name, cases in tests_of(comparison):
+        one, many = NAMES[name]
+        if name in not_on_base:
+            continue
+        failing = failing_of(report, cases)
+        new = number_of(case for case in failing if case.base_location is None)
+        known = [case for case in failing if case.base_location is not None]
+        misunderstood = number_of(case for case in known if case.misunderstood)
+        if broken := number_of(known) - misunderstood:
+            parts.append(f"{count(broken, one, many)} newly {'fails' if broken == 1 else 'fail'}")
+        if misunderstood:
+            parts.append(f"{count(misunderstood, one, many)} newly misunderstood")
+        if new:
+            parts.append(f"{new:,} new {one if new == 1 else many} {'fails' if new == 1 else 'fail'}")
+    return parts
+
+
+def gone_in_words(report: Report, comparison: Comparison) -> str:
+    """``7 stories gone, the end-to-end cases are no longer run``."""
+    faulty = {fault.evaluation for fault in faults_of(report)}
+    parts = [
+        one.reason if one.files else LOST[one.evaluation] for one in comparison.lost if one.evaluation not in faulty
+    ]
+    whole = {one.evaluation for one in comparison.lost}
+    for evaluation, cases in tests_of(comparison):
+        if cases.gone:
+            parts.append(f"{count(number_of(cases.gone), *NAMES[evaluation])} gone")
+        if cases.not_run and evaluation not in whole:
+            parts.append(f"{count(number_of(cases.not_run), *NAMES[evaluation])} of the base not run")
+    hidden = [f"'{one.location.path}'" for one in no_longer_checked(comparison)]
+    where = f" ({joined(hidden[:2])} {'is' if len(hidden) == 1 else 'are'} not looked for)" if parts and hidden else ""
+    return f"{', '.join(parts)}{where}"
+
+
+def removed_test_text(kind: str, case: CaseChange, commit: str | None) -> str:
+    """Name a test that only the base has, and the place where the base, at this commit, has it."""
+    place = case.base_location
+    at = "the base" if place is None else place.path if place.line is None else f"{place.path}:{place.line}"
+    where = f"was at {at} in `{commit[:8]}`" if commit else f"was at {at} on the base"
+    return f"{kind} {case.name}{with_copy_count(case)} is gone ({where})"
+
+
+# Evaluations that could not be run because of a fault.
+
+
+def faults_in_words(faults: Sequence[Skipped]) -> str:
+    """``nlu and core could not be run, e2e could not be run completely``."""
+    wholly = names_of([skipped.evaluation for skipped in faults if not skipped.part])
+    partly = names_of([skipped.evaluation for skipped in faults if skipped.part])
+    words = [f"{wholly} could not be run"] if wholly else []
+    return ", ".join([*words, *([f"{partly} could not be run completely"] if partly else [])])
+
+
+def cause_first(faults: Sequence[Skipped]) -> str:
+    """``The NLU data cannot be read completely (data/nlu.yml:181:5), so nlu and core could not be run``.
+
+    If there are several causes, it names the first and says how many more there are.
+    """
+    because, *others = by_cause(faults)
+    cause = _cause(because[0])
+    wholly = "" if not all(one.part for one in because) else " completely"
+    names = names_of([one.evaluation for one in because])
+    words = f"{cause[:1].upper()}{cause[1:]}, so {names} could not be run{wholly}"
+    more = len({one.evaluation for group in others for one in group})
+    return f"{words} ({count(more, 'other evaluation')} neither)" if more else words
+
+
+def by_cause(faults: Sequence[Skipped]) -> list[list[Skipped]]:
+    """Gather the faults that have one cause."""
+    groups: dict[object, list[Skipped]] = {}
+    for skipped in faults:
+        groups.setdefault(skipped.location or _cause(skipped), []).append(skipped)
+    return list(groups.values())
+
+
+def _cause(skipped: Skipped) -> str:
+    """What must be fixed, in short, and where."""
+    cause = skipped.cause or skipped.reason.rstrip(".")
+    if skipped.location is None or not (skipped.cause or skipped.without_place):
+        return cause  # a report of an earlier version names the place in the reason
+    return f"{cause} ({skipped.location})"

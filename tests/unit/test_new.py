@@ -1,0 +1,106 @@
+"""`tools/new.py`: what it writes is registered and can be run, and its test fails until somebody writes it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tools.new import KINDS, write
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.slow
+NAMES = {
+    "check": "intent-shouts",
+    "command": "stats",
+    "engine": "keyword",
+    "format": "tabs",
+    "metric": "nlu.longest_sentence",
+    "output": "csv",
+}
+REGISTERED = """
+from turncheck.commands.flags import COMMANDS
+from turncheck.comparison.metrics import metric_of
+from turncheck.project.formats.registry import FORMATS
+from turncheck.render.outputs import OUTPUTS
+from turncheck.settings.engines import ENGINES
+from turncheck.validation.registry import CHECKS
+print("intent-shouts" in CHECKS, "stats" in COMMANDS, "keyword" in ENGINES, "tabs" in FORMATS, "csv" in OUTPUTS)
+print(metric_of("nlu.longest_sentence").section)
+"""
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the sources, with one new thing of each kind."""
+    copy = tmp_path_factory.mktemp("copy")
+    shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    (copy / "templates").symlink_to(ROOT / "templates")
+    (copy / "tests" / "unit").mkdir(parents=True)
+    shutil.copy(ROOT / "tests" / "unit" / "test_own_checks.py", copy / "tests" / "unit")
+    for kind, name in NAMES.items():
+        write(KINDS[kind](name), copy)
+    return copy
+
+
+def run(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(copy / "src")}
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=copy, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_there_is_one_of_each_kind() -> None:
+    assert NAMES.keys() == KINDS.keys()
+
+
+def test_what_is_new_is_registered(written: Path) -> None:
+    assert run(written, "-c", REGISTERED).stdout.split() == ["True"] * 5 + ["nlu"]
+
+
+def test_what_is_new_runs(written: Path) -> None:
+    assert run(written, "-m", "turncheck", "stats").returncode == 0
+    pizzeria = str(ROOT / "examples" / "pizzeria")
+    ended = run(
+        written,
+        "-m",
+        "turncheck",
+        "run",
+        pizzeria,
+        "--engine",
+        "keyword",
+        "--output-format",
+        "csv",
+        "--out",
+        "out",
+        "--baseline",
+        "none",
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert (written / "out" / "csv.txt").read_text() == "TODO: pizzeria\n"
+
+
+def test_the_tests_fail_until_they_are_written(written: Path) -> None:
+    tests = sorted(path.name for path in (written / "tests" / "unit").iterdir() if path.name != "test_own_checks.py")
+    assert len(tests) == len(NAMES) - 1, "a check is tested in the table of all checks"
+    ended = run(written, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(f"tests/unit/{name}" for name in tests))
+    assert f"{len(tests)} failed" in ended.stdout
+
+
+def test_nothing_is_overwritten(written: Path) -> None:
+    before = (written / "src" / "turncheck" / "commands" / "stats.py").read_bytes()
+    with pytest.raises(SystemExit, match="exists"):
+        write(KINDS["command"]("stats"), written)
+    assert (written / "src" / "turncheck" / "commands" / "stats.py").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["Shouts", "a b", "../x", ""])
+def test_a_name_is_a_name(name: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, "tools/new.py", "check", name], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 2
+    assert "is not a name" in ended.stderr

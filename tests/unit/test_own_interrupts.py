@@ -1,0 +1,58 @@
+"""A library that interrupts its own process lacks threads; everybody else's interrupt is one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from turncheck.process.little_memory import telling_own_interrupts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def heard() -> Iterator[list[int]]:
+    """What the handler of SIGINT got."""
+    numbers: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _frame: numbers.append(number))
+    yield numbers
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_library_that_interrupts_its_own_process_lacks_memory(heard: list[int]) -> None:
+    with pytest.raises(MemoryError, match="could start no threads"), telling_own_interrupts():
+        signal.raise_signal(signal.SIGINT)
+
+    assert heard == []
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+def test_an_interrupt_of_somebody_else_stays_one(heard: list[int]) -> None:
+    kill = f"import os; os.kill({os.getpid()}, {signal.SIGINT})"
+    with telling_own_interrupts():
+        subprocess.run([sys.executable, "-c", kill], check=True)
+
+    assert heard == [signal.SIGINT]
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+def test_an_interrupt_that_is_repeated_stays_one(heard: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turncheck.process.interrupts._heard", [signal.SIGINT])
+
+    with telling_own_interrupts():
+        os.kill(os.getpid(), signal.SIGINT)
+
+    assert heard == [signal.SIGINT]
+
+
+def test_an_error_of_the_library_stays_that_error(heard: list[int]) -> None:
+    with pytest.raises(ImportError), telling_own_interrupts():
+        raise ImportError("cannot be loaded")
+
+    assert heard == []

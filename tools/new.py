@@ -1,0 +1,374 @@
+"""Writes what something new begins with: its module, its line in the registry, and a test that fails until it is done.
+
+    python tools/new.py check intent-shouts
+    python tools/new.py command stats
+    python tools/new.py engine keyword
+    python tools/new.py format tabs
+    python tools/new.py metric nlu.longest_sentence
+    python tools/new.py output csv
+
+Nothing is overwritten. What is left to do is printed, and marked with TODO in the files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[1]
+SOURCE: Final = Path("src") / "turncheck"
+
+
+@dataclass(frozen=True, slots=True)
+class Insertion:
+    """Lines for a file that exists; they are put before or after the first line that fits the pattern."""
+
+    path: Path
+    pattern: str
+    lines: str
+    after: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """What is written for one new thing, and what remains to be done."""
+
+    files: dict[Path, str]
+    insertions: tuple[Insertion, ...]
+    left: tuple[str, ...] = ()
+
+
+_TEST: Final = '''\
+"""{title}"""
+
+from __future__ import annotations
+
+import pytest
+
+
+def test_{word}() -> None:
+    pytest.fail("TODO: show what {what} does")
+'''
+
+
+def _test(word: str, title: str, what: str) -> dict[Path, str]:
+    path = Path("tests", "unit", f"test_{word}.py")
+    return {path: _TEST.format(word=word, title=title, what=what)}
+
+
+def _check(name: str) -> Skeleton:
+    word = name.replace("-", "_")
+    module = f'''\
+"""TODO: what it finds, in a sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.validation.checks import Fault, check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from turncheck.validation.facts import Facts
+
+
+@check(
+    "{name}",
+    "warning",
+    title="TODO: what is wrong, in a few words",
+    text="TODO: what follows from it, and what to do.",
+    wrong="TODO: an example",
+    right="TODO: the example as it should be",
+)
+def {word}(facts: Facts) -> Iterator[Fault]:
+    """TODO: what is a fault."""
+    for example in facts.labelled:
+        if example.text == "TODO":
+            yield Fault("TODO: what is wrong, in a sentence.", example.location)
+'''
+    catalogue = SOURCE / "validation" / "catalogue_names.py"
+    return Skeleton(
+        {SOURCE / "validation" / f"{word}.py": module},
+        (
+            Insertion(catalogue, r"UNDEFINED = \(", f"from turncheck.validation.{word} import {word}\n\n"),
+            Insertion(catalogue, r"    config_not_measured,", f"    {word},\n"),
+            # The test of all checks wants a fault for each.
+            Insertion(
+                Path("tests", "unit", "test_own_checks.py"),
+                r'    "component-unknown": ',
+                f'    "{name}": ([(N, "TODO: what is in the file", "TODO: the fault")], "data/nlu.yml:TODO"),\n',
+            ),
+        ),
+        (
+            "`catalogue_training.py` is the place of a check of sentences, stories or rules: move its two lines there.",
+            "Write the manual: python tools/make_findings_page.py",
+        ),
+    )
+
+
+def _command(name: str) -> Skeleton:
+    word = name.replace("-", "_")
+    module = f'''\
+"""``turncheck {name}``: TODO: what it does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from turncheck.messages.errors import EXIT_OK
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
+    """Add ``{name}``."""
+    parser = subparsers.add_parser("{name}", help="TODO: in a few words", description="TODO: in a sentence.")
+    parser.set_defaults(handler=_run)
+
+
+def _run(_: argparse.Namespace) -> int:
+    """TODO: what is done. What takes long to import is imported here, not for --help."""
+    return EXIT_OK
+'''
+    return Skeleton(
+        {SOURCE / "commands" / f"{word}.py": module, **_test(word, f"The command `{name}`.", f"`turncheck {name}`")},
+        (
+            Insertion(
+                SOURCE / "commands" / "flags" / "__init__.py",
+                r'    "kore": "flags\.kore:',
+                f'    "{name}": "{word}:add_parsers",\n',
+                after=True,
+            ),
+        ),
+        ("Name it in the table of commands of README.md.",),
+    )
+
+
+def _engine(name: str) -> Skeleton:
+    word = name.replace("-", "_")
+    module = f'''\
+"""TODO: what understands and answers here."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from turncheck.engines.base import Capabilities, Engine
+from turncheck.engines.parse import Parse, PredictedIntent
+from turncheck.report.model import EngineInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_INFO = EngineInfo(name="{name}", version="1")
+
+
+class _Nlu:
+    """TODO: how a sentence is understood."""
+
+    info = _INFO
+    extractors = ()
+
+    def parse(self, texts: Sequence[str]) -> list[Parse]:
+        """Understand each sentence."""
+        return [Parse(text, PredictedIntent(None, 0.0)) for text in texts]
+
+
+class _Engine(Engine):
+    """TODO: what it can do; the reasons say why it cannot do the rest."""
+
+    capabilities = Capabilities(
+        no_training="TODO", no_dialogue="TODO: it holds no dialogues", no_conversation="TODO: it says nothing"
+    )
+
+    def info(self, **_: Any) -> EngineInfo:
+        """Name and version."""
+        return _INFO
+
+    @property
+    def nlu(self) -> _Nlu:
+        """The engine of the whole project."""
+        return _Nlu()
+
+
+@contextmanager
+def opened(*_: Any) -> Iterator[Engine]:
+    """Open the engine; the arguments are settings, project, environment, hosts, models and variables."""
+    yield _Engine()
+'''
+    package = SOURCE / "engines" / word
+    return Skeleton(
+        {
+            package / "__init__.py": f'"""The engine `{name}`."""\n',
+            package / "engines.py": module,
+            **_test(f"engine_{word}", f"The engine `{name}`.", "it"),
+        },
+        (
+            Insertion(
+                SOURCE / "settings" / "engines.py",
+                r'        "kore": RegisteredEngine\(',
+                f'        "{name}": RegisteredEngine("turncheck.engines.{word}.engines"),\n',
+            ),
+        ),
+        ("Its settings are options of `settings/options.py` marked with its name.",),
+    )
+
+
+def _format(name: str) -> Skeleton:
+    word = name.replace("-", "_")
+    module = f'''\
+"""TODO: which files these are, and what they hold."""
+
+from __future__ import annotations
+
+from turncheck.messages.location import Location
+from turncheck.project.formats.format import Format, Opened, Parts
+from turncheck.project.nlu_data import Example, NluData
+
+
+class _Lines:
+    """Where the sentences of a file are, one per line."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def locate(self, index: int) -> Location:
+        """Return the place of the sentence with this index (from 0)."""
+        return Location(self._path, index + 1, 1)
+
+
+def _read(file: Opened) -> Parts:
+    origin = _Lines(file.source.path)
+    lines = enumerate(file.source.text.splitlines())
+    examples = (Example(line, "TODO", origin=origin, index=index) for index, line in lines)
+    return Parts(NluData(tuple(examples)))
+
+
+FORMAT = Format("TODO: its name", lambda path, _: path.suffix == ".{word}", frozenset({{"nlu"}}), _read)
+'''
+    registry = SOURCE / "project" / "formats" / "registry.py"
+    return Skeleton(
+        {
+            SOURCE / "project" / "formats" / f"{word}.py": module,
+            **_test(f"format_{word}", f"The format `{name}`.", "it"),
+        },
+        (
+            Insertion(registry, r"from turncheck\.registry", f"from turncheck.project.formats.{word} import FORMAT\n"),
+            Insertion(registry, r'        "other_json": ', f'        "{name}": FORMAT,\n'),
+        ),
+    )
+
+
+def _metric(name: str) -> Skeleton:
+    section = name.partition(".")[0]
+    if section == name:
+        raise SystemExit("expected SECTION.NAME, such as nlu.longest_sentence")
+    pattern = re.escape(name).replace("\\-", "-")
+    word = re.sub(r"\W", "_", name)
+    metrics = SOURCE / "comparison" / "metrics.py"
+    row = f'    _metric(r"{pattern}", "{section}", "neither", "counted"),  # TODO: better? noise?\n'
+    value = f'    yield "{name}", None  # TODO: its value in this report\n'
+    return Skeleton(
+        _test(f"metric_{word}", f"The metric `{name}`.", "it"),
+        (
+            Insertion(metrics, r'    _metric\(r"plugin', row),
+            Insertion(metrics, r"def _figures\(report", value, after=True),
+        ),
+        (
+            "What the report has to hold for it: a field of its section in `report/`, computed in `evaluation/`.",
+            "For a row in the comment: a `label` here, its name in `_ROWS` of `render/main_metrics.py`.",
+            "Write the schemas: python tools/write_schemas.py; name it in the table of docs/gates.md.",
+        ),
+    )
+
+
+def _output(name: str) -> Skeleton:
+    word = name.replace("-", "_")
+    module = f'''\
+"""TODO: which file this is, and who reads it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.render.rendered import Rendered
+
+if TYPE_CHECKING:
+    from turncheck.render.assistants import Run
+
+
+def render_{word}(run: Run) -> Rendered:
+    """Return the file; ``run`` has report, comparison, verdict and links."""
+    return Rendered("{name}.txt", "text/plain", f"TODO: {{run.report.project.name}}\\n")
+'''
+    outputs = SOURCE / "render" / "outputs.py"
+    return Skeleton(
+        {SOURCE / "render" / f"{word}.py": module, **_test(f"output_{word}", f"The file of `{name}`.", "it holds")},
+        (
+            Insertion(
+                outputs, r"from turncheck\.render\.annotations", f"from turncheck.render.{word} import render_{word}\n"
+            ),
+            Insertion(
+                outputs, r'        "sarif": Output\(', f'        "{name}": Output(lambda run, _: render_{word}(run)),\n'
+            ),
+            Insertion(SOURCE / "settings" / "parsers.py", r'    "sarif",', f'    "{name}",\n'),
+        ),
+        ("Name it in action.yml and docs/settings.md.",),
+    )
+
+
+KINDS: Final = {
+    "check": _check,
+    "command": _command,
+    "engine": _engine,
+    "format": _format,
+    "metric": _metric,
+    "output": _output,
+}
+
+
+def write(skeleton: Skeleton, root: Path = ROOT) -> None:
+    """Write the files and insert the lines.
+
+    Raises:
+        SystemExit: a file exists, or a place is not found; then nothing was written.
+    """
+    for path in skeleton.files:
+        if (root / path).exists():
+            raise SystemExit(f"{path} exists: choose another name")
+    changed: dict[Path, str] = {}
+    for one in skeleton.insertions:
+        text = changed.get(one.path) or (root / one.path).read_text(encoding="utf-8")
+        line = re.search(rf"^{one.pattern}.*\n", text, re.MULTILINE)
+        if line is None:
+            raise SystemExit(f"{one.path} has no line {one.pattern}")
+        at = line.end() if one.after else line.start()
+        changed[one.path] = text[:at] + one.lines + text[at:]
+    for path, text in {**skeleton.files, **changed}.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")
+        sys.stdout.write(f"{path}\n")
+    for rest in skeleton.left:
+        sys.stdout.write(f"left: {rest}\n")
+
+
+def main() -> None:
+    """Read the arguments, and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("name", help="in lower case; words are joined by hyphens")
+    arguments = parser.parse_args()
+    if not re.fullmatch(r"[a-z][a-z0-9]*(?:[-_.][a-z0-9]+)*", arguments.name):
+        parser.error(f"'{arguments.name}' is not a name in lower case, its words joined by hyphens")
+    write(KINDS[arguments.kind](arguments.name))
+
+
+if __name__ == "__main__":
+    main()
