@@ -157,7 +157,6 @@ def test_the_rows_of_the_manuals_table_have_its_scores(
     assert scores.spans.recall == exact / 2
 
 
-@pytest.mark.follows(page="rasa-1", sentence="Custom actions are not run in test stories: the story has their events.")
 @pytest.mark.follows(
     page="rasa-3", sentence="Bare `rasa test` runs the test stories with their texts, and tests the NLU data."
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from msgspec import UNSET, UnsetType
+
 from turncheck.comparison.changes import (
     ChangedCases,
     ChangedNames,
@@ -24,7 +26,7 @@ from turncheck.comparison.verdict import Verdict
 from turncheck.messages.location import Location
 from turncheck.report.codec import document_schema, file_of
 from turncheck.report.evaluations import Evaluation
-from turncheck.report.model import BatchCase, CaseResult, Confusion, StoryResult
+from turncheck.report.model import BatchCase, CaseMessage, CaseResult, Confusion, Count, StoryResult, Validation
 from turncheck.report.part import Part
 
 if TYPE_CHECKING:
@@ -175,6 +177,15 @@ class Overlap(Part, frozen=True, kw_only=True):
     """How many with another intent."""
 
 
+class CaseMessages(Part, frozen=True, kw_only=True):
+    """The messages of an end-to-end case, with what they were understood as on the base."""
+
+    case: Count
+    """Its index in the report."""
+    messages: tuple[CaseMessage, ...]
+    """All of its messages."""
+
+
 class BaseTests(Part, frozen=True, kw_only=True):
     """The base's results of tests that changed sides or were edited, as its report has them."""
 
@@ -266,6 +277,12 @@ class Comparison(Part, frozen=True, kw_only=True):
     """What is no longer understood because of another threshold; ``None`` if nothing is."""
     renamed: tuple[Renamed, ...] = ()
     """Items of the project that have another name now."""
+    validation: Validation | UnsetType = UNSET
+    """The findings beside the base: a name that the change removed and that is still used is one error; left out if
+    they are those of the report."""
+    messages: tuple[CaseMessages, ...] | UnsetType = UNSET
+    """Messages of failed end-to-end cases that are understood otherwise than on the base, if the report has no trace of
+    it."""
     base_tests: BaseTests = BaseTests()
     """The base's results of the tests that changed, step by step."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -169,6 +170,14 @@ class Verdict(Part, frozen=True, kw_only=True):
 
 Operator = Literal[">=", "<=", "==", ">", "<"]
 
+_HOLDS: Final[dict[Operator, Callable[[float, float], bool]]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "==": operator.eq,
+}
+
 _NUMBER: Final = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _LONGEST: Final = 500
 """A rule may come with a report from anywhere; a longer line is not a rule, and is rejected without parsing."""
@@ -189,6 +198,10 @@ class Threshold:
     name: str
     operator: Operator
     limit: float
+
+    def holds(self, value: float) -> bool:
+        """Whether a value is on the right side."""
+        return _HOLDS[self.operator](value, self.limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +252,7 @@ def read_rules(settings: GateSettings, places: Places = _NOWHERE) -> GateRules:
         fail_on_warnings=settings.fail_on_warnings,
         require=tuple(evaluation for evaluation in EVALUATIONS if evaluation in settings.require),
         accept_gone=settings.accept_gone,
-        thresholds=tuple(at_its_place(line, places, partial(_threshold, line)) for line in settings.thresholds),
+        thresholds=tuple(at_its_place(line, places, partial(read_threshold, line)) for line in settings.thresholds),
         regressions=tuple(at_its_place(line, places, partial(_regression, line)) for line in settings.max_regression),
     )
 
@@ -264,7 +277,12 @@ def at_its_place(text: str, places: Places, do: Callable[[], _Rule]) -> _Rule:
         raise UserError(error.what, location=places.get(text), remedy=error.remedy) from None
 
 
-def _threshold(line: str) -> Threshold:
+def read_threshold(line: str, ensure_known: Callable[[str], object] = metric_of) -> Threshold:
+    """Read ``metric >= limit``; ``ensure_known`` is called with the metric's name, and raises if there is none.
+
+    Raises:
+        UserError: it cannot be read, or as ``ensure_known``.
+    """
     found = _THRESHOLD.fullmatch(line.strip()) if len(line) <= _LONGEST else None
     if found is None:
         raise UserError(
@@ -273,9 +291,9 @@ def _threshold(line: str) -> Threshold:
             if _REGRESSION.fullmatch(line[:_LONGEST].strip())
             else "Write a metric, one of >= <= > < ==, and a number: nlu.intents.f1 >= 0.85",
         )
-    metric_of(found["name"])
-    operator = next(known for known in get_args(Operator) if known == found["operator"])
-    return Threshold(line.strip(), found["name"], operator, _limit(found))
+    ensure_known(found["name"])
+    sign = next(known for known in get_args(Operator) if known == found["operator"])
+    return Threshold(line.strip(), found["name"], sign, _limit(found))
 
 
 def _regression(line: str) -> Regression:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from msgspec import UNSET
 
+from turncheck.comparison.compare import as_compared
 from turncheck.comparison.gates import counted_by, judge_gates
 from turncheck.comparison.judged import (
     BadFinding,
@@ -40,7 +41,7 @@ def judge(
     Raises:
         UserError: a rule that cannot be parsed, or that is about an unknown metric.
     """
-    report = counted_by(report, settings)
+    report = counted_by(as_compared(report, comparison), settings)
     gates = judge_gates(report, comparison, settings, places)
     failed = any(gate.fails for gate in gates)
     return Verdict(
@@ -77,15 +78,14 @@ def failed_by(cause: Cause) -> FailedBy:
             what = failed_test(cause)
         case NotRunTest(evaluation, name, reason):
             what = f"{NAMES[evaluation][0]} {name} was not run{f': {reason}' if reason else ''}"
-        case GoneTest(evaluation, case, commit):
+        case GoneTest(evaluation, _, case, commit):
             what = removed_test_text(NAMES[evaluation][0], case, commit)
         case BadFinding(finding, message, advises):
             what = f"{finding.code}: {message} {finding.hint}".strip() if advises else f"{finding.code}: {message}"
             return FailedBy(what=what, location=finding.location, message=finding.message if advises else "")
-        case FaultOf(skipped, fault, named):
-            what = skipped.without_place or skipped.reason
-            what = what if fault else f"{skipped.evaluation} was skipped: {skipped.reason}"
-            return FailedBy(what=what, location=skipped.location, named=True if named else UNSET)
+        case FaultOf(reason, skipped, named):
+            what = f"{skipped} was skipped: {reason}" if skipped else reason
+            return FailedBy(what=what, location=cause.location, named=True if named else UNSET)
         case WrongSentence(text, expected, got):
             what = f"{text}: {expected_got(expected, got or 'no intent')}"
         case Uncovered(kind, name):
