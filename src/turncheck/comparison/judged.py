@@ -186,13 +186,14 @@ Why = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A gate and its outcome. ``metric`` names the figure it is about, if it is about one."""
+    """A gate and its outcome; ``metric`` or ``requires``: the figure, or the evaluation, that it is about."""
 
     name: str
     outcome: GateOutcome
     why: Why
     facts: tuple[Fact, ...] = ()
     metric: str | None = None
+    requires: Evaluation | None = None
     needs_base: bool = False
     causes: tuple[Cause, ...] = ()
     fails: bool = False
