@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from turncheck.comparison.changes import CaseChange, FindingChange
+    from turncheck.comparison.gate_rules import GateOutcome, Regression, Threshold
     from turncheck.comparison.metrics import Measured, MetricDelta
     from turncheck.comparison.model import OneSided
-    from turncheck.comparison.verdict import GateOutcome, Regression, Threshold
     from turncheck.messages.finding import Finding, Severity
     from turncheck.messages.location import Location
     from turncheck.report.evaluations import Evaluation

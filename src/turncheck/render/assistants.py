@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import Verdict
     from turncheck.render.links import Links
     from turncheck.render.spans import Sign
+    from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import Report
 
 

@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     from turncheck.comparison.judged import Judged
     from turncheck.comparison.model import Comparison
     from turncheck.comparison.tally import Tally
-    from turncheck.comparison.verdict import Reservation
     from turncheck.messages.finding import Finding
+    from turncheck.render.wording.verdict import Reservation
     from turncheck.report.model import GateSettings, Report
 
 
