@@ -163,6 +163,7 @@ def publish_report(request: PublishRequest, environment: Mapping[str, str], scre
     Raises:
         UserError: nothing could be posted, and why.
     """
+    ensure_apart_from_project(Path(request.settings.out), request.settings)
     host = _host_of(request, environment)
     if request.settings.run_id is not None:
         found = _reader(request, host, screen).read(request.settings.run_id)

@@ -53,7 +53,7 @@ def engine_rows(compared: EnginesCompared) -> Iterator[tuple[str, list[str]]]:
     def others(of: Sequence[str]) -> list[str]:
         return row(["–" if number == compared.reference else cell for number, cell in enumerate(of)])
 
-    yield "engine", [text(one.engine) or "–" for one in compared.engines]
+    yield "answered by", [text(one.engine) or "–" for one in compared.engines]
     yield "right", row([f"{one.right:,} of {one.answered:,} ({percent(one.share_right)})" for one in compared.engines])
     if reference:
         agrees = [f"{one.agreeing:,} of {one.compared:,} ({percent(one.agreement)})" for one in compared.engines]
