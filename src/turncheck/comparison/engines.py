@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, cast
 from msgspec.structs import replace
 
 from turncheck.comparison.cases import batch_cases, end_to_end_cases, intent_cases, story_cases
-from turncheck.comparison.verdict import Threshold, read_threshold
+from turncheck.comparison.gate_rules import Threshold, read_threshold
 from turncheck.messages.errors import UserError
 from turncheck.report.engines import ComparedEngine, ComparedTest, EngineAnswer, EngineGate, EnginesCompared
 
