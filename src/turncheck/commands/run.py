@@ -188,6 +188,7 @@ def merge_from_flags(
     """
     own = from_flags(flags)
     prepared, known = prepare_merge(folders, own, os.environ)
+    ensure_apart_from_project(None, prepared.settings, Path(json) if json else None)
     for trouble in prepared.host.run.troubles:
         screen.alarm(f"turncheck: warning: {trouble}")
     with explain_missing_answers():

@@ -53,7 +53,7 @@ def engine_rows(compared: EnginesCompared) -> Iterator[tuple[str, list[str]]]:
     def others(of: Sequence[str]) -> list[str]:
         return row(["–" if number == compared.reference else cell for number, cell in enumerate(of)])
 
-    yield "engine", [text(one.engine) or "–" for one in compared.engines]
+    yield "answered by", [text(one.engine) or "–" for one in compared.engines]
     yield "right", row([f"{one.right:,} of {one.answered:,} ({percent(one.share_right)})" for one in compared.engines])
     if reference:
         agrees = [f"{one.agreeing:,} of {one.compared:,} ({percent(one.agreement)})" for one in compared.engines]
@@ -75,7 +75,11 @@ def summary_of(compared: EnginesCompared) -> str:
     if compared.agreement is None:
         return "There is nothing to compare: no test was answered by two engines."
     of = f"{compared.agreeing:,} of {count(compared.compared, 'test')}"
-    return f"The engines agree on {of} ({percent(compared.agreement)})."
+    agree = f"The engines agree on {of} ({percent(compared.agreement)})."
+    if not compared.on_training:
+        return agree
+    verb = "is a training sentence" if compared.on_training == 1 else "are training sentences"
+    return f"{agree} {count(compared.on_training, 'test')} {verb}: the figures are optimistic."
 
 
 def gate_in_words(gate: EngineGate) -> str:
