@@ -456,6 +456,13 @@ def _configured(name: str, old: str, new: str, *says: str, **more: Any) -> Attem
 
 _IGNORED = (
     _configured(
+        "a recipe that is not run",
+        "recipe: default.v1",
+        "recipe: graph.v1",
+        "config.yml:1",
+        "adds recipe: graph.v1",
+    ),
+    _configured(
         "epochs of the classifier",
         "DIETClassifier\n  epochs: 100",
         "DIETClassifier\n  epochs: 1",
