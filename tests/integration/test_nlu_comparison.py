@@ -45,6 +45,10 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.follows(
+    page="rasa-3",
+    sentence="Several configurations are trained and judged; sets, models, reports and the F1 graph are saved.",
+)
 def test_the_tree_is_rasas_and_a_little_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compare(tmp_path, plots=True) == 0
     recorded = {
@@ -111,6 +115,7 @@ def test_two_workers_give_the_same_files(tmp_path: Path) -> None:
     assert tree(tmp_path / "one") == tree(tmp_path / "two")
 
 
+@pytest.mark.follows(page="rasa-1", sentence="A folder of configurations stands for all of them.")
 def test_a_folder_of_configurations_is_all_files_in_it(tmp_path: Path) -> None:
     for name in ("b.yml", "a.yaml", "notes.txt"):
         shutil.copy(CONFIGS[0], tmp_path / name)

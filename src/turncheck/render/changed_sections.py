@@ -259,7 +259,9 @@ def _constants(lists: Lists, report: Report, compared: Comparison) -> Iterable[N
 
 def _how_to_delete(compared: Comparison) -> Line:
     """What to do if tests were removed on purpose, and where they may be if not."""
-    hidden = [line(Prose(one.message), " ", Prose(one.hint), " ") for one in no_longer_checked(compared)]
+    hidden = [
+        line(Prose(one.message, names_paths=True), " ", Prose(one.hint), " ") for one in no_longer_checked(compared)
+    ]
     accept = line("To delete a test on purpose, name it, its file or folder in the setting ", Code("accept-gone"), ".")
     return line(*hidden[:_MOST_HIDDEN], accept)
 
