@@ -75,7 +75,11 @@ def summary_of(compared: EnginesCompared) -> str:
     if compared.agreement is None:
         return "There is nothing to compare: no test was answered by two engines."
     of = f"{compared.agreeing:,} of {count(compared.compared, 'test')}"
-    return f"The engines agree on {of} ({percent(compared.agreement)})."
+    agree = f"The engines agree on {of} ({percent(compared.agreement)})."
+    if not compared.on_training:
+        return agree
+    verb = "is a training sentence" if compared.on_training == 1 else "are training sentences"
+    return f"{agree} {count(compared.on_training, 'test')} {verb}: the figures are optimistic."
 
 
 def gate_in_words(gate: EngineGate) -> str:
