@@ -1,4 +1,4 @@
-"""Draw the pictures of the page in docs/: a made-up pull request of the tests, and the two examples.
+"""Draw the pictures of the pages in docs/: a made-up pull request of the tests, the examples, and engines compared.
 
     python tools/page_pictures.py
 
@@ -7,6 +7,7 @@ Needs Chromium (Debian: chromium, fonts-dejavu-core) and what `make test` instal
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,7 @@ PICTURES = {
     "page-sentences.png": ("bank", "#sentences?all=1", "dark"),
     "page-intents.png": ("clinic", "#intents", "light"),
     "page-conversations.png": ("pizzeria", "#conversations", "light"),
+    "compare-engines.png": ("engines", "", "light"),
 }
 """Each picture: the page, the address in it, and the colour scheme."""
 ADDED = {
@@ -43,6 +45,7 @@ def draw(folder: Path) -> None:
         write_examples(pages)
         _run(ROOT / "examples" / "clinic", pages / "clinic", "none")
         _run_pull_request(pages / "pizzeria")
+        _compare_engines(pages / "engines")
         for name in ("clinic", "pizzeria"):
             shutil.copy(pages / name / "report.html", pages / f"{name}.html")
         for name, (page, address, scheme) in PICTURES.items():
@@ -65,6 +68,21 @@ def _run_pull_request(out: Path) -> None:
         text = text.replace(head, head + "".join(f"      - {sentence}\n" for sentence in sentences))
     nlu.write_text(text, "utf-8")
     _run(project, out, str(out.parent / "base" / "report.json"))
+
+
+def _compare_engines(out: Path) -> None:
+    """Compare the engines of the documentation's example."""
+    from engines_example import example_platform, flags_of
+    from fake_kore import SECRET, serving
+
+    bot = ROOT / "examples" / "bike_workshop"
+    names = ["embedded", "kore:published", "kore:in-development"]
+    command = [sys.executable, "-m", "turncheck", "compare-engines", "--engines", *names, "--project", str(bot)]
+    with serving(example_platform(bot)) as kore:
+        flags = [*flags_of(kore), "--thresholds", "agreement >= 0.9", "--out", str(out), "--quiet"]
+        environment = {**os.environ, "TURNCHECK_KORE_CLIENT_SECRET": SECRET}
+        subprocess.run([*command, *flags], check=False, stdout=subprocess.DEVNULL, env=environment)
+    shutil.copy(out / "engines.html", out.with_suffix(".html"))
 
 
 def _run(project: Path, out: Path, baseline: str) -> None:

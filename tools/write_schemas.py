@@ -9,9 +9,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from turncheck.comparison.model import json_schemas
 from turncheck.project.e2e.shapes import schema as schema_of_cases
+from turncheck.render.wording.verdict import json_schemas
 from turncheck.report.codec import document_schema, json_schema
+from turncheck.report.engines import EnginesCompared
 from turncheck.report.trust import Calibration
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -23,6 +24,7 @@ def documents() -> dict[str, str]:
         "report": json_schema(),
         **json_schemas(),
         "calibration": document_schema(Calibration, name="calibration", title="turncheck calibration"),
+        "engines": document_schema(EnginesCompared, name="engines", title="turncheck compare-engines"),
         "e2e_test_cases": schema_of_cases(),
     }
     return {

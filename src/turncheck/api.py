@@ -89,6 +89,7 @@ class RunSettings(GateSettings, EngineSettings, total=False):
     cache: bool
     cache_folder: AnyPath
     cache_key: str
+    slot_order: str
     strength: str
     strength_budget: int
     robustness: bool
@@ -231,7 +232,7 @@ def compare(
     """Compare two reports as ``turncheck report compare`` does, and judge the second.
 
     Args:
-        base: the report before: a ``report.json``, the folder of a run, or ``outcome.measured``.
+        base: the report before: a ``report.json``, the folder of a run, or ``outcome.report``.
         head: the report now.
         out: the folder to write the files of a run to; nothing is written without one.
         gates: those given here apply to both; otherwise those of each report.

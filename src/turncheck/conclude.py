@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from turncheck.comparison.compare import compare
+from turncheck.comparison.compare import as_compared, compare
 from turncheck.comparison.model import Present
-from turncheck.comparison.renames import with_renames
-from turncheck.comparison.understood_differently import marked
 from turncheck.messages.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, INTERRUPTED
 from turncheck.render.assistants import Assistants, Broken, Run, comment_key
 from turncheck.render.markdown import COMMENT_LIMIT, render_overview_comment, render_overview_summary
@@ -31,11 +29,12 @@ from turncheck.validation.rule_texts import rule_texts
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
+    from turncheck.comparison.gate_rules import Places
     from turncheck.comparison.model import Baseline, Comparison
-    from turncheck.comparison.verdict import Places, Verdict
     from turncheck.render.fork import Fork
     from turncheck.render.links import Links
     from turncheck.render.rendered import Rendered
+    from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import GateSettings, Report
     from turncheck.settings.options import JunitFlavour
 
@@ -44,13 +43,12 @@ if TYPE_CHECKING:
 class Outcome:
     """The result of a run. Nothing of it has been written or published yet.
 
-    ``report`` is as it is reported beside the base, ``measured`` as it is kept: nothing in it depends on a base.
+    ``report`` is what was measured; what depends on the base is in ``comparison``, and ``run`` has both as shown.
     Its files are rendered one by one, when they are written, since all at once may not fit into memory; ``flavour`` is
     JUnit's, ``formats`` are further ones, ``fork`` is whose run measured it, if it was a fork's.
     """
 
     report: Report
-    measured: Report
     baseline: Baseline
     comparison: Comparison
     verdict: Verdict
@@ -62,7 +60,7 @@ class Outcome:
     @property
     def run(self) -> Run:
         """The documents, for renderers that show several."""
-        return Run(self.report, self.comparison, self.verdict, self.links)
+        return Run(as_compared(self.report, self.comparison), self.comparison, self.verdict, self.links)
 
     def documents(self) -> Iterator[Rendered]:
         """Render the documents, what hosts read, and the page."""
@@ -74,7 +72,6 @@ class Outcome:
             self.flavour,
             formats=self.formats,
             rules=rule_texts,
-            measured=self.measured,
         )
         yield page_of([self.run])
 
@@ -108,7 +105,7 @@ class Outcome:
             html_url=page_url or self.links.html_url,
         )
         return render_texts(
-            self.report, self.comparison, self.verdict, links, comment_limit=comment_limit, fork=self.fork
+            self.run.report, self.comparison, self.verdict, links, comment_limit=comment_limit, fork=self.fork
         )
 
     @property
@@ -135,19 +132,12 @@ def conclude(
 
     ``places`` as in :func:`judge`; ``gates``: those that count, if they are not the report's own.
     """
-    measured, report = report, as_reported(report, baseline)
     comparison = compare(report, baseline)
     if gates is not None:
-        measured, report = (msgspec.structs.replace(one, settings=gates) for one in (measured, report))
+        report = msgspec.structs.replace(report, settings=gates)
     verdict = judge(report, comparison, report.settings, places)
     links = replace(links, base_commit=_commit_found(baseline))
-    return Outcome(report, measured, baseline, comparison, verdict, links, flavour, tuple(formats))
-
-
-def as_reported(report: Report, baseline: Baseline) -> Report:
-    """Return the report as it is shown beside the base: a name that the change removed is one error, and so on."""
-    shown = with_renames(report, baseline)
-    return marked(shown, baseline.report) if isinstance(baseline, Present) else shown
+    return Outcome(report, baseline, comparison, verdict, links, flavour, tuple(formats))
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ def _cases(outcome: Outcome, folder: Path) -> Iterator[dict[str, Any]]:
     from turncheck.render.junit import render_junit
 
     project = outcome.report.project.root or outcome.report.project.name
-    junit = render_junit(outcome.report, outcome.comparison, outcome.verdict, outcome.links)
+    junit = render_junit(outcome.run.report, outcome.comparison, outcome.verdict, outcome.links)
     for suite in ET.fromstring(junit.encoded):  # noqa: S314 - made here
         kind = _KINDS.get(suite.get("name", "").removeprefix(f"{project} ").partition(" ")[0])
         for case in suite.iter("testcase") if kind else ():

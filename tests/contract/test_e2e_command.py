@@ -131,6 +131,7 @@ def test_a_run_in_which_all_was_skipped_is_no_success(capsys: pytest.CaptureFixt
     assert "Nothing was tested" in capsys.readouterr().err
 
 
+@pytest.mark.follows(page="rasa-pro", sentence="Custom actions are run by the action server.")
 def test_with_a_started_server_they_pass(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["test", "e2e", "-o", "results.yml", "--json", "report.json", *sdk(free_port())]
     assert run_command_line(arguments) == 0
@@ -185,6 +186,7 @@ def test_an_interrupt_ends_it_at_once_with_what_was_finished(
         assert probe.connect_ex(("127.0.0.1", port)) != 0, "the action server was stopped"
 
 
+@pytest.mark.follows(page="rasa-pro", sentence="A failed case ends with exit code 1.")
 def test_a_failed_case_ends_with_1_and_shows_its_difference(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = project / "tests" / "e2e_test_cases.yml"
     path.write_text(path.read_text().replace("utter: utter_greet", "bot: Hallo"))
@@ -209,6 +211,7 @@ def test_a_failed_case_ends_with_1_and_shows_its_difference(project: Path, capsy
         (["--timeout", "soon"], "expected a number of seconds above 0, not 'soon'"),
     ],
 )
+@pytest.mark.follows(page="rasa-pro", sentence="Cases or files that are missing end the command with an error.")
 def test_what_cannot_be_done_ends_with_2_and_says_why(
     arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -245,6 +248,7 @@ def test_an_endpoint_that_nobody_reads_is_said(project: Path, capsys: pytest.Cap
     assert told in capsys.readouterr().err
 
 
+@pytest.mark.follows(page="rasa-pro", sentence="`-o` without a path writes `tests/e2e_results.yml`.")
 def test_results_are_written_into_the_project(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -228,6 +228,11 @@ def test_pull_requests_in_a_merge_queue_are_measured_too() -> None:
     assert set(written[True]) == {"pull_request", "merge_group", "push"}  # YAML 1.1 reads "on" as true
 
 
+@pytest.mark.follows(
+    page="kore-batch",
+    sentence="First create a suite of most of what users say, run it, and train what failed. (`init` proposes"
+    " the suite.)",
+)
 @pytest.mark.parametrize("name", ["city_library", "tea_shop"])
 def test_an_export_of_kore_gets_a_suite_instead_of_rasas_files(name: str, tmp_path: Path) -> None:
     bot = shutil.copytree(ROOT / "tests" / "oracle" / "kore" / "exports" / name, tmp_path / "bot")

@@ -46,6 +46,7 @@ def told(capsys: pytest.CaptureFixture[str]) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.follows(page="kore-batch", sentence="Each run leaves a record with its result.")
 def test_suites_are_listed_with_their_runs(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(kore, "run", NAME, "--no-wait")
     capsys.readouterr()
@@ -64,6 +65,10 @@ def test_suites_are_listed_with_their_runs(kore: FakeKore, folder: Path, capsys:
     assert suite["runs"][0]["figures"]["tp"] == 1
 
 
+@pytest.mark.follows(
+    page="kore-batch",
+    sentence="The summary of a run has precision, recall and F1, the intents and the entities that were right.",
+)
 def test_a_run_prints_the_platforms_figures_and_ends_by_them(
     kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -103,6 +108,7 @@ def test_a_run_is_begun_and_looked_at(kore: FakeKore, folder: Path, capsys: pyte
     assert "Test Result not found." in capsys.readouterr().err
 
 
+@pytest.mark.follows(page="kore-batch", sentence="Two suites are built in, and can be run.")
 def test_the_platforms_own_suites_are_run_by_their_names(kore: FakeKore, folder: Path) -> None:
     kore.suites["Developer defined utterances"] = Suite("AllMlUtterances", "", CONTENT, "json")
     for name in ("Developer defined utterances", "AllMlUtterances"):
@@ -111,6 +117,7 @@ def test_the_platforms_own_suites_are_run_by_their_names(kore: FakeKore, folder:
         assert kore.calls[-1].body == {"version": "published"}
 
 
+@pytest.mark.follows(page="kore-batch", sentence="A new suite has a name and a description, and its file is uploaded.")
 def test_a_suite_goes_there_and_back(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(kore, "import", "smoke.json", "--name", "A name / with %", "--description", "what for") == 0
     assert "'A name / with %' is on the platform: 2 cases" in capsys.readouterr().out
@@ -127,6 +134,7 @@ def test_a_suite_goes_there_and_back(kore: FakeKore, folder: Path, capsys: pytes
     assert not (folder / "x.json").exists()
 
 
+@pytest.mark.follows(page="kore-batch", sentence="The results of a run can be deleted.")
 def test_a_run_is_deleted_and_the_suite_stays(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kore.deletes = False  # as older versions of the platform
     run(kore, "run", NAME, "--no-wait")
@@ -136,6 +144,7 @@ def test_a_run_is_deleted_and_the_suite_stays(kore: FakeKore, folder: Path, caps
     assert not kore.suites[NAME].runs
 
 
+@pytest.mark.follows(page="kore-batch", sentence="The file is JSON or CSV.")
 def test_a_csv_goes_with_its_delimiter(kore: FakeKore, folder: Path) -> None:
     (folder / "smoke.csv").write_text("input;intent\ntwo bags to Oslo;Order Tea\n")
     assert run(kore, "import", "smoke.csv", "--no-run") == 0
@@ -246,6 +255,7 @@ def test_names_of_suites_and_answers_are_text_wherever_progress_is_shown(
     assert not re.search(r"(?m)^\s*::|##\[", shown.out + shown.err)
 
 
+@pytest.mark.follows(page="kore-batch", sentence="A new suite is run on both versions at once.")
 def test_a_new_suite_is_run_on_both_versions_side_by_side(
     kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -287,6 +297,7 @@ def test_a_suite_is_run_on_both_versions_one_after_the_other_where_the_platform_
     assert run(kore, "run", NAME, "--both-versions", "--kore-version", "published") == 2
 
 
+@pytest.mark.follows(page="kore-batch", sentence="A run of the published version needs a published assistant.")
 def test_a_version_that_cannot_be_run_is_a_column_that_says_so(
     kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -298,6 +309,11 @@ def test_a_version_that_cannot_be_run_is_a_column_that_says_so(
     assert lines[-1].endswith("The bot is not published")
 
 
+@pytest.mark.follows(
+    page="kore-batch",
+    sentence="A run that is under way can be cancelled, in either version. (No public call only cancels: it"
+    " is deleted.)",
+)
 def test_a_run_is_cancelled_on_the_platform(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kore.polls = 5
     run(kore, "run", NAME, "--no-wait")
@@ -317,6 +333,28 @@ def test_a_run_is_cancelled_on_the_platform(kore: FakeKore, folder: Path, capsys
     assert "there is nothing to cancel" in capsys.readouterr().err
 
 
+@pytest.mark.follows(
+    page="kore-batch",
+    sentence="Cancelling is refused while another run or another cancellation is under way: the reason is shown.",
+)
+def test_a_platform_that_refuses_to_cancel_says_why(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kore.polls = 5
+    run(kore, "run", NAME, "--no-wait")
+    number = capsys.readouterr().out.strip()
+    kore.fault = lambda call: (
+        refusal(400, "Another batch test cancellation is in progress") if call.method == "DELETE" else None
+    )
+    assert run(kore, "cancel", NAME, number) == 2
+    assert "Another batch test cancellation is in progress" in capsys.readouterr().err
+    assert list(kore.suites[NAME].runs) == [number]
+
+
+@pytest.mark.follows(
+    page="kore-batch",
+    sentence="Notes say what a run is for, when it is started. (No documented call takes them: they are sent along.)",
+)
 @pytest.mark.parametrize("takes", [True, False, None])
 def test_notes_reach_a_platform_that_takes_them(
     kore: FakeKore, folder: Path, takes: bool | None, capsys: pytest.CaptureFixture[str]

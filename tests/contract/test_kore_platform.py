@@ -74,6 +74,7 @@ def batch_of(folder: Path) -> Batch:
     return batch
 
 
+@pytest.mark.follows(page="kore-batch", sentence="Success: all records of the file were processed.")
 @pytest.mark.parametrize("way", ["find-intent", "batch"])
 def test_both_ways_judge_a_suite_alike(
     kore: FakeKore, folder: Path, way: str, capsys: pytest.CaptureFixture[str]
@@ -100,6 +101,7 @@ def test_both_ways_judge_a_suite_alike(
         assert "5 utterances by Find Intent: up to about 5 seconds" in shown.err
 
 
+@pytest.mark.follows(page="kore-batch", sentence="A suite runs on the version in development or on the published one.")
 def test_the_published_version_is_asked_where_it_is_wanted(kore: FakeKore, folder: Path) -> None:
     run(kore, "smoke.json", "--kore-version", "published", "--json", "r.json", "--language", "de")
     assert {call.query["fetchConfiguredTasks"] for call in kore.calls} == {"false"}
@@ -122,6 +124,11 @@ def test_a_case_without_an_answer_is_not_evaluated(kore: FakeKore, folder: Path)
     assert "answers 500" in str(suite.cases[3].reason)
 
 
+@pytest.mark.follows(
+    page="kore-batch",
+    sentence="Success with a warning: one or more records could not be evaluated because of a system error;"
+    " the reason is shown.",
+)
 def test_a_partial_run_of_the_platform_is_a_warning(kore: FakeKore, folder: Path) -> None:
     kore.fails = ("hm",)
     assert run(kore, "smoke.json", "--json", "r.json", "--kore-way", "batch") == 1
@@ -285,6 +292,7 @@ def test_a_run_judges_the_suites_of_an_export_and_fails_by_them(kore: FakeKore, 
     assert run(kore, "--notes", "x" * 1025, command=("run",), name="") == 2
 
 
+@pytest.mark.follows(page="kore-batch", sentence="Failed: a system error from which the run could not go on.")
 def test_a_suite_whose_run_fails_leaves_the_others_judged(
     kore: FakeKore, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -358,6 +366,11 @@ def table_of(folder: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(lines[start:]))
 
 
+@pytest.mark.follows(
+    page="kore-batch",
+    sentence="The actual order of entities: as given; where none is given, that of the system (what is learnt"
+    " or found by a pattern first); where some are, both combined.",
+)
 def test_the_platforms_own_order_of_entities_is_told_where_none_was_given(kore: FakeKore, folder: Path) -> None:
     kore.entities["two bags to Oslo"] = {"Quantity": 2, "City": ["Oslo"]}
     run(kore, "smoke.json", "--json", "r.json", "--csv", "out.csv")
@@ -368,6 +381,10 @@ def test_the_platforms_own_order_of_entities_is_told_where_none_was_given(kore: 
     assert (first["Expected Entity Order"], first["Actual Entity Order"]) == ("", "Quantity>City")
 
 
+@pytest.mark.follows(
+    page="kore-batch",
+    sentence="The scores of FM, ML and KG are shown each by itself, as far as the engine detects the intent.",
+)
 def test_the_scores_of_the_platforms_engines_are_kept_apart(kore: FakeKore, folder: Path) -> None:
     kore.engines["stop it"] = {
         "Track Parcel": {"fm": 11643.33, "ml": 0.71},
@@ -386,6 +403,9 @@ def test_the_scores_of_the_platforms_engines_are_kept_apart(kore: FakeKore, fold
     assert row["Expected Intent's Score"] == "ML: 0.6400, KG: 52.0000"
 
 
+@pytest.mark.follows(
+    page="kore-batch", sentence="A suite for a universal bot names the bot of each intent, in the same order."
+)
 @pytest.mark.parametrize(("bot", "result"), [("Tea Shop", "tp"), ("City Library", "fp"), ("", "tp")])
 def test_the_bot_of_a_universal_bots_intent_is_compared(kore: FakeKore, folder: Path, bot: str, result: str) -> None:
     case = {"input": "two bags to Oslo", "intent": "Order Tea|Reserve Book", "botName": "tea_shop|City Library"}
@@ -398,6 +418,7 @@ def test_the_bot_of_a_universal_bots_intent_is_compared(kore: FakeKore, folder: 
     assert judged.reason == ("Order Tea is matched in the bot City Library" if result == "fp" else None)
 
 
+@pytest.mark.follows(page="kore-batch", sentence="A cancelled run is marked as such, and has no CSV of results.")
 @pytest.mark.parametrize("command", [("test", "batch"), ("run",)])
 def test_a_suite_that_was_cancelled_is_in_the_report_as_such(
     kore: FakeKore, folder: Path, command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
@@ -430,6 +451,7 @@ def test_a_suite_that_was_cancelled_is_in_the_report_as_such(
         assert 'value="cancelled"' in (folder / "results" / "junit.xml").read_text("utf-8")
 
 
+@pytest.mark.follows(page="kore-batch", sentence="Notes of a run can be changed there while it runs or afterwards.")
 def test_notes_that_were_changed_on_the_platform_are_in_the_report(kore: FakeKore, folder: Path) -> None:
     ways = ("--kore-way", "batch", "--json", "r.json", "--csv", "out.csv")
     kore.takes_notes = True
@@ -441,6 +463,9 @@ def test_notes_that_were_changed_on_the_platform_are_in_the_report(kore: FakeKor
     assert '"Notes:","before\nchanged there"' in (folder / "out.csv").read_text("utf-8")
 
 
+@pytest.mark.follows(
+    page="kore-batch", sentence="Notes are added to a run after it, and updated; at most 1,024 characters."
+)
 def test_notes_are_added_to_a_report_and_changed_after_the_run(
     kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -458,6 +483,7 @@ def test_notes_are_added_to_a_report_and_changed_after_the_run(
     assert run_command_line(["report", "notes", "r.json", "x" * 1025]) == 2
 
 
+@pytest.mark.follows(page="kore-batch", sentence="The summary shows date and time of the last run, and the version.")
 @pytest.mark.parametrize("way", ["find-intent", "batch"])
 def test_every_report_has_date_and_time_of_the_run(
     kore: FakeKore, folder: Path, way: str, capsys: pytest.CaptureFixture[str]
@@ -475,3 +501,16 @@ def test_every_report_has_date_and_time_of_the_run(
     run_command_line(["report", "render", "r.json", "--out", "again"])
     for name in ("comment.md", "summary.md", "report.html"):
         assert shown in (folder / "again" / name).read_text("utf-8")
+
+
+@pytest.mark.follows(
+    page="kore-batch", sentence="Batch tests know no context of a conversation: each utterance is asked by itself."
+)
+def test_each_utterance_is_asked_by_itself(kore: FakeKore, folder: Path) -> None:
+    cases = [{"input": "stop it", "intent": "Cancel Order"}, {"input": "hm", "intent": "A", "parentIntent": "B||C"}]
+    (folder / "smoke.json").write_text(json.dumps({"testCases": cases}), "utf-8")
+    run(kore, "smoke.json")
+    assert [call.body for call in kore.calls] == [
+        {"input": "stop it", "streamName": "Tea Shop"},
+        {"input": "hm", "streamName": "Tea Shop", "parentIntent": "B||C"},
+    ]

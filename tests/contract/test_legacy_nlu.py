@@ -33,6 +33,12 @@ def run_of(case: str, name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("case", "name", "command"), OF_RASA_1)
+@pytest.mark.follows(
+    page="rasa-1", sentence="`rasa test nlu` judges a model on test data, and writes its reports as JSON."
+)
+@pytest.mark.follows(
+    page="rasa-1", sentence="The report of all extractors and selectors has each label and the average."
+)
 def test_the_files_are_those_of_rasa_1(
     case: str, name: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -47,6 +53,11 @@ def test_the_files_are_those_of_rasa_1(
         assert_alike(read(path), read(recorded[name_there]))
 
 
+@pytest.mark.follows(
+    page="rasa-0",
+    sentence="A confusion matrix shows which intents are mistaken for which, a histogram the confidences.",
+)
+@pytest.mark.follows(page="rasa-0", sentence="Wrong samples are saved to `errors.json`.")
 def test_rasa_nlu_0_writes_where_it_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = commands_below("keyword_crf_015", tmp_path, monkeypatch)
     before = set(files_below(Path()))
@@ -73,6 +84,10 @@ def test_the_flags_of_rasa_nlu_0_name_its_files(tmp_path: Path, monkeypatch: pyt
             assert_alike(read(Path(name)), read(expected / "evaluate" / name))
 
 
+@pytest.mark.follows(
+    page="rasa-0",
+    sentence="`--mode crossvalidation` estimates how a model generalises, in 10 folds; it writes no files.",
+)
 def test_rasa_nlu_0_writes_nothing_by_cross_validation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commands_below("keyword_011", tmp_path, monkeypatch)
     before = files_below(Path())
@@ -94,6 +109,9 @@ def test_cross_validation_takes_no_model(
     assert "takes no --model" in capsys.readouterr().err
 
 
+@pytest.mark.follows(
+    page="rasa-0", sentence="`evaluate` with `-d` and `-c` prints accuracy, precision and F1 of the intents together."
+)
 def test_the_figures_of_rasa_nlu_0_11_are_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commands_below("keyword_011", tmp_path, monkeypatch)
     command = ["test", "nlu", "-d", "test.md", "-c", "config.json", "--report", "reports", "--json", "r.json"]
@@ -105,6 +123,9 @@ def test_the_figures_of_rasa_nlu_0_11_are_ours(tmp_path: Path, monkeypatch: pyte
     assert f"Accuracy:  {report['accuracy']}" in printed
 
 
+@pytest.mark.follows(
+    page="rasa-1", sentence="Several configurations are compared: sets, models and reports are saved in a folder."
+)
 def test_a_comparison_has_the_tree_of_rasa_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = commands_below("keyword_crf_110", tmp_path, monkeypatch)
     run = run_of("keyword_crf_110", "comparison")

@@ -51,6 +51,10 @@ def test_what_rasa_1_refuses_to_train_is_refused(case: str) -> None:
 
 
 @pytest.mark.parametrize(("case", "name"), JUDGED)
+@pytest.mark.follows(
+    page="rasa-1",
+    sentence="End-to-end stories give intent and text; forms, their unhappy paths and events of actions are in them.",
+)
 def test_each_action_is_predicted_as_by_rasa_1(case: str, name: str) -> None:
     run = next(run for run in expected(case)["runs"] if run["name"] == name)
     core = judge(case, run)
@@ -100,6 +104,9 @@ def as_recorded(story: dict[str, Any]) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize(("case", "name"), JUDGED)
+@pytest.mark.follows(
+    page="rasa-1", sentence="Failed stories are written to `failed_stories.md`; one wrong action fails a story."
+)
 def test_failed_stories_are_written_as_by_rasa_1(
     case: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,6 +128,7 @@ def blocks(written: str) -> list[tuple[str, str]]:
     return sorted((head.removeprefix("## ").rpartition(" (")[0], body) for head, _, body in found)
 
 
+@pytest.mark.follows(page="rasa-1.0", sentence="`rasa test core` without `--stories` takes the data.")
 def test_where_no_stories_are_named_the_data_are_judged_as_by_rasa_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

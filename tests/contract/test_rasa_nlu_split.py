@@ -41,6 +41,9 @@ def contents(examples: Iterable[Example]) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda path: path.name)
+@pytest.mark.follows(
+    page="rasa-cli", sentence="The split is the one that Rasa makes for the same seed, intent by intent."
+)
 def test_the_split_of_rasa_is_reproduced_example_by_example(case: Path, tmp_path: Path) -> None:
     source = case / "project" / "data" / "nlu.yml"
     data, responses = read(source), read_nlu_responses([source], source.parent)

@@ -68,6 +68,9 @@ def recorded_sets(name: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("recorded", recorded_sets("table_intent_evaluation"))
+@pytest.mark.follows(
+    page="rasa-3", sentence="The intent report has precision, recall and F1 of each intent, and an overall average."
+)
 def test_intents_are_scored_and_written_as_rasa_does(recorded: dict[str, Any]) -> None:
     pairs = recorded["pairs_target_predicted"]
     examples = [Example(f"text {place}", target) for place, (target, _) in enumerate(pairs)]
@@ -79,6 +82,11 @@ def test_intents_are_scored_and_written_as_rasa_does(recorded: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("recorded", recorded_sets("table_response_evaluation"))
+@pytest.mark.follows(page="rasa-1", sentence="All response selectors are evaluated in one combined report.")
+@pytest.mark.follows(
+    page="rasa-3",
+    sentence="Response selectors are evaluated like intents, all in one report: `response_selection_report.json`.",
+)
 def test_responses_are_scored_and_written_as_rasa_does(recorded: dict[str, Any]) -> None:
     pairs = recorded["pairs_target_predicted"]
     examples = [Example(f"text {place}", target or "plain") for place, (target, _) in enumerate(pairs)]
@@ -97,6 +105,9 @@ def recorded_entities() -> list[Any]:
 
 
 @pytest.mark.parametrize("recorded", recorded_entities())
+@pytest.mark.follows(
+    page="rasa-3", sentence="Recall, precision and F1 are reported for each entity type of each trainable extractor."
+)
 def test_entities_are_scored_and_written_as_rasa_does(recorded: dict[str, Any]) -> None:
     examples = []
     parses = []

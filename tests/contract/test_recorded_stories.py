@@ -91,6 +91,10 @@ def trained(
 
 
 @pytest.mark.parametrize("trained", list(runs()), indirect=True)
+@pytest.mark.follows(
+    page="rasa-3", sentence="A test story gives user texts and intents; both understanding and actions are judged."
+)
+@pytest.mark.follows(page="rasa-cli", sentence="`--e2e` judges the messages of stories as well.")
 def test_a_recorded_run_gives_the_same_verdicts_figures_files_and_exit_code(trained: Run) -> None:
     arguments = list(trained.arguments)
     out = Path(arguments[arguments.index("--out") + 1])
@@ -240,6 +244,13 @@ def test_stand_ins_for_neural_policies_write_files_of_the_same_names(
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the recorded public bots are not beside this checkout")
+@pytest.mark.follows(
+    page="rasa-1",
+    sentence="`rasa train core -c A B --runs --percentages` trains each configuration on fewer and fewer stories.",
+)
+@pytest.mark.follows(
+    page="rasa-3", sentence="`rasa train core -c A B --out --runs --percentages` trains models to compare."
+)
 def test_comparing_policies_writes_the_recorded_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorded = json.loads((SHARED / "compare" / "compare.json").read_text())
     shutil.copytree(SHARED / "compare" / "project", tmp_path / "project")

@@ -87,6 +87,7 @@ def test_a_model_is_fetched_over_http(address: str, into: Path) -> None:
 
 
 @pytest.mark.parametrize(("where", "content"), [("aws", b"bucket"), ("s3://bucket/deep", b"deep")])
+@pytest.mark.follows(page="rasa-cli", sentence="`--remote-storage aws` fetches the model from S3.")
 def test_a_model_is_fetched_from_s3(s3: dict[str, str], into: Path, where: str, content: bytes) -> None:
     assert fetch_model(where, "model.tar.gz", s3, into).read_bytes() == content
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from turncheck.cli import run_command_line
+from turncheck.commands.convert import compare_understanding
+from turncheck.project.reader import read_project
 
 ORACLE = Path(__file__).parents[1] / "oracle" / "legacy"
 
@@ -62,3 +65,13 @@ def test_what_rasa_3_changes_by_itself_is_told_and_no_difference(
     data.write_text(data.read_text() + "\n## intent:help\n- [Tea](drink) and [tea](drink)\n- [brew](drink:Tea)\n")
     assert check("nlu") == 0
     assert "Different in Rasa 3: EntitySynonymMapper" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("project", ["test_nlu/keyword_crf_110"], indirect=True)
+def test_a_sentence_is_compared_unless_the_conversion_lists_it_as_left_out(project: Path) -> None:
+    before = read_project(project)
+    lost = next(one for one in before.nlu.examples if one.intent)
+    kept = tuple(one for one in before.nlu.examples if one is not lost)
+    after = replace(before, nlu=replace(before.nlu, examples=kept))
+    assert any(f"“{lost.text}”" in line for line in compare_understanding(before, after, frozenset()).differences)
+    assert compare_understanding(before, after, {lost.location}).differences == ()

@@ -8,6 +8,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from web_servers import Answer, serving
 
 from turncheck.cli import run_command_line
 from turncheck.commands import core as core_commands
@@ -62,6 +63,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.follows(
+    page="rasa-3", sentence="`rasa test core --stories` writes failed stories to `failed_test_stories.yml`."
+)
+@pytest.mark.follows(page="rasa-3", sentence="A story fails if at least one action is predicted wrongly.")
+@pytest.mark.follows(
+    page="rasa-cli", sentence="`--fail-on-prediction-errors` ends with an error if a prediction is wrong."
+)
 def test_failed_stories_do_not_fail_the_command_unless_asked_to(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -74,6 +82,10 @@ def test_failed_stories_do_not_fail_the_command_unless_asked_to(
     assert "predicted: utter_hi" in (project / "results" / "failed_test_stories.yml").read_text()
 
 
+@pytest.mark.follows(page="rasa-3", sentence="`rasa test core` saves a confusion matrix as `story_confmat.pdf`.")
+@pytest.mark.follows(
+    page="rasa-cli", sentence="`--out`, `--successes`, `--no-errors` and `--no-plot` choose where and what is written."
+)
 def test_flags_choose_the_files(project: Path) -> None:
     run_command_line(
         ["test", "core", "--no-plot", "--no-errors", "--no-warnings", "--successes", "--out", "some", "-q"]
@@ -96,6 +108,7 @@ def test_the_report_names_the_place_of_each_wrong_step_and_what_no_test_reaches(
     assert "utter_never" in not_covered
 
 
+@pytest.mark.follows(page="rasa-cli", sentence="`--max-stories` is the most that are tested.")
 def test_max_stories_limits_the_stories(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["test", "core", "--no-plot", "-q", "--json", "all.json"]) == EXIT_OK
     assert "Not run" not in capsys.readouterr().out
@@ -172,6 +185,7 @@ def test_unreadable_test_stories_are_not_passed_over(project: Path, capsys: pyte
     assert "tests/test_stories.yml" in capsys.readouterr().err
 
 
+@pytest.mark.follows(page="rasa-3", sentence="Rules that contradict stories or rules abort the training.")
 def test_contradicting_rules_end_training_with_1_and_both_names(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -190,14 +204,55 @@ def test_nothing_to_learn_from_ends_training_with_2(project: Path, capsys: pytes
     assert "neither stories nor rules" in capsys.readouterr().err
 
 
+@pytest.mark.follows(
+    page="rasa-3", sentence="Several models of `--model` are compared, and a graph shows which is best."
+)
 def test_several_models_are_compared(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("a", "b"):
         run_command_line(["train", "core", "-q", "--fixed-model-name", name])
     models = ["models/a.tar.gz", "models/b.tar.gz"]
+    assert run_command_line(["test", "core", "-q", "--model", *models, "--no-plot"]) == EXIT_OK
+    results = project / "results"
+    assert json.loads((results / "results.json").read_text()) == {"a.tar.gz": [1], "b.tar.gz": [1]}
+    assert not (results / "core_model_comparison_graph.pdf").exists()
     assert run_command_line(["test", "core", "-q", "--model", *models]) == EXIT_OK
-    assert json.loads((project / "results" / "results.json").read_text()) == {"a.tar.gz": [1], "b.tar.gz": [1]}
+    assert (results / "core_model_comparison_graph.pdf").read_bytes().startswith(b"%PDF")
+    assert (results / "core_model_comparison_graph.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_models_with_the_same_file_name_are_told_apart(project: Path) -> None:
+    models = []
+    for folder in ("one", "two"):
+        run_command_line(["train", "core", "-q", "--fixed-model-name", "model", "--out", folder])
+        models.append(f"{folder}/model.tar.gz")
+    assert run_command_line(["test", "core", "-q", "--no-plot", "--model", *models]) == EXIT_OK
+    assert json.loads((project / "results" / "results.json").read_text()) == {name: [1] for name in models}
+
+
+@pytest.mark.follows(
+    page="rasa-cli", sentence="`--url` fetches the test stories; the certificates in `SSL_CERT_FILE` count."
+)
+def test_the_certificates_of_the_environment_count_for_url(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = (project / "tests" / "test_stories.yml").read_bytes()
+    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    with serving({"/test_stories.yml": Answer(body=content)}) as server:
+        command = ["test", "core", "--no-plot", "--url", f"{server.address}/test_stories.yml"]
+        assert run_command_line(command) == EXIT_NOT_DONE
+        assert "SSL_CERT_FILE" in capsys.readouterr().err
+        monkeypatch.setenv("SSL_CERT_FILE", str(server.network.ca_file))
+        assert run_command_line(command) == EXIT_OK
+    assert "test_stories_from_url.yml" in capsys.readouterr().out
+
+
+@pytest.mark.follows(
+    page="rasa-1", sentence="`rasa test core -m FOLDER --evaluate-model-directory` judges each model and plots a graph."
+)
+@pytest.mark.follows(
+    page="rasa-3", sentence="`--evaluate-model-directory` judges each model on the stories and plots a graph."
+)
 def test_a_comparison_is_the_same_for_the_same_seed(project: Path) -> None:
     (project / "other.yml").write_text(CONFIG)
     for out in ("one", "two"):
@@ -249,6 +304,7 @@ def test_a_comparison_that_makes_no_sense_is_refused(project: Path, arguments: l
     assert run_command_line(["train", "core", "-q", *configs, *arguments]) == EXIT_NOT_DONE
 
 
+@pytest.mark.follows(page="rasa-cli", sentence="`--url` fetches the test stories.")
 def test_stories_that_were_downloaded_are_judged(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(core_commands, "download", lambda *_: TESTS.encode())
     assert run_command_line(["test", "core", "--no-plot", "-q", "--url", "https://example.com/t.yml"]) == EXIT_OK

@@ -29,6 +29,11 @@ def names(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.follows(page="rasa-3", sentence="`rasa test nlu --nlu FILE` judges the model on a test set.")
+@pytest.mark.follows(
+    page="rasa-3", sentence="It writes `intent_report.json`, `intent_confusion_matrix.png` and `intent_histogram.png`."
+)
+@pytest.mark.follows(page="rasa-cli", sentence="`--successes` writes right predictions, too.")
 def test_held_out_data_give_the_files_that_rasa_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, report = tmp_path / "results", tmp_path / "report.json"
     arguments = ("test", "nlu", "--project", TRAVEL / "project", "--nlu", TRAVEL / "test_data.yml")
@@ -49,6 +54,10 @@ def test_held_out_data_give_the_files_that_rasa_writes(tmp_path: Path, capsys: p
     assert "Entities by CRFEntityExtractor" in printed
 
 
+@pytest.mark.follows(page="rasa-3", sentence="`--cross-validation` makes several train/test splits by itself.")
+@pytest.mark.follows(
+    page="rasa-cli", sentence="In cross-validation any model is ignored; `--folds` names the number of folds."
+)
 def test_cross_validation_judges_every_sentence_and_does_not_use_a_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -81,6 +90,11 @@ def test_the_report_does_not_depend_on_the_number_of_workers(tmp_path: Path) -> 
     }
 
 
+@pytest.mark.follows(page="rasa-3", sentence="`--report` saves the reports as JSON files.")
+@pytest.mark.follows(
+    page="rasa-3",
+    sentence="Wrong samples are saved to `errors.json`: here with `--errors errors.json`, else `intent_errors.json`.",
+)
 def test_the_flags_of_older_versions_write_their_files(tmp_path: Path) -> None:
     arguments = ("test", "nlu", "--project", TRAVEL / "project", "--nlu", TRAVEL / "test_data.yml", "--no-plot")
     old = ("--report", tmp_path / "reports", "--errors", tmp_path / "errors.json")
@@ -112,6 +126,11 @@ def read(path: Path) -> NluData:
     return data
 
 
+@pytest.mark.follows(page="rasa-3", sentence="`rasa data split nlu` splits NLU data into training and test data.")
+@pytest.mark.follows(
+    page="rasa-cli",
+    sentence="`data split nlu` puts 80 % into the training data; `--training-fraction` chooses another share.",
+)
 def test_the_two_files_of_a_split_are_the_original_together(tmp_path: Path) -> None:
     source = ORACLE / "table_split" / "project"
     arguments = ("data", "split", "nlu", "--project", source, "--random-seed", "42", "--training-fraction", "0.8")
@@ -134,6 +153,9 @@ def test_the_two_files_of_a_split_are_the_original_together(tmp_path: Path) -> N
         }
 
 
+@pytest.mark.follows(
+    page="rasa-cli", sentence="The responses of retrieval intents are split along, into files of their own."
+)
 def test_retrieval_examples_take_their_responses_along(tmp_path: Path) -> None:
     case = ORACLE / "response_selector"
     arguments = ("data", "split", "nlu", "--nlu", case / "project" / "data" / "nlu.yml", "--random-seed", "42")
@@ -143,6 +165,7 @@ def test_retrieval_examples_take_their_responses_along(tmp_path: Path) -> None:
         assert (tmp_path / name).read_text(encoding="utf-8") == recorded.read_text(encoding="utf-8")
 
 
+@pytest.mark.follows(page="rasa-cli", sentence="`--random-seed` makes a split again.")
 def test_a_split_without_a_seed_says_how_to_make_it_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = ORACLE / "table_split" / "project"
     assert turncheck("data", "split", "nlu", "--project", source, "--out", tmp_path / "one") == 0
@@ -170,6 +193,8 @@ def test_unreadable_nlu_data_are_not_called_missing(tmp_path: Path, capsys: pyte
     assert "there are no NLU examples" not in said
 
 
+@pytest.mark.follows(page="rasa-3", sentence="A model trained on one part of a split is judged on the other.")
+@pytest.mark.follows(page="rasa-cli", sentence="Of a folder of models the newest is used.")
 def test_the_newest_model_is_judged_on_what_was_split_off_from_its_training_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -45,6 +45,10 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.follows(
+    page="rasa-3",
+    sentence="Several configurations are trained and judged; sets, models, reports and the F1 graph are saved.",
+)
 def test_the_tree_is_rasas_and_a_little_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compare(tmp_path, plots=True) == 0
     recorded = {
@@ -111,6 +115,7 @@ def test_two_workers_give_the_same_files(tmp_path: Path) -> None:
     assert tree(tmp_path / "one") == tree(tmp_path / "two")
 
 
+@pytest.mark.follows(page="rasa-1", sentence="A folder of configurations stands for all of them.")
 def test_a_folder_of_configurations_is_all_files_in_it(tmp_path: Path) -> None:
     for name in ("b.yml", "a.yaml", "notes.txt"):
         shutil.copy(CONFIGS[0], tmp_path / name)
@@ -205,3 +210,39 @@ def test_pipelines_that_differ_only_in_what_is_ignored_are_not_called_equally_go
     assert f"short and long {ignored}" in of_three
     assert "long and other are equally good" in of_three
     assert "the embedded engine ignores" not in printed(other, long)
+
+
+@pytest.mark.follows(
+    page="rasa-3",
+    sentence="Pipelines are compared by configuration; here it is also said which of their differences can be judged.",
+)
+def test_it_is_said_which_differences_are_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = _PIPELINE.format(epochs=300)
+    letters = _PIPELINE.format(epochs=1).replace(
+        "WhitespaceTokenizer\n", "WhitespaceTokenizer\n  token_pattern: '[a-z]+'\n"
+    )
+    more = words.replace("- name: DIETClassifier", "- name: RegexEntityExtractor\n- name: DIETClassifier")
+    configs = [tmp_path / f"{name}.yml" for name in ("words", "letters", "more")]
+    for path, content in zip(configs, (words, letters, more), strict=True):
+        path.write_text(content)
+    output, screen = NluOutput(folder=tmp_path / "results", plots=False), Console(quiet=True)
+    run_compare_nlu(judging(workers=1), configs, output, screen, runs=1, percentages=(0,))
+    written = json.loads((tmp_path / "results" / "nlu_comparison.json").read_text())
+    assert written["differences"] == [
+        {
+            "between": ["words", "letters"],
+            "judged": ["token_pattern of WhitespaceTokenizer"],
+            "not_judged": ["epochs of DIETClassifier", "drop_rate of DIETClassifier"],
+        },
+        {"between": ["words", "more"], "judged": ["RegexEntityExtractor"], "not_judged": []},
+        {
+            "between": ["letters", "more"],
+            "judged": ["token_pattern of WhitespaceTokenizer", "RegexEntityExtractor"],
+            "not_judged": ["epochs of DIETClassifier", "drop_rate of DIETClassifier"],
+        },
+    ]
+    printed = capsys.readouterr().out
+    said = [line for line in printed.splitlines() if line.startswith("Between ")]
+    assert len(said) == 2  # the best one with each other one
+    assert set(said) <= set(written["advice"])
+    assert any("it cannot judge epochs of DIETClassifier, drop_rate of DIETClassifier." in line for line in said)

@@ -3,62 +3,74 @@
 from __future__ import annotations
 
 import json
-import shutil
+import re
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-import yaml
+from reordered import Reordering, rewritten
 
 from turncheck.cli import run_command_line
 from turncheck.commands.compare_policies import _left
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.dialogue.story_steps import story_steps
 from turncheck.project.reader import read_project
+from turncheck.validation.pipeline import validate
 
 ROOT = Path(__file__).parents[2]
+ORACLE = ROOT / "tests" / "oracle"
 PROJECTS = (
     ROOT / "examples" / "pizzeria",
-    *(ROOT / "tests" / "oracle" / "nlu" / name / "project" for name in ("lr_crf_travel", "roles_groups")),
-    ROOT / "tests" / "oracle" / "nlu" / "response_selector" / "project",
+    ROOT / "examples" / "bike_workshop",
+    *(ORACLE / "nlu" / name / "project" for name in ("lr_crf_travel", "roles_groups", "response_selector")),
+    *(ORACLE / "legacy" / "test_nlu" / name / "project" for name in ("keyword_crf_110", "keyword_json_110")),
+    ORACLE / "legacy" / "test_core" / "form" / "project",
+    ORACLE / "core" / "e2e_entities_extracted" / "project",
 )
-PLACES = {"location", "locations", "path", "line", "column", "files", "source", "timings", "fingerprint"}
-IN_FILE_ORDER = {"predictions", "training", "stories", "findings", "cases", "items"}
+CHECKED = sorted(
+    {
+        *(
+            path.parent
+            for folder in ("validate", "legacy", "nlu")
+            for path in (ORACLE / folder).rglob("project/domain.yml")
+        ),
+        ROOT / "examples" / "clinic",
+        *(path for path in (ORACLE / "kore" / "exports").iterdir() if path.is_dir()),
+    }
+)
+PLACES = {
+    *(
+        "location",
+        "locations",
+        "path",
+        "line",
+        "column",
+        "files",
+        "source",
+        "timings",
+        "fingerprint",
+        "others",
+        "digest",
+    ),
+    *("project", "rasa_signs"),
+}
+IN_FILE_ORDER = {"predictions", "training", "stories", "findings", "cases", "items", "rules", "word_lists", "errors"}
+NOTHING_CHANGED = {"metrics", "base_confusions", "warnings"}
+"""Lists of a comparison that are not about changes."""
+PLACE = re.compile(r"\(?[\w./-]+\.(?:ya?ml|md|json|csv):\d+(?::\d+)?|'[\w./-]+\.(?:ya?ml|md|json|csv)'")
+COUNTS_OF_PLACES = re.compile(r"(at \d+ places?|\(at /[\w/]+\)|is in line \d+)")
 
 
-def rewritten(project: Path, folder: Path, random: Random) -> Path:
-    """Copy a project with shuffled data, each intent, story and rule in a file of its own."""
-    shutil.copytree(project, folder)
-    for file in sorted((folder / "data").rglob("*.yml")):
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-        file.unlink()
-        for key in sorted(content.keys() - {"version"}):
-            if not isinstance(content[key], list):
-                (file.parent / f"{file.stem}_{key}.yml").write_text(
-                    yaml.safe_dump({key: content[key]}), encoding="utf-8"
-                )
-                continue
-            for number, item in enumerate(content[key]):
-                if isinstance(item, dict) and "\n" in str(item.get("examples", "")):
-                    lines = item["examples"].strip("\n").split("\n")
-                    random.shuffle(lines)
-                    item["examples"] = "\n".join(lines) + "\n"
-                name = f"{random.randrange(10**6):06}_{file.stem}_{key}_{number}.yml"
-                text = yaml.safe_dump({"version": "3.1", key: [item]}, allow_unicode=True, width=10_000)
-                (file.parent / name).write_text(text, encoding="utf-8")
-    return folder
-
-
-def report_of(project: Path, folder: Path) -> Any:
-    path = folder / "report.json"
-    run_command_line(["run", "--project", str(project), "--no-cache", "--out", str(folder), "--json", str(path)])
-    return json.loads(path.read_text(encoding="utf-8"))
+def report_of(project: Path, folder: Path, *more: str) -> Any:
+    command = ["run", "--project", str(project), "--no-cache", "--out", str(folder)]
+    run_command_line([*command, *more])
+    return json.loads((folder / "report.json").read_text(encoding="utf-8"))
 
 
 def without_places(report: Any) -> Any:
     """Leave places out, and name sentences by their texts instead of their numbers."""
-    nlu = report["nlu"]
+    nlu = report["nlu"] or {"predictions": [], "training": [], "insights": {"confused": []}}
     sentences = [one["text"] for one in nlu["predictions"]]
     trained = [one["text"] for one in nlu["training"]]
     for name in ("mislabelled", "least_sure", "overlapping"):
@@ -67,7 +79,6 @@ def without_places(report: Any) -> Any:
         pair["sentences"] = sorted(sentences[index] for index in pair["sentences"])
     for one in nlu["predictions"]:
         one["neighbours"] = [trained[near["training"]] for near in one.get("neighbours", ())]
-    report.pop("project")
     return placeless(report)
 
 
@@ -77,18 +88,49 @@ def placeless(value: Any, key: str = "") -> Any:
     if isinstance(value, list):
         inner = [placeless(one) for one in value]
         return sorted(inner, key=json.dumps) if key in IN_FILE_ORDER else inner
-    return value
+    return said(value) if isinstance(value, str) else value
 
 
-@pytest.mark.parametrize("project", PROJECTS, ids=lambda path: "-".join(path.parts[-2:]))
-@pytest.mark.parametrize("seed", [1, 2])
-def test_the_report_of_shuffled_and_split_files_is_the_same_but_for_places(
-    project: Path, seed: int, tmp_path: Path
-) -> None:
-    one = rewritten(project, tmp_path / "one", Random(0))  # both without comments, which can suppress findings
-    other = rewritten(project, tmp_path / "other", Random(seed))
-    before, after = report_of(one, tmp_path / "before"), report_of(other, tmp_path / "after")
+def said(text: str) -> str:
+    return COUNTS_OF_PLACES.sub("@", PLACE.sub("@", text))
+
+
+def named(project: Path) -> str:
+    parts = project.relative_to(ROOT).parts
+    return "-".join(part for part in parts if part not in {"tests", "oracle", "project"})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("project", PROJECTS, ids=named)
+def test_the_report_of_shuffled_and_split_files_is_the_same_but_for_places(project: Path, tmp_path: Path) -> None:
+    one = rewritten(project, tmp_path / "one" / "bot", Reordering())  # no comments, which can suppress findings
+    before = report_of(one, tmp_path / "before")
+    base = tmp_path / "base.json"
+    base.write_bytes((tmp_path / "before" / "report.json").read_bytes())
+    other = rewritten(project, tmp_path / "other" / "bot", Reordering(Random(1), split=True))
+    after = report_of(other, tmp_path / "after", "--baseline", str(base))
     assert without_places(after) == without_places(before)
+    comparison = json.loads((tmp_path / "after" / "comparison.json").read_text(encoding="utf-8"))
+    assert comparison["baseline"]["status"] == "present"
+    assert not [one for one in comparison["metrics"] if one["delta"]]
+    assert (
+        not {key: part for key, part in comparison.items() if isinstance(part, list) and part}.keys() - NOTHING_CHANGED
+    )
+    verdicts = [
+        json.loads((tmp_path / side / "verdict.json").read_text(encoding="utf-8")) for side in ("before", "after")
+    ]
+    assert verdicts[0]["outcome"] == verdicts[1]["outcome"]
+
+
+def found_in(project: Path, how: Reordering, folder: Path) -> list[tuple[str, str, str, str]]:
+    validated = validate(read_project(rewritten(project, folder, how)), strict=True)
+    return sorted({(one.code, one.severity, said(one.message), one.subject) for one in validated.findings})
+
+
+@pytest.mark.parametrize("project", CHECKED, ids=named)
+def test_what_is_found_is_the_same_in_any_order(project: Path, tmp_path: Path) -> None:
+    before = found_in(project, Reordering(), tmp_path / "one" / "bot")
+    assert found_in(project, Reordering(Random(1), split=True), tmp_path / "other" / "bot") == before
 
 
 @pytest.mark.parametrize("backwards", [False, True])

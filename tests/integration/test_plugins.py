@@ -119,8 +119,8 @@ def test_only_the_named_evaluations_run() -> None:
 
 
 def test_other_plugins_are_a_change_of_settings_and_its_figures_are_compared_without_it() -> None:
-    with_it = turncheck.run(".", plugins=NAME, engine="keyword", baseline="none").measured
-    without = turncheck.run(".", engine="embedded", baseline="none").measured
+    with_it = turncheck.run(".", plugins=NAME, engine="keyword", baseline="none").report
+    without = turncheck.run(".", engine="embedded", baseline="none").report
     assert plugins_in_use() == ()  # the second run named none
     changed = turncheck.compare(without, with_it).comparison.settings_changed
     assert ("plugins", "none", f"{NAME} 1.0") in {(one.name, one.base, one.value) for one in changed}
@@ -148,7 +148,7 @@ def count() -> Any:
 
 
 def test_a_report_that_contradicts_its_sentences_is_refused() -> None:
-    whole = turncheck.run(".", plugins=NAME, baseline="none").measured
+    whole = turncheck.run(".", plugins=NAME, baseline="none").report
     for forged in (
         msgspec.structs.replace(whole.metrics["plugin.sure"], value=0.123),
         msgspec.structs.replace(whole.metrics["plugin.sure"], sentences=(True,)),

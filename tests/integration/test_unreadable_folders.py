@@ -68,6 +68,18 @@ def test_a_folder_of_the_project_itself_is_named(bot: Path, folder: str) -> None
     assert skipped(bot)
 
 
+@pytest.mark.parametrize("folder", ["tests", "tests/inner", "extra"])
+def test_validation_names_a_folder_whose_tests_it_could_not_see(bot: Path, folder: str) -> None:
+    (bot / folder).mkdir(exist_ok=True)
+    (bot / folder).chmod(0)
+    command = [*(OBEYS if os.getuid() == 0 else []), sys.executable, "-m", "turncheck", "data", "validate"]
+
+    done = subprocess.run(command, cwd=bot, capture_output=True, text=True, check=False, timeout=300)
+
+    assert f"'{folder}' cannot be read (Permission denied): it is not searched for tests." in done.stdout
+    assert (done.returncode, done.stderr) == (0, ""), "Rasa does not look for tests here"
+
+
 def test_a_default_cache_that_may_not_be_read_is_no_cache(bot: Path) -> None:
     home = bot.parent / "home"
     (home / ".cache" / "turncheck" / "ab").mkdir(parents=True)

@@ -193,6 +193,7 @@ def test_each_command_takes_an_older_project(command: list[str], capsys: pytest.
     assert run_command_line(command) == 0, capsys.readouterr().err
 
 
+@pytest.mark.follows(page="rasa-1", sentence="Conversation tests are in `tests/conversation_tests.md`.")
 def test_its_stories_are_judged_with_its_own_policies() -> None:
     for name, content in OLDER.items():
         write(name, content)

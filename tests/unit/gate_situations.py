@@ -14,11 +14,13 @@ from turncheck.comparison.model import Missing, Present, Unreachable, Unreadable
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
 from turncheck.render.wording.gates import judge
+from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import CaseResult, GateSettings, Report, Skipped
+from turncheck.run.trainable import fault_of
 
 if TYPE_CHECKING:
     from turncheck.comparison.model import Baseline
-    from turncheck.comparison.verdict import GateResult, Verdict
+    from turncheck.render.wording.verdict import GateResult, Verdict
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "gates.md"
 START, END = "<!-- situations -->\n", "<!-- /situations -->"
@@ -106,15 +108,7 @@ DATA_ERROR: Final = report(stories=STORIES, cases=CASES, findings=[ERROR])
 SYNTAX: Final = finding("yaml-syntax", "This is not YAML: did not find expected key.", path="data/nlu.yml", line=181)
 UNREADABLE: Final = with_changes(
     report(findings=[SYNTAX]),
-    skipped=tuple(
-        Skipped(
-            evaluation=name,
-            reason=f"the NLU data cannot be read completely: {SYNTAX.location}: {SYNTAX.message.rstrip('.')}",
-            fault=True,
-            location=SYNTAX.location,
-        )
-        for name in ("core", "e2e")
-    ),
+    skipped=tuple(fault_of(name, "the NLU data cannot be read completely", [SYNTAX]) for name in EVALUATIONS[2:4]),
 )
 
 NONE: Final = Missing("no run of this workflow left a report of the base")

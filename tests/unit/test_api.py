@@ -106,7 +106,7 @@ def test_failed_gates_are_no_error_and_are_those_of_the_command(tmp_path: Path) 
     )
     assert not outcome.verdict.passed
     assert outcome.exit_code == 1
-    later = msgspec.structs.replace(outcome.measured, seed=7)
+    later = msgspec.structs.replace(outcome.report, seed=7)
     again = turncheck.compare(tmp_path, later, thresholds="validation.errors <= 0")
     assert again.verdict.passed
     assert again.comparison.judged

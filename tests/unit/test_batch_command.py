@@ -162,6 +162,9 @@ def test_a_trait_is_not_evaluated_by_an_engine_that_knows_none(
     assert run(write(tmp_path / "b.json", trait), "--project", project) == 2
 
 
+@pytest.mark.follows(
+    page="kore-batch", sentence="The report has the thresholds of each engine, by its mode: ml, faq, or, cs."
+)
 def test_the_csv_says_what_is_known_of_the_assistant(tmp_path: Path) -> None:
     definition = json.loads((EXPORTS / "tea_shop" / "botDefinition.json").read_text("utf-8"))
     definition["localeData"]["en"]["confidenceConfigs"] = [

@@ -143,6 +143,10 @@ def test_entities_with_the_right_intent_alone_are_a_number_of_their_own() -> Non
     assert numbers.entity_success_of_right_intents == pytest.approx(9 / 12)
 
 
+@pytest.mark.follows(
+    page="kore-batch",
+    sentence="Values of entities are flattened to a string, the keys of each type in an order of its own.",
+)
 @pytest.mark.parametrize(
     ("value", "flat"),
     [
@@ -246,6 +250,11 @@ def test_two_composite_values_of_one_entity_are_two_items() -> None:
     assert shown_value({"amount": 2, "unit": "kg"}) == "2 kg"
 
 
+@pytest.mark.follows(
+    page="kore-batch",
+    sentence="The actual order of entities: as given; where none is given, that of the system (what is learnt"
+    " or found by a pattern first); where some are, both combined.",
+)
 @pytest.mark.parametrize(
     ("given", "extracted", "expected", "assumed"),
     [

@@ -12,6 +12,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
@@ -23,16 +24,18 @@ from urllib3.util import parse_url
 from turncheck.ci.azure.api import AzureClient
 from turncheck.ci.bitbucket.api import BitbucketClient
 from turncheck.ci.github.client import GitHubClient
-from turncheck.ci.github.results_service import NoService, find_service
+from turncheck.ci.github.results_service import NoService, ResultsService, find_service
 from turncheck.ci.gitlab.api import GitLabClient
-from turncheck.ci.hosts import find_host
+from turncheck.ci.hosts import OF_CODE, find_host
 from turncheck.ci.rest import RestError, RetryBudget
 from turncheck.engines.action_server.process import choose_server
 from turncheck.engines.action_server.server import ActionEndpoint, CallFailedError, HttpActionServer, NoActionServer
 from turncheck.engines.embedded.nlu.batch import DucklingAccess
 from turncheck.engines.embedded.nlu.duckling import _why_not
 from turncheck.engines.embedded.remote_models import fetch_model
+from turncheck.engines.kore.client import Access, KoreClient
 from turncheck.engines.kore.engines import platform_of
+from turncheck.engines.kore.pace import Clock
 from turncheck.engines.rasa_server.engines import opened
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
@@ -270,13 +273,13 @@ def by_action_endpoint(address: str, two: Two) -> None:
     choose_server(None, two.environment, url=address)
 
 
-def by_rasa_endpoints(address: str, two: Two) -> None:
+def by_rasa_endpoints(address: str, two: Two, name: str = "action_endpoint") -> None:
     bot = two.folder / "bot"
     bot.mkdir(exist_ok=True)
-    for name, content in BOT.items():
-        (bot / name).write_text(content, "utf-8")
+    for file, content in BOT.items():
+        (bot / file).write_text(content, "utf-8")
     project = read_project(bot)
-    project.endpoints["action_endpoint"] = Endpoint("action_endpoint", {"url": address}, Location("endpoints.yml", 1))  # type: ignore[index]
+    project.endpoints[name] = Endpoint(name, {"url": address}, Location("endpoints.yml", 1))  # type: ignore[index]
     settings = Settings(project=str(bot), engine="rasa", rasa_command="rasa")
     with opened(settings, project, two.environment, ()) as engines:
         if engines.notes:
@@ -325,6 +328,27 @@ def by_variable(mark: str, name: str) -> Callable[[str, Two], None]:
     return take
 
 
+def by_named_host(name: str, variable: str) -> Callable[[str, Two], None]:
+    def take(address: str, two: Two) -> None:
+        OF_CODE[name].of_repository("a/b/c", Secret("t" * 20), {variable: address})
+
+    return take
+
+
+def by_link_of_the_platform(address: str, two: Two) -> None:
+    access = Access(f"http://{two.place(two.good)}", "b", "c", Secret("s" * 20))
+    KoreClient(access, clock=Clock(sleep=lambda _: None)).download(address, "the report")
+
+
+def by_address_of_an_upload(address: str, two: Two) -> None:
+    two.good.body = json.dumps({"ok": True, "signed_upload_url": address}).encode()
+    try:
+        service = ResultsService(f"http://{two.place(two.good)}", Secret("t" * 20), "a", "b", mask=lambda _: None)
+        service.upload("report", [("a", b"b")])
+    finally:
+        two.good.reached.clear()  # it was asked for the address
+
+
 def by_results_service(address: str, two: Two) -> None:
     token = "e30.eyJzY3AiOiAiQWN0aW9ucy5SZXN1bHRzOmE6YiJ9.e30"
     found = find_service({"ACTIONS_RESULTS_URL": address, "ACTIONS_RUNTIME_TOKEN": token}, lambda _: None)
@@ -338,6 +362,7 @@ PLACES: Final[dict[str, Callable[[str, Two], None]]] = {
     "an exchange": by_exchange,
     "endpoints.yml": by_endpoints_file,
     "endpoints.yml, for Rasa": by_rasa_endpoints,
+    "endpoints.yml, responses for Rasa": partial(by_rasa_endpoints, name="nlg"),
     "config.yml (Duckling)": by_duckling,
     "--action-endpoint": by_action_endpoint,
     "--rasa-url": by_rasa_url,
@@ -351,7 +376,12 @@ PLACES: Final[dict[str, Callable[[str, Two], None]]] = {
     "SYSTEM_COLLECTIONURI": by_variable("TF_BUILD", "SYSTEM_COLLECTIONURI"),
     "BITBUCKET_API_URL": by_variable("BITBUCKET_BUILD_NUMBER", "BITBUCKET_API_URL"),
     "ACTIONS_RESULTS_URL": by_results_service,
+    "GITLAB_URL": by_named_host("gitlab", "GITLAB_URL"),
+    "AZURE_DEVOPS_URL": by_named_host("azure", "AZURE_DEVOPS_URL"),
+    "a link of Kore.ai's platform": by_link_of_the_platform,
+    "an upload's address of the results service": by_address_of_an_upload,
 }
+OF_A_PROJECT: Final = [place for place in PLACES if place.startswith(("endpoints.yml", "config.yml"))]
 EXPECTED: Final = (UserError, requests.exceptions.InvalidURL)
 AROUND_BLANKS: Final = frozenset({"blank before", "line feed at the end"})
 """Variables and lists of addresses are read without surrounding blanks: these two name `GOOD` there."""
@@ -367,7 +397,7 @@ def test_what_is_not_an_address_is_refused_everywhere(name: str, place: str, two
     assert two.evil.reached == two.good.reached == []
 
 
-@pytest.mark.parametrize("place", ["endpoints.yml", "endpoints.yml, for Rasa", "config.yml (Duckling)"])
+@pytest.mark.parametrize("place", OF_A_PROJECT)
 @pytest.mark.parametrize("name", [name for name, (_, outcome) in TABLE.items() if outcome != REFUSED])
 def test_a_projects_file_reaches_only_the_host_that_it_may_name(
     name: str, place: str, two: Two, monkeypatch: pytest.MonkeyPatch

@@ -198,6 +198,10 @@ def test_the_suite_of_the_data_has_every_utterance(project: Path, tmp_path: Path
     assert make("from-data", "--project", project, "--out", tmp_path / "b.json") == 2
 
 
+@pytest.mark.follows(
+    page="kore-batch",
+    sentence="Developer defined utterances: a suite of all utterances that the assistant was trained with.",
+)
 @pytest.mark.parametrize("name", ["tea_shop", "city_library", "harbour_pitfalls"])
 @pytest.mark.parametrize("suffix", [".json", ".csv"])
 def test_the_suite_of_an_export_has_its_annotations(name: str, suffix: str, tmp_path: Path) -> None:
@@ -239,6 +243,11 @@ def test_suggestions_are_marked_and_never_a_training_sentence(project: Path, tmp
 BIKES = Path(__file__).parents[2] / "examples" / "bike_workshop"
 
 
+@pytest.mark.follows(
+    page="kore-batch",
+    sentence="Test cases are generated for the tasks of the assistant. (Here without a language model; for"
+    " FAQs and small talk, too.)",
+)
 def test_dialogs_without_entities_questions_and_small_talk_are_suggested(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -274,6 +283,7 @@ def test_intents_that_cannot_be_varied_are_named(
     assert "Without a case, since their sentences cannot be varied: order_tea." in capsys.readouterr().err
 
 
+@pytest.mark.follows(page="kore-batch", sentence="Generated cases are reviewed, and added when they are ready.")
 def test_suggest_in_an_export_is_about_a_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bot = tmp_path / "bot"
     bot.mkdir()
@@ -292,6 +302,9 @@ def test_suggest_in_an_export_is_about_a_suite(tmp_path: Path, capsys: pytest.Ca
     assert "There is nothing new to suggest" in capsys.readouterr().out
 
 
+@pytest.mark.follows(
+    page="kore-batch", sentence="Cases that are added by hand have a parent intent and an order of entities."
+)
 @pytest.mark.parametrize("suffix", [".json", ".csv"])
 def test_utterances_are_added_with_parent_entities_and_their_order(tmp_path: Path, suffix: str) -> None:
     suite = tmp_path / f"a{suffix}"
@@ -307,6 +320,7 @@ def test_utterances_are_added_with_parent_entities_and_their_order(tmp_path: Pat
     ]
 
 
+@pytest.mark.follows(page="kore-batch", sentence="An order of entities cannot be chosen for several intents.")
 @pytest.mark.parametrize(
     ("flags", "told"),
     [
@@ -326,6 +340,7 @@ def test_what_is_expected_of_added_utterances_has_to_be_clear(
     assert not (tmp_path / "a.json").exists()
 
 
+@pytest.mark.follows(page="kore-batch", sentence="A sample of the CSV and JSON format can be had when a suite is made.")
 @pytest.mark.parametrize("suffix", [".json", ".csv"])
 def test_a_sample_suite_shows_what_a_suite_can_hold(tmp_path: Path, suffix: str) -> None:
     sample = tmp_path / f"a{suffix}"
@@ -343,6 +358,9 @@ def test_a_sample_suite_shows_what_a_suite_can_hold(tmp_path: Path, suffix: str)
     assert make("sample", "--out", tmp_path / "a.yml") == 2
 
 
+@pytest.mark.follows(
+    page="kore-batch", sentence="Cases are added by hand: an intent, and several utterances, one per line."
+)
 def test_utterances_are_added_once_to_a_suite(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -365,6 +383,11 @@ LOG = [
 ]
 
 
+@pytest.mark.follows(
+    page="kore-batch",
+    sentence="Successful user utterances: a suite of what users said that matched an intent and whose task"
+    " was executed to its end.",
+)
 @pytest.mark.parametrize(
     "text",
     [
@@ -495,6 +518,10 @@ def test_what_is_no_report_of_the_platform_is_refused() -> None:
             import_batch_csv("a.csv", text)
 
 
+@pytest.mark.follows(
+    page="kore-batch",
+    sentence="The CSV report of a run can be downloaded. (Here it becomes a report, to be compared and judged.)",
+)
 def test_the_platforms_report_becomes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     suite = BatchSuite(name="s", outcome="success", **numbers_of([]))
     assert batch(suite).suites == (suite,)

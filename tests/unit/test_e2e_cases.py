@@ -69,6 +69,7 @@ test_cases:
 """
 
 
+@pytest.mark.follows(page="rasa-pro", sentence="A case has a name and steps, and may have fixtures and metadata.")
 def test_all_that_a_file_may_hold_is_read(tmp_path: Path) -> None:
     cases = read(tmp_path, WHOLE)
     assert faults(cases) == []
@@ -101,6 +102,7 @@ def test_words_and_numbers_are_the_texts_they_look_like(tmp_path: Path) -> None:
     assert turn.expectations[0].name == "1.50"
 
 
+@pytest.mark.follows(page="rasa-pro", sentence="One case of a file is run as `file.yml::name`.")
 def test_a_case_is_named_behind_two_colons(tmp_path: Path) -> None:
     (tmp_path / "cases.yml").write_text(WHOLE)
     cases = read_cases(tmp_path, [Path(f"{tmp_path}/cases.yml::other")])
@@ -119,6 +121,7 @@ def test_a_case_may_be_named_like_a_path(tmp_path: Path) -> None:
     assert ([case.name for case in cases.cases], cases.findings) == ([name], ())
 
 
+@pytest.mark.follows(page="rasa-pro", sentence="A folder of cases is read with all that is below it.")
 def test_a_folder_is_read_without_results_and_shared_files(tmp_path: Path) -> None:
     case = "test_cases: [{test_case: x, steps: [{user: a}, {bot: b}]}]"
     for name, text in {
@@ -134,6 +137,7 @@ def test_a_folder_is_read_without_results_and_shared_files(tmp_path: Path) -> No
     assert cases.findings == ()
 
 
+@pytest.mark.follows(page="rasa-pro", sentence="Fixtures may be in `conftest.yml`; the nearest one wins.")
 def test_shared_fixtures_are_found_and_the_nearest_wins(tmp_path: Path) -> None:
     (tmp_path / "conftest.yml").write_text("fixtures: [{far: {a: 1}}, {both: {a: far}}]")
     (tmp_path / "tests").mkdir()
@@ -409,6 +413,7 @@ def test_what_an_assertion_asks_for_is_typed(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.follows(page="rasa-pro", sentence="A stub may be for one case: `case::action`.")
 def test_a_stub_for_a_case_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     text = "stub_custom_actions: {ther::action_a: {}}\ntest_cases: [{test_case: other, steps: [{user: a}, {bot: b}]}]"
     assert faults(read(tmp_path, text)) == [
@@ -520,6 +525,7 @@ def test_an_order_without_assertions_is_an_error(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.follows(page="rasa-pro", sentence="Names of cases are unique in a file.")
 def test_two_cases_of_one_name_are_an_error(tmp_path: Path) -> None:
     case = "- test_case: x\n  steps: [{user: a}, {bot: b}]\n"
     assert faults(read(tmp_path, f"test_cases:\n{case}{case}")) == [
@@ -532,6 +538,7 @@ def test_a_missing_path_is_an_error(tmp_path: Path) -> None:
     assert (missing.code, missing.location.path) == ("e2e-not-found", "none.yml")
 
 
+@pytest.mark.follows(page="rasa-pro", sentence="A step with assertions is judged by them alone.")
 def test_assertions_push_other_steps_aside(tmp_path: Path) -> None:
     text = """
 test_cases:

@@ -74,17 +74,22 @@ def reason(expected: Expectation, happened: Turn) -> str | None:
 # --- steps ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.follows(
+    page="rasa-pro", sentence="More messages and slots than expected are ignored, in whatever order they come."
+)
 def test_order_does_not_matter_and_more_than_expected_never_fails() -> None:
     happened = turn(bot("a", "utter_a"), slot("x", 1), bot("b", "utter_b"), slot("y", 2))
     expected = [step("slot_was_set", "y"), step("utter", "utter_b"), step("slot_was_set", "x", 1), step("bot", "a")]
     assert outcomes(expected, happened) == ["passed"] * 4
 
 
+@pytest.mark.follows(page="rasa-pro", sentence="An `utter` step names the response of a message.")
 def test_each_message_meets_one_step_of_a_kind() -> None:
     assert outcomes([step("bot", "a"), step("bot", "a")], turn(bot("a"))) == ["passed", "failed"]
     assert outcomes([step("bot", "a"), step("utter", "utter_a")], turn(bot("a", "utter_a"))) == ["passed", "passed"]
 
 
+@pytest.mark.follows(page="rasa-pro", sentence="A `bot` step is the exact text of a message.")
 def test_line_ends_and_blanks_at_the_ends_are_no_difference() -> None:
     assert outcomes([step("bot", " a\r\nb ")], turn(bot("a\nb"))) == ["passed"]
     assert outcomes([step("bot", "a")], turn(bot("A"))) == ["failed"]
@@ -136,18 +141,21 @@ def test_blanks_of_a_difference_are_shown_as_many_as_there_are() -> None:
     assert "expected 'Hello  there', actual 'Hello there'" in shown
 
 
+@pytest.mark.follows(page="rasa-pro", sentence="`slot_was_set` with a value: the slot was set to it, type included.")
 def test_a_slot_is_compared_with_its_type(golden: Golden) -> None:
     assert outcomes([step("slot_was_set", "a", "150")], turn(slot("a", 150))) == ["failed"]
     found = reason(step("slot_was_set", "a", "150"), turn(slot("a", 150)))
     golden(found)
 
 
+@pytest.mark.follows(page="rasa-pro", sentence="`slot_was_set` with a name: the slot was set.")
 def test_a_slot_set_to_nothing_counts_as_set() -> None:
     happened = turn(slot("a", None))
     assert outcomes([step("slot_was_set", "a"), step("slot_was_set", "a", None)], happened) == ["passed", "passed"]
     assert outcomes([step("slot_was_set", "a", None)], turn(slot("a", 1))) == ["failed"]
 
 
+@pytest.mark.follows(page="rasa-pro", sentence="`slot_was_not_set`: the slot was not set, or not to this value.")
 def test_a_slot_that_must_not_be_set() -> None:
     happened = turn(slot("a", 1))
     expected = [step("slot_was_not_set", "b"), step("slot_was_not_set", "a", 2), step("slot_was_not_set", "a")]
@@ -236,6 +244,7 @@ HAPPENED = turn(
         ("generative_response_is_grounded", {"threshold": 0.5}, "skipped"),
     ],
 )
+@pytest.mark.follows(page="rasa-pro", sentence="Assertions about slots, actions and messages are judged by their turn.")
 def test_an_assertion_is_judged_by_the_turn(kind: str, value: Any, outcome: str) -> None:
     assert asserted(HAPPENED, (kind, value))[0][0] == outcome
 
@@ -262,6 +271,7 @@ FLOWS = turn(
         ("pattern_clarification_contains", ["send"], "skipped"),
     ],
 )
+@pytest.mark.follows(page="rasa-pro", sentence="Assertions about flows: started, completed, cancelled.")
 def test_flows_are_judged_where_the_assistant_runs_them(kind: str, value: Any, outcome: str) -> None:
     (judged,) = judge_assertions([Assertion.of(kind, value, PLACE)], FLOWS, ordered=False, has_flows=True)
     assert judged.step.outcome == outcome
@@ -276,11 +286,15 @@ def test_a_failed_assertion_about_flows_shows_what_became_of_them(golden: Golden
     golden(judged.lines[0])
 
 
+@pytest.mark.follows(page="rasa-pro", sentence="The first assertion that fails ends the case.")
 def test_the_first_failed_assertion_ends_it() -> None:
     found = asserted(HAPPENED, ("action_executed", "none"), ("action_executed", "action_a"))
     assert [outcome for outcome, _ in found] == ["failed", "skipped"]
 
 
+@pytest.mark.follows(
+    page="rasa-pro", sentence="With `assertion_order_enabled` each assertion is met after the one before."
+)
 def test_ordered_assertions_look_behind_the_one_before() -> None:
     expected = (("slot_was_set", [{"name": "x"}]), ("action_executed", "action_a"))
     assert [outcome for outcome, _ in asserted(HAPPENED, *expected)] == ["passed", "passed"]
@@ -400,6 +414,9 @@ def only(result: EndToEnd) -> CaseResult:
     return one
 
 
+@pytest.mark.follows(
+    page="rasa-pro", sentence="After a failed step the conversation goes on; all differences are shown."
+)
 def test_after_a_failed_turn_the_conversation_goes_on() -> None:
     script = Script({"a": turn(bot("x")), "b": turn(bot("y")), "c": turn(bot("z"))})
     found = only(
@@ -424,11 +441,14 @@ def test_steps_after_the_last_failure_are_left_out_of_the_difference() -> None:
     assert found.difference == ("  user: a", "- bot: x", "+ bot: 1")
 
 
+@pytest.mark.follows(page="rasa-pro", sentence="A case may begin with what the assistant says when the session starts.")
 def test_a_case_may_begin_with_what_the_assistant_says_by_itself() -> None:
     script = Script({"a": turn()}, opening=turn(bot("Welcome")))
     assert only(run(script, case("n", said(None, step("bot", "Welcome")), said("a")))).outcome == "passed"
 
 
+@pytest.mark.follows(page="rasa-pro", sentence="Slots of fixtures are set before the first step.")
+@pytest.mark.follows(page="rasa-pro", sentence="Stubs stand for custom actions, which are not called.")
 def test_fixtures_and_stubs_reach_the_conversation() -> None:
     script = Script({"a": turn(bot("x"))})
     run(
@@ -485,6 +505,10 @@ def test_an_engine_that_fails_is_an_error_of_that_case_alone() -> None:
     assert (result.failed, result.passed) == (1, 1)
 
 
+@pytest.mark.follows(
+    page="rasa-pro",
+    sentence="Assertions that need a language model as a judge are skipped with the reason: on purpose.",
+)
 def test_a_case_with_assertions_that_cannot_be_judged_is_skipped() -> None:
     judged = CaseTurn("a", PLACE, assertions=(Assertion.of("flow_started", "f", PLACE),))
     found = only(run(Script({"a": turn()}), case("n", judged)))
@@ -497,6 +521,7 @@ def test_a_case_that_expects_nothing_is_skipped() -> None:
     assert only(run(Script({}), case("n", said("a")))).outcome == "skipped"
 
 
+@pytest.mark.follows(page="rasa-pro", sentence="`--fail-fast` stops after the first failed case.")
 def test_fail_fast_leaves_out_what_comes_after() -> None:
     script = Script({"a": turn(bot("x"))})
     cases = [case(str(number), said("a", step("bot", "y" if number == 1 else "x"))) for number in range(4)]
@@ -572,6 +597,7 @@ def test_what_cases_come_by_is_collected() -> None:
 # --- what is shown ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.follows(page="rasa-pro", sentence="The terminal shows the differences of failed cases, then a summary.")
 def test_the_output_is_in_pytests_manner() -> None:
     script = Script({"a": turn(bot("x"))})
     cases = [
@@ -631,6 +657,7 @@ def test_colours_stand_around_the_difference_and_nothing_else_can_colour() -> No
     assert "\x1b[31mred" not in shown
 
 
+@pytest.mark.follows(page="rasa-pro", sentence="`-o` writes the results with the difference of failed cases.")
 def test_the_results_are_written_as_rasa_pro_writes_them() -> None:
     script = Script({"a": turn(bot("x"))})
     cases = [

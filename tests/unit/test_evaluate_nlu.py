@@ -160,6 +160,8 @@ def test_an_extractor_that_found_nothing_scores_zero_and_that_is_said() -> None:
     assert "A found no entity in any of the sentences." in nlu.remarks
 
 
+@pytest.mark.follows(page="rasa-1", sentence="spaCy and Duckling are not evaluated.")
+@pytest.mark.follows(page="rasa-3", sentence="Pretrained extractors are not evaluated.")
 def test_pretrained_extractors_are_left_out_unless_asked_for() -> None:
     found = PredictedEntity(2, 7, "thing", "pizza", "DucklingEntityExtractor")
     parse = replace(parse_of("a pizza", ("order", 0.9)), entities=(found,))

@@ -71,3 +71,10 @@ def test_a_device_is_written_to_and_stays_one(tmp_path: Path) -> None:
 def test_a_folder_is_not_written_to(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot write"):
         write_file(tmp_path, b"")
+
+
+def test_a_pipe_that_nobody_reads_is_said_so_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    with pytest.raises(UserError, match=r"cannot write .*/pipe: it is a pipe that nobody reads"):
+        write_file(tmp_path / "pipe", b"all of it")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -15,9 +16,11 @@ from report_builder import finding, report
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.metrics import MetricDelta
-from turncheck.comparison.model import Comparison, Missing
+from turncheck.comparison.model import Comparison, Missing, Present
 from turncheck.conclude import conclude
+from turncheck.messages.location import Location
 from turncheck.render.annotations import render_job_annotations
+from turncheck.render.findings import findings_commands, findings_text
 from turncheck.render.gitlab_reports import render_code_quality, render_open_metrics
 from turncheck.render.rendered import Rendered
 from turncheck.report.model import Report
@@ -174,3 +177,28 @@ def test_sarif_of_a_run_has_failed_tests_too() -> None:
     named = {one["ruleId"] for one in run["results"]}
     assert "failed-story" in named
     assert {one["id"] for one in run["tool"]["driver"]["rules"]} == named
+
+
+SECOND_PLACE = "The example 'hi' of 'greet' is nearly the same as 'hii' of 'bye' (data/more.yml:9:7)."
+
+
+def test_a_second_place_in_a_message_is_from_the_repositorys_top_in_every_document() -> None:
+    near = replace(
+        finding("example-nearly-in-several-intents", SECOND_PLACE, "warning", "data/nlu.yml", 4),
+        others=(Location("data/more.yml", 9, 7),),
+    )
+    old, new = report(findings=[], root="bots/a"), report(findings=[near], root="bots/a")
+    seen = []
+    for head, baseline in ((new, Missing("none")), (new, Present(old, "git"))):
+        outcome = conclude(head, baseline, LINKS, formats=OUTPUT_FORMATS)
+        for one in outcome.renderings():
+            if one.name not in {"report.json", "comparison.json", "verdict.json", "baseline.json"}:
+                text = one.encoded.decode(errors="replace")
+                assert "(data/more.yml" not in text, one.name
+                seen += [one.name] if "(bots/a/data/more.yml" in text else []
+    assert {"comment.md", "summary.md", "junit.xml", "findings.sarif", "gl-code-quality-report.json"} <= set(seen)
+
+    counts = {"error": 0, "warning": 1, "info": 0}
+    assert "(bots/a/data/more.yml:9:7)" in findings_text([near], counts, lambda _: None, folder="bots/a")
+    assert "(bots/a/data/more.yml:9:7)" in findings_commands([near], "bots/a")
+    assert "(data/more.yml:9:7)" in findings_text([near], counts, lambda _: None)

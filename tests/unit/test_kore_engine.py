@@ -269,6 +269,9 @@ def test_cross_validation_says_how_much_of_each_kind_it_covers(tmp_path: Path) -
     assert len(coverage.uncovered) == sum(totals[kind] - judged[kind][0] for kind in KINDS)
 
 
+@pytest.mark.follows(
+    page="kore-batch", sentence="The summary of a run shows how much of each kind of intent the suites cover."
+)
 def test_coverage_of_suites_has_both_totals_of_the_platform() -> None:
     batch = judged(
         LIBRARY,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from golden_texts import Golden
+from msgspec import structs
 from small_project import write_project
 
 from turncheck.comparison.model import Missing, Present
-from turncheck.comparison.renames import with_renames
+from turncheck.comparison.renames import validation_beside
 from turncheck.conclude import conclude
 from turncheck.process.screen import Console
 from turncheck.render.links import Links
@@ -83,12 +85,13 @@ def test_a_renamed_response_that_rules_and_tests_still_name_is_one_error(
 
     outcome = beside(report, before)
 
-    (error,) = errors(outcome.report)
+    (error,) = errors(outcome.run.report)
     golden(error.message)
     assert (error.code, str(error.location)) == ("response-undefined", "data/rules.yml:6:5")
     assert [str(place) for place in error.others] == ["tests/test_stories.yml:10:5"]
     assert "remove" not in error.hint
-    findings = outcome.report.validation.findings if outcome.report.validation else ()
+    shown = outcome.run.report.validation
+    findings = shown.findings if shown else ()
     assert not [one for one in findings if "utter_say_goodbye" in one.message and one is not error]
     gates = {gate.name: gate for gate in outcome.verdict.gates}
     assert gates["errors"].reason == "1 error in the data"
@@ -126,8 +129,8 @@ def test_every_kind_of_name_is_an_error_where_its_uses_were_left_behind(
     project, before = base
     outcome = beside(changed(project, tmp_path / "bot", *edits), before)
 
-    found = [error for error in errors(outcome.report) if error.message.startswith(told)]
-    assert len(found) == 1, [error.message for error in errors(outcome.report)]
+    found = [error for error in errors(outcome.run.report) if error.message.startswith(told)]
+    assert len(found) == 1, [error.message for error in errors(outcome.run.report)]
     assert f"{uses} use" in found[0].message
     assert len(found[0].others) == uses - 1
     assert not outcome.verdict.passed
@@ -151,7 +154,7 @@ def test_a_story_that_waits_for_a_response_that_is_defined_no_more_fails(
 def test_without_a_base_every_finding_keeps_its_level(base: tuple[Path, Report], tmp_path: Path) -> None:
     report = changed(base[0], tmp_path / "bot", ("domain.yml", "utter_goodbye", "utter_say_goodbye"))
 
-    assert with_renames(report, Missing("none")) is report
+    assert conclude(report, Missing("none"), Links()).run.report is report
     (finding,) = [one for one in report.validation.findings if one.code == "response-undefined"]  # type: ignore[union-attr]
     assert finding.severity == "warning"
 
@@ -163,7 +166,7 @@ def test_what_the_base_did_not_define_either_is_no_slip_of_this_change(
     before = changed(project, tmp_path / "before", ("data/rules.yml", "utter_goodbye", "utter_gone"))
     after = changed(project, tmp_path / "after", ("data/rules.yml", "utter_goodbye", "utter_gone"))
 
-    assert with_renames(after, Present(before, "git")) is after
+    assert validation_beside(after, before) is None
 
 
 def test_the_report_that_is_kept_does_not_depend_on_the_base(base: tuple[Path, Report], tmp_path: Path) -> None:
@@ -174,7 +177,7 @@ def test_the_report_that_is_kept_does_not_depend_on_the_base(base: tuple[Path, R
 
     kept = next(one.encoded for one in outcome.renderings() if one.name == "report.json")
     assert json.loads(kept) == json.loads(encode(report))
-    assert outcome.measured is report
+    assert outcome.report is report
 
 
 def test_all_uses_of_an_undefined_name_are_places_of_its_finding(base: tuple[Path, Report], tmp_path: Path) -> None:
@@ -199,11 +202,30 @@ def test_an_intent_that_lost_all_its_examples_is_an_error_of_this_change(
     report = changed(project, tmp_path / "copy", ("data/nlu.yml", examples, ""))
     assert [one.code for one in errors(report)] == [], "without the base nothing is known of a change"
 
-    (error,) = errors(beside(report, before).report)
+    (error,) = errors(beside(report, before).run.report)
 
     assert error.code == "intent-without-examples"
     golden(error.message)
-    assert errors(beside(report, report).report) == [], "it had none before"
+    assert errors(beside(report, report).run.report) == [], "it had none before"
+
+    assert report.validation is not None
+    old = tuple(replace(one, names=()) for one in report.validation.findings)
+    earlier = structs.replace(report, validation=structs.replace(report.validation, findings=old), seed=1)
+    assert errors(beside(report, earlier).run.report) == [], "an earlier version did not say which intents had none"
+
+
+def test_a_name_is_known_whatever_signs_it_has(base: tuple[Path, Report], tmp_path: Path) -> None:
+    project, _ = base
+    odd = "utter_that's 'it'. bye"
+    uses = [(file, "utter_goodbye", f'"{odd}"') for file in ("domain.yml", "data/rules.yml", "tests/test_stories.yml")]
+    before = changed(project, tmp_path / "before", *uses)
+    report = changed(tmp_path / "before", tmp_path / "after", ("domain.yml", f'"{odd}"', "utter_farewell"))
+
+    outcome = beside(report, before)
+
+    (error,) = errors(outcome.run.report)
+    assert error.message.startswith(f"'{odd}' was renamed to 'utter_farewell' in this change; ")
+    assert outcome.verdict.summary.startswith(f"{error.message.rstrip('.')} ({error.location})")
 
 
 def test_tests_that_fail_because_of_a_rename_are_told_below_it(

@@ -35,7 +35,7 @@ from turncheck.report.model import (
 
 if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import Verdict
+    from turncheck.render.wording.verdict import Verdict
 
 COLLIDES = ("hello are you open", "ask")
 """A training sentence of the change."""
@@ -206,6 +206,48 @@ def test_figures_tell_stories_end_to_end_from_their_dialogue_alone() -> None:
     table = str(render_comment(head, comparison, verdict, LINKS).content)
     assert "| Stories passed | 3/3 | 1/3 | −2 🔴 worse |" in table
     assert "| Stories passed as written | 3/3 | 2/3 | −1 🔴 worse |" in table
+
+
+def test_a_test_that_fails_now_is_named_by_what_is_new_and_once() -> None:
+    """One of its sentences was misunderstood on the base too; another one now is, and can be understood no more."""
+
+    def side(second: str, **how: Any) -> StoryResult:
+        wrong = [("hello", "greet", "ask"), ("open now", "hours", second)]
+        steps = [
+            StoryStep(
+                kind="intent", expected=expected, predicted=predicted, passed=expected == predicted, text=text,
+                location=Location("tests/test_stories.yml", line, 9),
+            )
+            for line, (text, expected, predicted) in enumerate(wrong, 2)
+        ]  # fmt: skip
+        sentences = [
+            Misunderstanding(
+                text=one.text or "",
+                location=one.location or Location("x"),
+                expected=ExpectedParse(intent=one.expected),
+                predicted=StoryParse(intent=one.predicted),
+            )
+            for one in steps
+            if not one.passed
+        ]
+        made = msgspec.structs.replace(story("day", "utter_hi"), passed=False, as_written=True, **how)
+        return msgspec.structs.replace(made, steps=(*steps, *made.steps), misunderstood=tuple(sentences))
+
+    base = made(side("hours"), right("other", 9), commit=BASE_COMMIT, settings=BOTH)
+    head = made(side("address", can_be_understood=False), right("other", 9), settings=BOTH)
+    comparison, verdict = judged(base, head)
+    comment = str(render_comment(head, comparison, verdict, LINKS).content)
+    junit = ET.fromstring(render_junit(head, comparison, verdict, LINKS).encoded)  # noqa: S314 - our own
+
+    (told_in_comment,) = (one for one in comment.splitlines() if one.startswith("- story `day`"))
+    assert ": expected `hours`, got `address` · " in told_in_comment
+    assert "tests/test_stories.yml:3" in told_in_comment
+    assert "fail on the base too" not in comment
+    (failure,) = junit.iterfind(".//testcase[@name='day']/failure")
+    assert failure.get("message") == "expected hours, got address"
+    (remark,) = [one for one in find_annotations(head, comparison) if "story failed: day" in one.title]
+    assert (remark.message, remark.line) == ("expected hours, got address", 3)
+    assert not [one for one in find_annotations(head, comparison) if "on the base too" in one.title]
 
 
 def test_what_rasa_test_core_counts_is_shown_wherever_it_differs_from_the_stories_end_to_end() -> None:

@@ -17,12 +17,12 @@ from report_builder import BASE_COMMIT, case, example, finding, report, story, s
 from turncheck.comparison.compare import compare
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.model import Comparison, Missing, Present, encode
-from turncheck.comparison.verdict import Verdict
 from turncheck.messages.location import Location
 from turncheck.render.document import build_document
 from turncheck.render.markdown import COMMENT_LIMIT, Size, draw, render_comment, utf16_units
 from turncheck.render.wording.figures import change, figure
 from turncheck.render.wording.gates import judge
+from turncheck.render.wording.verdict import Verdict
 from turncheck.report.codec import encode as encode_report
 from turncheck.report.model import (
     ExpectedParse,
@@ -120,6 +120,8 @@ _LIST = re.compile(r"\s*- (?!✅|❌ `|➖)")
 _ROW = re.compile(r"\| (?P<label>[^|]+?) +\|(?: (?P<base>[^|]*?) +\|)? (?P<now>[^|]*?) +\|(?: [^|]*\|)?$")
 _COUNTED = re.compile(r"(?<![\w.])(?P<number>\d[\d,]*)(?: of \d[\d,]*)? (?P<words>[a-z][a-z -]*[a-z])")
 _TITLE = re.compile(r"(?:#### |<summary>)(?P<words>[A-Z][\w ,-]*?) \((?P<number>\d[\d,]*)(?: of \d+)?(?: [a-z]+)?\)")
+_CUT = re.compile(r"cut from (?P<base>[\d,]+) to (?P<now>[\d,]+) sentences?")
+"""About the training sentences of one intent, which is named: they are no count of what is judged."""
 _LEFT_OUT = {"more", "new", "gone", "edited", "broke", "repaired", "fails", "fail", "copies", "copy"}
 """Words that mean what the line is about: "8 new" behind the stories, "3 more" below a list."""
 
@@ -257,18 +259,21 @@ def check(head: Report, base: Report | None) -> None:
     comparison, verdict = compared(head, base)
     known = known_numbers(head, base, comparison, verdict)
     sections = build_document(head, comparison, verdict, LINKS, unfolded=8).sections
-    check_text(without_titles_alone(str(render_comment(head, comparison, verdict, LINKS).content), sections), known)
-    check_text(draw(head, comparison, verdict, LINKS, size=_WHOLE), known)
+    cuts = {(f"{one.base:,}", f"{one.now:,}") for one in comparison.cut_intents}
+    comment = str(render_comment(head, comparison, verdict, LINKS).content)
+    check_text(without_titles_alone(comment, sections), known, cuts)
+    check_text(draw(head, comparison, verdict, LINKS, size=_WHOLE), known, cuts)
 
 
-def check_text(text: str, known: set[str]) -> None:
+def check_text(text: str, known: set[str], cuts: set[tuple[str, str]]) -> None:
     body = without_names(re.sub(r"(?m)^.*[\d,]+ more\b.*$", "", text))
     unknown = [number for number in _NUMBER.findall(body) if number not in known and number.lstrip("+−") not in known]
     assert unknown == []
     for total, told, left in shown_sections(text):
         assert total == told + left, text
     by_words: dict[frozenset[str], set[tuple[str, str]]] = {}
-    for words, number, line in counted(re.sub(r"cut from [\d,]+ to [\d,]+ sentences", "", text)):
+    assert {(told["base"], told["now"]) for told in _CUT.finditer(text)} <= cuts
+    for words, number, line in counted(_CUT.sub("", text)):
         by_words.setdefault(words, set()).add((number, line))
     torn = {words: said for words, said in by_words.items() if len({number for number, _ in said}) > 1}
     assert torn == {}
@@ -300,3 +305,17 @@ def test_so_it_is_in_the_golden_comment() -> None:
     numbers = list(counted(text))
     assert (frozenset({"newly", "failing", "test"}), "1", "#### Newly failing tests (1)") in numbers
     assert len(numbers) > 10
+
+
+def test_the_sentences_of_an_intent_that_was_cut_are_its_own() -> None:
+    def side(number: int, commit: str) -> Report:
+        sentences = training(*((f"{'abcdefghij'[i]}", "order") for i in range(number)), ("x", "greet"))
+        judged = [example("hi", "greet"), example("one", "order", line=2)]
+        return report(examples=judged, sentences=sentences, stories=[story("s", "utter_a")], commit=commit)
+
+    head, base = side(2, "2" * 40), side(9, BASE_COMMIT)
+    _, verdict = compared(head, base)
+    assert _CUT.search(verdict.summary)
+    check(head, base)
+    with pytest.raises(AssertionError):
+        check_text("intent `order` cut from 9 to 3 sentences", {"9", "3"}, {("9", "2")})

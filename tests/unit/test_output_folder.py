@@ -64,6 +64,8 @@ COMMANDS = {
     "train": ("train",),
     "compare": ("report", "compare", "a.json", "b.json"),
     "render": ("report", "render", "a.json"),
+    "import": ("report", "import", "."),
+    "publish": ("report", "publish", "a.json", "--pull-request", "1"),
 }
 
 
@@ -92,6 +94,11 @@ FILES = {
     "e2e": ("test", "e2e", "--json"),
     "validate": ("data", "validate", "--json"),
     "page": ("report", "render", "a.json", "--html", "--out"),
+    "strength": ("test", "strength", "--json"),
+    "robustness": ("test", "robustness", "--json"),
+    "csv": ("test", "batch", "--csv"),
+    "kore": ("kore", "suites", "--json"),
+    "kore-csv": ("kore", "status", "suite", "run", "--csv"),
 }
 
 
@@ -103,6 +110,14 @@ def test_so_is_each_further_file(project: Path, capsys: pytest.CaptureFixture[st
 
     assert "'data/more.json' would be in 'data', which is read" in capsys.readouterr().err
     assert sorted(path.relative_to(project) for path in project.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["config.yml", "domain.yml", "./endpoints.yml", "turncheck.yml", "more/own.yml"])
+def test_a_file_of_the_assistant_is_not_replaced(project: Path, name: str) -> None:
+    (project / "more" / "own.yml").write_text("")
+    with pytest.raises(UserError, match="is a file of the assistant, which is read"):
+        ensure_apart_from_project(None, Settings(config="more/own.yml"), Path(name))
+    ensure_apart_from_project(None, Settings(), Path("report.json"))
 
 
 def test_a_model_may_be_where_models_usually_are_whatever_is_read(project: Path) -> None:

@@ -12,6 +12,12 @@ from turncheck.project.nlu_data import Example
 EXAMPLES = [Example(f"{intent} {number}", intent) for intent in ("a", "b") for number in range(20)]
 
 
+@pytest.mark.follows(
+    page="rasa-1", sentence="The data are split, and a share of the training data is left out for each percentage."
+)
+@pytest.mark.follows(
+    page="rasa-3", sentence="A comparison splits off 20 % for testing, and leaves out a percentage of the rest."
+)
 def test_each_run_trains_on_four_fifths_and_leaves_out_a_share_of_each_intent() -> None:
     plans = plan_runs([*EXAMPLES, Example("odd", "rare")], {}, runs=2, percentages=(0, 50), seed=5)
     assert [plan.seed for plan in plans] == [5, 6]
@@ -52,6 +58,9 @@ def test_one_pipeline_has_nobody_to_be_compared_with() -> None:
     assert not alone.is_noise
 
 
+@pytest.mark.follows(
+    page="rasa-3", sentence="The graph tells whether more data would help; here that is also said in words."
+)
 def test_the_slope_is_the_gain_for_twice_the_data() -> None:
     plans = [plan(run, {0: 40, 50: 20, 75: 10}) for run in (1, 2)]
     scores = [score("one", share, right, run=run) for run in (1, 2) for share, right in ((0, 8), (50, 7), (75, 6))]

@@ -71,6 +71,10 @@ def test_a_suite_is_read_or_refused_as_expected(name: str) -> None:
     assert [one.code for one in upload.errors] == [one["code"] for one in [expected.get("upload_error")] if one]
 
 
+@pytest.mark.follows(
+    page="kore-batch",
+    sentence="The page's sample of a composite entity is no JSON: its faults are named with line and column.",
+)
 def test_all_faults_of_the_manuals_composite_sample_are_named_with_line_and_column(tmp_path: Path) -> None:
     text = """{
   "testCases": [
@@ -148,6 +152,9 @@ def test_a_suite_bears_the_name_of_its_file_unless_another_is_given(tmp_path: Pa
     assert (named.name, named.description) == ("b", "weekly")
 
 
+@pytest.mark.follows(
+    page="kore-batch", sentence="Names of intents are three to five plain words. (Advice with `--strict`.)"
+)
 def test_strictly_unknown_keys_are_errors_and_advice_on_names_is_given(tmp_path: Path) -> None:
     text = suite_of([{"input": "x", "intent": "I want to pay my bill", "extra": 1}])
     assert [one.severity for one in read(tmp_path, text).findings] == ["warning"]

@@ -58,14 +58,14 @@ def test_an_or_with_an_alternative_without_intent_is_skipped_whole(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_synonyms_of_one_file_are_settled_before_those_of_several(tmp_path: Path) -> None:
-    first = 'version: "3.1"\nnlu:\n- synonym: large\n  examples: |\n    - big\n'
-    second = (
-        'version: "3.1"\nnlu:\n- synonym: huge\n  examples: |\n    - big\n- synonym: vast\n  examples: |\n    - big\n'
-    )
-    project = read(tmp_path, **{"data/x.yml": first, "data/y.yml": second})
-    said = [one.message for one in validate(project, drop_in=True).findings if one.code == "synonym-conflict"]
-    assert said == [
-        "'big' is a synonym for 'huge' (data/y.yml:5:7) and for 'vast'.",
-        "'big' is a synonym for 'large' (data/x.yml:5:7) and for 'vast'.",
-    ]
+@pytest.mark.parametrize("last", ["huge", "large", "vast"])
+def test_contradicting_synonyms_are_one_finding_at_the_one_that_holds(last: str, tmp_path: Path) -> None:
+    values = [*sorted({"huge", "large", "vast"} - {last}), last]
+    files = {
+        f"data/{number}.yml": f'version: "3.1"\nnlu:\n- synonym: {value}\n  examples: |\n    - big\n'
+        for number, value in enumerate(values)
+    }
+    found = [one for one in validate(read(tmp_path, **files), drop_in=True).findings if one.code == "synonym-conflict"]
+    assert [one.message for one in found] == ["'big' is a synonym for several values: 'huge', 'large', 'vast'."]
+    assert [one.location.path for one in found] == ["data/2.yml"]
+    assert {place.path for place in found[0].others} == {"data/0.yml", "data/1.yml"}

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from turncheck.process.regular_file import file_and_case
 from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories
 from turncheck.run.reading import read_tests
@@ -30,6 +32,7 @@ def names(root: Path, paths: Iterable[Path]) -> list[str]:
     return [path.relative_to(root).as_posix() for path in paths]
 
 
+@pytest.mark.follows(page="rasa-3", sentence="Test stories are in files with the prefix `test_`.")
 def test_test_stories_are_files_of_that_prefix_below_tests(tmp_path: Path) -> None:
     write(
         tmp_path,
@@ -111,6 +114,9 @@ def test_e2e_cases_that_are_not_run_are_named(tmp_path: Path) -> None:
     assert not_run("tests", "e2e_tests/b.yml") == []
 
 
+@pytest.mark.follows(
+    page="rasa-pro", sentence="Test cases are in `tests/e2e_test_cases.yml`, or in a file or folder that is named."
+)
 def test_e2e_cases_stand_where_rasa_has_them(tmp_path: Path) -> None:
     assert find_e2e_cases(tmp_path) == []
     write(tmp_path, tests__e2e_test_cases="test_cases: []\n")

@@ -139,6 +139,7 @@ def test_hostile_names_are_no_commands_and_no_escape_sequences(tmp_path: Path) -
     assert not any(line.lstrip().startswith("::") or "##[" in line for line in shown.splitlines())
 
 
+@pytest.mark.follows(page="rasa-3", sentence="`rasa data validate --max-history` takes a number of turns.")
 def test_a_wrong_max_history_is_a_finding(tmp_path: Path) -> None:
     write_project(tmp_path)
     for wrong in ("0", "-2", "many", 0):
@@ -149,6 +150,7 @@ def test_a_wrong_max_history_is_a_finding(tmp_path: Path) -> None:
     assert printed(tmp_path, "json", max_history="9" * 20)[0] == 0
 
 
+@pytest.mark.follows(page="rasa-3", sentence="`rasa data validate --fail-on-warnings` fails on warnings, too.")
 def test_warnings_fail_only_if_asked(tmp_path: Path) -> None:
     write_project(tmp_path, (N, "- see you later", "- hello there\n    - see you later"))
     assert printed(tmp_path, "json")[0] == 0

@@ -72,7 +72,7 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     """
     if len(options.notes) > MAX_NOTES:
         raise UserError(f"--notes has {len(options.notes):,} characters; at most {MAX_NOTES:,} are allowed")
-    ensure_apart_from_project(options.out, settings, options.json)
+    ensure_apart_from_project(options.out, settings, options.json, options.csv)
     project = read_answered_elsewhere(settings) if options.paths else read_assistant(settings)
     paths = options.paths or find_suites(project.root)
     read = read_suites(project.root, paths, options.how)

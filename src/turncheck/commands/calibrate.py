@@ -13,6 +13,7 @@ import msgspec
 
 from turncheck import __version__
 from turncheck.commands.import_results import import_results
+from turncheck.engines.choice import settings_of_engine
 from turncheck.evaluation.agreement import agreements_of, compared_sentences, confidence_map
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.phrasing import count
@@ -27,7 +28,6 @@ from turncheck.run.evaluated_project import evaluate_project
 from turncheck.run.prepare import prepare
 from turncheck.run.reading import read_given, read_tests
 from turncheck.run.report_of import read_report
-from turncheck.settings.options import default_of, options
 from turncheck.settings.sources import from_flags
 
 if TYPE_CHECKING:
@@ -126,10 +126,7 @@ def _theirs(inputs: Inputs, screen: Console) -> Report:
 
 
 def _of_engine(settings: Settings, engine: str) -> Settings:
-    """The same settings for an engine, without those of other engines."""
-    foreign = (name for name, option in options().items() if option.engine not in {None, engine})
-    defaults: dict[str, Any] = {name.replace("-", "_"): default_of(name) for name in foreign}
-    return replace(settings, **defaults, engine=engine, evaluations=("nlu", "core"), thresholds=(), max_regression=())
+    return settings_of_engine(settings, engine, evaluations=("nlu", "core"))
 
 
 def _is_of_folds(theirs: Report, settings: Settings, project: Project) -> bool:

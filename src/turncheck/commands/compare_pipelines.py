@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck import __version__
 from turncheck.commands.compare_policies import Configured, alike_in_words, alike_to
 from turncheck.commands.nlu import NluTestOptions, needed_responses, read_judged
+from turncheck.commands.pipeline_differences import PipelineDifference, pipeline_differences
 from turncheck.engines.base import NLU_PARTS
 from turncheck.engines.embedded.model_archive import MemberWriter, write_model
 from turncheck.engines.embedded.models import SUFFIX, has_custom_components
@@ -66,13 +67,18 @@ def write_results(
     screen: Console,
     *,
     alike: Sequence[str] = (),
+    different: Sequence[PipelineDifference] = (),
 ) -> None:
-    """Write figures, curves and advice; ``alike`` says which pipelines no figure tells apart."""
+    """Write figures, curves and advice; ``alike`` says which pipelines no figure tells apart, ``different`` in what
+    each two differ.
+    """
     table: dict[str, list[list[float]]] = {}
     for score in scores:
         rows = table.setdefault(score.pipeline, [[] for _ in plans])
         rows[score.run - 1].append(score.f1)
-    files = [results_json(table), figures_json(_figures(plans, scores, advice, alike))]
+    figures = _figures(plans, scores, advice, [*alike, *different_in_words(advice, different)])
+    figures["differences"] = [one.as_data for one in different]
+    files = [results_json(table), figures_json(figures)]
     if output.plots:
         with screen.step("plots", "Drawing"):
             files += draw_curves(_curves(plans, scores))
@@ -131,6 +137,12 @@ def _figures(plans: Sequence[RunPlan], scores: Sequence[Score], advice: Advice, 
         else {"p_value": advice.p_value, "better": advice.better, "worse": advice.worse},
         "advice": advice_text(advice, alike),
     }
+
+
+def different_in_words(advice: Advice, different: Sequence[PipelineDifference]) -> list[str]:
+    """Say what the engine can judge of that in which the best pipeline differs from each other one."""
+    best = advice.pipelines[0]
+    return [one.in_words for one in different if best in {one.one, one.other} and one.judged]
 
 
 def advice_text(advice: Advice, alike: Sequence[str] = ()) -> list[str]:
@@ -383,8 +395,10 @@ def run_compare_nlu(
     configured = _configured(pipelines, project, allow_custom_code=settings.allow_custom_code)
     alike = [line for group in configured for line in alike_in_words(group, "pipeline")]
     advice = advise(plans, scores, lambda name: [one for group in configured for one in alike_to(name, group)])
-    write_results(plans, scores, advice, output, screen, alike=alike)
-    sys.stdout.write(plain("\n".join([*advice_text(advice, alike), ""])))
+    different = pipeline_differences(pipelines, {name: one for group in configured for name, one in group.items()})
+    write_results(plans, scores, advice, output, screen, alike=alike, different=different)
+    said = [*alike, *different_in_words(advice, different)]
+    sys.stdout.write(plain("\n".join([*advice_text(advice, said), ""])))
     return EXIT_OK
 
 

@@ -7,6 +7,7 @@ import json
 import random
 import re
 import sys
+from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import fsum, sqrt
@@ -199,7 +200,9 @@ class _Correct:
 
 
 def run_test_models(options: CoreTestOptions, models: Sequence[Path], output: CoreOutput, screen: Console) -> int:
-    """Judge several models; write for each the number of right stories to ``results.json``, and print them.
+    """Judge several models; write for each the number of right stories to ``results.json``, print and draw them.
+
+    A model is called by its file's name; those that have the same one by their paths.
 
     Raises:
         UserError: nothing to judge, a model that cannot be read.
@@ -207,10 +210,15 @@ def run_test_models(options: CoreTestOptions, models: Sequence[Path], output: Co
     ensure_apart_from_project(output.folder, options.settings)
     stories = read_test_stories(options, screen)
     found = {path: _judge(path, stories, options, screen) for path in models}
-    results: dict[str, list[int]] = {}
-    for path, correct in found.items():
-        results.setdefault(path.name, []).append(correct.right)
-    write_all(output.folder, [as_json("results.json", results)])
+    taken = Counter(path.name for path in found)
+    right = {path.name if taken[path.name] == 1 else str(path): correct.right for path, correct in found.items()}
+    write_all(output.folder, [as_json("results.json", {name: [number] for name, number in right.items()})])
+    if output.plots:
+        from turncheck.render.plots import bars  # imports matplotlib
+
+        with screen.step("plots", "Drawing"):
+            title = f"Models compared: test stories that are right, of {max(one.total for one in found.values())}"
+            write_all(output.folder, [bars(f"{CORE_CURVE.name}{kind}", title, right) for kind in (".pdf", ".png")])
     for path, correct in found.items():
         sys.stdout.write(
             f"{text(str(path), 200)}: {correct.right} of {count(correct.total, 'story', 'stories')} right\n"

@@ -35,9 +35,10 @@ from turncheck.render.wording.figures import expected_got
 from turncheck.run.output_folder import ensure_file_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from turncheck.engines.parse import NluEngine, Parse
+    from turncheck.messages.location import Location
     from turncheck.process.screen import Console
     from turncheck.project.files import DataFile
     from turncheck.project.model import Project, Step, Story
@@ -231,19 +232,20 @@ def _behaviour(conversion: Conversion, screen: Console) -> Behaviour:
     with temporary_folder("converted") as name, screen.step("check", "Training both"):
         folder = Path(name)
         tests = find_test_stories(conversion.project)
-        _write_whole(conversion, tests, folder)
+        left_out = _write_whole(conversion, tests, folder)
         after = read_project(folder)
         behaviour = Behaviour()
         if conversion.kind in {"nlu", "config"}:
-            behaviour += compare_understanding(before, after)
+            behaviour += compare_understanding(before, after, left_out)
         if conversion.kind != "nlu":
             behaviour += compare_stories(before, after, tests, find_test_stories(folder))
     return behaviour
 
 
-def _write_whole(conversion: Conversion, tests: Sequence[Path], folder: Path) -> None:
-    """Convert the whole project, each kind of file from where the project has it."""
+def _write_whole(conversion: Conversion, tests: Sequence[Path], folder: Path) -> frozenset[Location]:
+    """Convert the whole project, each kind of file from where the project has it; return what was left out."""
     root = conversion.project
+    left_out: set[Location] = set()
     wanted: list[tuple[Kind, list[Path], str]] = [
         ("domain", [root / _DEFAULTS["domain"]], "."),
         ("config", _usual(root, "config"), "."),
@@ -257,9 +259,11 @@ def _write_whole(conversion: Conversion, tests: Sequence[Path], folder: Path) ->
         if not there:
             continue
         whole, _ = _converted(replace(conversion, kind=kind), there, keep=True)
+        left_out.update(note.location for note in whole.left)
         for file, content in whole.files.items():
             rules = file in {RULES_OF_INTENTS, RULES_OF_FALLBACK}
             write_file(folder / ("data" if rules else below) / file, content.encode())
+    return frozenset(left_out)
 
 
 # ``data convert --check``: the project as it is and as converted are trained, and compared with each other.
@@ -290,13 +294,19 @@ class Behaviour:
         )
 
 
-def compare_understanding(before: Project, after: Project) -> Behaviour:
-    """Train both pipelines and parse with both all sentences that both have: the conversion lists what it left out.
+def compare_understanding(before: Project, after: Project, left_out: Collection[Location]) -> Behaviour:
+    """Train both pipelines and parse with both all sentences of both, except those that the conversion ``left_out``.
 
-    The threshold of a fallback policy is left out: parsing does not depend on it.
+    It lists these itself; nothing teaches them any more. The threshold of a fallback policy is left out: parsing does
+    not depend on it.
     """
-    converted = {one.text for one in after.nlu.examples}
-    texts = list(dict.fromkeys(one.text for one in before.nlu.examples if one.text.strip() and one.text in converted))
+    kept = [one.text for one in before.nlu.examples if one.location not in left_out]
+    gone = {one.text for one in before.nlu.examples} - set(kept)
+    texts = [
+        text
+        for text in dict.fromkeys([*kept, *(one.text for one in after.nlu.examples)])
+        if text.strip() and text not in gone
+    ]
     if not texts or before.config.pipeline is None:
         return Behaviour(not_run=("understanding: the project has no NLU data, or no pipeline",))
     try:

@@ -32,8 +32,10 @@ from turncheck.publishing.files import write_report
 from turncheck.render.sinks.terminal import text
 from turncheck.report.codec import MAX_BYTES
 from turncheck.report.model import EngineInfo, ProjectInfo, Report, Skipped, Source
+from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.reading import ensure_there, file_of_all
 from turncheck.run.report_of import report_of
+from turncheck.settings.options import Settings
 from turncheck.settings.sources import FILE_NAME
 
 if TYPE_CHECKING:
@@ -81,6 +83,7 @@ def run_import(
     Raises:
         UserError: there are no such files, or one cannot be read.
     """
+    ensure_apart_from_project(out, Settings(project=str(project)))
     if not folder.is_dir():
         raise UserError(f"no such folder: {folder}", remedy="Name the folder that `rasa test --out` wrote.")
     ensure_there("nlu", nlu)
@@ -274,6 +277,7 @@ def run_import_batch(
     Raises:
         UserError: one of them is not there, or is not such a report.
     """
+    ensure_apart_from_project(out, Settings(project=str(project)))
     folder = ProjectFolder(project)
     bot = read_project(project)
     known = known_names(bot) if bot.kind.names_all else None

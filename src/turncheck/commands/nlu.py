@@ -19,10 +19,16 @@ from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain
 from turncheck.process.screen import Console, duration
-from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml, write_responses_yaml
+from turncheck.project.formats.rasa_nlu_writer import (
+    write_nlu_markdown,
+    write_nlu_yaml,
+    write_responses_markdown,
+    write_responses_yaml,
+)
 from turncheck.project.paths import DEFAULT_CONFIG, DEFAULT_DATA
 from turncheck.project.reader import read_nlu, read_nlu_responses, read_project
 from turncheck.project.story_sentences import with_story_sentences
+from turncheck.project.testfiles import MARKDOWN
 from turncheck.publishing.files import write_all, write_file, write_report
 from turncheck.render.links import PathResolver
 from turncheck.render.nlu_text import label_tables, nlu_text, trust_entry
@@ -45,10 +51,11 @@ from turncheck.run.trainable import (
 from turncheck.work.workplace import HERE, workplace_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from turncheck.engines.base import Engine, Models
+    from turncheck.evaluation.splits import Split
     from turncheck.messages.errors import CutShortError
     from turncheck.project.model import Project, Response
     from turncheck.project.nlu_data import Example, NluData
@@ -312,7 +319,9 @@ def run_data_split_nlu(
     """Split NLU data into ``training_data.yml`` and ``test_data.yml`` as ``rasa data split nlu`` does.
 
     The responses of retrieval intents go to ``nlg_training_data.yml`` and ``nlg_test_data.yml``, which are written even
-    when empty. Without a seed a random one is used, and printed so that the split can be repeated.
+    when empty. Markdown is split into ``.md`` files as in Rasa 1, with responses only where there are some.
+
+    Without a seed a random one is used, and printed so that the split can be repeated.
 
     Raises:
         UserError: the fraction is outside (0, 1), nothing can be read, a file cannot be written.
@@ -345,15 +354,7 @@ def run_data_split_nlu(
     split = split_as_rasa(data.examples, responses, fraction=fraction, seed=seed)
     for warning in split.warnings:
         screen.note(f"Warning: {warning}")
-    write_all(
-        out,
-        (
-            _yaml("training_data.yml", write_nlu_yaml(replace(data, examples=split.training))),
-            _yaml("test_data.yml", write_nlu_yaml(replace(data, examples=split.test))),
-            _yaml("nlg_training_data.yml", write_responses_yaml(needed_responses(split.training, responses))),
-            _yaml("nlg_test_data.yml", write_responses_yaml(needed_responses(split.test, responses))),
-        ),
-    )
+    write_all(out, list(_split_files(data, split, responses)))
     sys.stdout.write(
         plain(f"{count(len(split.training), 'example')} to train on and {len(split.test):,} to test with: {out}\n")
     )
@@ -365,6 +366,26 @@ def needed_responses(examples: Iterable[Example], responses: Mapping[str, Respon
     labels = (example.intent for example in examples if example.intent and "/" in example.intent)
     names = dict.fromkeys(response_name(label) for label in labels)
     return [responses[name] for name in names if name in responses]
+
+
+def _split_files(data: NluData, split: Split, responses: Mapping[str, Response]) -> Iterator[Rendered]:
+    parts = {"training": split.training, "test": split.test}
+    is_markdown = all(Path(one.location.path).suffix == MARKDOWN for one in _first_of_blocks(data.examples))
+    if not is_markdown:
+        for name, examples in parts.items():
+            needed = needed_responses(examples, responses)
+            yield _yaml(f"{name}_data.yml", write_nlu_yaml(replace(data, examples=examples)))
+            yield _yaml(f"nlg_{name}_data.yml", write_responses_yaml(needed))
+        return
+    for name, examples in parts.items():
+        yield Rendered(f"{name}_data.md", "text/markdown", write_nlu_markdown(replace(data, examples=examples)))
+        if needed := needed_responses(examples, responses):
+            yield Rendered(f"nlg_{name}_data.md", "text/markdown", write_responses_markdown(needed))
+
+
+def _first_of_blocks(examples: Iterable[Example]) -> Iterable[Example]:
+    """Return one example of each block: they are in one file, and finding a place takes time."""
+    return {id(example.origin): example for example in examples}.values()
 
 
 def _yaml(name: str, content: str) -> Rendered:

@@ -11,9 +11,9 @@ import msgspec
 
 from turncheck.ci.host import NO_RUN
 from turncheck.ci.hosts import OF_CODE, find_host, name_of
+from turncheck.comparison.compare import as_compared
 from turncheck.comparison.model import Comparison, Missing, Present, Unreachable, Unreadable
-from turncheck.comparison.verdict import Verdict
-from turncheck.conclude import Member, Several, as_reported, conclude, page_of
+from turncheck.conclude import Member, Several, conclude, page_of
 from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.messages.location import Location
 from turncheck.messages.phrasing import count
@@ -25,6 +25,7 @@ from turncheck.publishing.publish import Place, Publishing, result_of_any
 from turncheck.render.assistants import Run, comment_key, key_of
 from turncheck.render.links import Links
 from turncheck.render.page.page import NAME as PAGE
+from turncheck.render.wording.verdict import Verdict
 from turncheck.report.codec import BASELINE_NAME, MAX_BYTES, encode
 from turncheck.run.find_baseline import read_baseline
 from turncheck.run.output_folder import ensure_apart_from_project
@@ -116,11 +117,9 @@ def _run_to_show(path: Path, baseline: Baseline | None, links: Links) -> Run:
     compared, judged = folder / "comparison.json", folder / "verdict.json"
     if baseline is not None or not (compared.exists() and judged.exists()):
         outcome = conclude(report, baseline or Missing("none was given"), links)
-        return Run(outcome.report, outcome.comparison, outcome.verdict, outcome.links)
+        return outcome.run
     comparison, verdict = _read_document(compared, Comparison), _read_document(judged, Verdict)
-    if comparison.judged and (folder / BASELINE_NAME).exists():
-        report = as_reported(report, _baseline_beside(folder))
-    return Run(report, comparison, verdict, links)
+    return Run(as_compared(report, comparison), comparison, verdict, links)
 
 
 _Document = TypeVar("_Document", Comparison, Verdict)
@@ -164,6 +163,7 @@ def publish_report(request: PublishRequest, environment: Mapping[str, str], scre
     Raises:
         UserError: nothing could be posted, and why.
     """
+    ensure_apart_from_project(Path(request.settings.out), request.settings)
     host = _host_of(request, environment)
     if request.settings.run_id is not None:
         found = _reader(request, host, screen).read(request.settings.run_id)

@@ -16,6 +16,7 @@ from turncheck.messages.plain_text import plain
 from turncheck.publishing.files import write_report
 from turncheck.render.phrases import noted_version_line
 from turncheck.render.robustness_text import robustness_text
+from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.reading import ensure_tests_read, read_tests
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.robustness import measure_robustness
@@ -46,6 +47,7 @@ def run_test_robustness(options: RobustnessOptions, screen: Console) -> int:
             a limit and no rate.
     """
     settings = options.settings
+    ensure_apart_from_project(None, settings, options.json)
     project = read_assistant(settings)
     ensure_readable(project, NLU_PARTS)
     read = read_tests(settings)

@@ -57,7 +57,7 @@ def finish_run(
     written = write_results(folder, outcome.files() if on_host else outcome.renderings())
     files = tuple(written)
     if json:
-        write_report(Path(json), outcome.measured)
+        write_report(Path(json), outcome.report)
         written.append(Path(json))
     if plots:
         written += draw_plots(outcome, folder, screen)
@@ -188,6 +188,7 @@ def merge_from_flags(
     """
     own = from_flags(flags)
     prepared, known = prepare_merge(folders, own, os.environ)
+    ensure_apart_from_project(None, prepared.settings, Path(json) if json else None)
     for trouble in prepared.host.run.troubles:
         screen.alarm(f"turncheck: warning: {trouble}")
     with explain_missing_answers():

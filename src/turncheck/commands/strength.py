@@ -17,6 +17,7 @@ from turncheck.render.strength_text import strength_text
 from turncheck.run.assistant import running_server
 from turncheck.run.changed_lines import ChangedLines, changed_lines
 from turncheck.run.cut_short import end_with, run_until_failure
+from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.reading import ensure_tests_read, read_tests
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.strength import measure_strength
@@ -57,6 +58,7 @@ def run_test_strength(options: StrengthOptions, screen: Console) -> int:
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
     settings = options.settings
+    ensure_apart_from_project(None, settings, options.json)
     project = read_dialogue_assistant(settings)
     ensure_trainable(project, sentences_do=True)
     tests = project_tests(settings, project)

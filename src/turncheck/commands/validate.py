@@ -18,7 +18,7 @@ from turncheck.messages.plain_text import log_json, plain
 from turncheck.project.export import export_of
 from turncheck.project.folder import ProjectFolder
 from turncheck.project.reader import read_nlu, read_project, read_stories
-from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories
+from turncheck.project.testfiles import find_e2e_cases, find_test_nlu, find_test_stories, find_unsearched
 from turncheck.validation.facts import ProjectTests, missing_parts
 from turncheck.validation.findings import found
 from turncheck.validation.pipeline import Validated, validate
@@ -186,7 +186,9 @@ def _tests(project: Project) -> tuple[ProjectTests, Sequence[Finding]]:
     nlu, of_nlu = read_nlu(nlu_paths, root) if nlu_paths else (None, ())
     cases, of_cases = _cases(project, case_paths) if case_paths else ((), ())
     tests = ProjectTests(stories, nlu.examples if nlu else (), cases)
-    return tests, (*of_stories, *of_nlu, *of_cases, *_of_suites(project))
+    known = {finding.location.path for finding in (*project.findings, *of_stories, *of_nlu, *of_cases)}
+    unsearched = [finding for finding in find_unsearched(root) if finding.location.path not in known]
+    return tests, (*of_stories, *of_nlu, *of_cases, *_of_suites(project), *unsearched)
 
 
 def _of_suites(project: Project) -> Sequence[Finding]:
@@ -292,11 +294,11 @@ def _ensure_apart(files: ReportFiles, request: Request) -> None:
 
 
 def _write_report(checked: Checked, folder: Path, files: ReportFiles) -> None:
-    from turncheck.comparison.verdict import Verdict
     from turncheck.publishing.files import write_file, write_results
     from turncheck.render.junit import render_junit
     from turncheck.render.links import Links
     from turncheck.render.rendered import Rendered
+    from turncheck.render.wording.verdict import Verdict
     from turncheck.report.codec import encode
     from turncheck.report.model import ProjectInfo
     from turncheck.run.report_of import project_info, report_of

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
-from msgspec import structs
+from msgspec import UNSET, UnsetType, structs
 
 from turncheck.comparison.cases import (
     batch_cases,
@@ -57,6 +57,7 @@ from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.model import (
     Baseline,
     BaselineUsed,
+    CaseMessages,
     Comparison,
     Missing,
     Overlap,
@@ -64,9 +65,10 @@ from turncheck.comparison.model import (
     Unreachable,
     Unreadable,
 )
-from turncheck.comparison.renames import renamed_names
+from turncheck.comparison.renames import renamed_names, validation_beside
 from turncheck.comparison.significance import paired_predictions
 from turncheck.comparison.training_changes import cut_intents, relabelled, stripped, without_stripped
+from turncheck.comparison.understood_differently import not_yet_recorded, with_messages
 from turncheck.comparison.unseen_changes import run_alike, unseen_changes
 from turncheck.messages.phrasing import count
 from turncheck.report.model import COVERAGE_KINDS
@@ -78,7 +80,14 @@ if TYPE_CHECKING:
     from turncheck.comparison.matching import Matched
     from turncheck.comparison.model import Renamed
     from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import ConfiguredComponent, CoverageItem, NluPrediction, Report, Understood
+    from turncheck.report.model import (
+        ConfiguredComponent,
+        CoverageItem,
+        NluPrediction,
+        Report,
+        Understood,
+        Validation,
+    )
     from turncheck.report.trust import Trust
 
 
@@ -375,9 +384,30 @@ def compare(report: Report, baseline: Baseline) -> Comparison:
             if baseline.way in {"file", "url"} and _is_repeated(base, report):
                 reason = "the baseline is a report of this same commit, and says the same"
                 return _alone(report, BaselineUsed(status="missing", reason=reason))
-            compared = _compare(report, base, _used(baseline))
-            changes = (*baseline.settings_changed, *compared.settings_changed)
-            return msgspec.structs.replace(compared, settings_changed=changes, gone_assistants=baseline.gone)
+            validation, suspects = validation_beside(report, base), not_yet_recorded(report, base)
+            messages = tuple(CaseMessages(case=number, messages=found) for number, found in suspects.items())
+            head = _beside(report, validation or UNSET, messages)
+            compared = _compare(head, base, _used(baseline))
+            return structs.replace(
+                compared,
+                settings_changed=(*baseline.settings_changed, *compared.settings_changed),
+                gone_assistants=baseline.gone,
+                validation=validation or UNSET,
+                messages=messages or UNSET,
+            )
+
+
+def as_compared(report: Report, comparison: Comparison | None) -> Report:
+    """Return the report as it is shown beside its base: what depends on the base, the comparison says."""
+    if comparison is None:
+        return report
+    return _beside(report, comparison.validation, comparison.messages or ())
+
+
+def _beside(report: Report, validation: Validation | UnsetType, messages: Iterable[CaseMessages]) -> Report:
+    if not isinstance(validation, UnsetType):
+        report = structs.replace(report, validation=validation)
+    return with_messages(report, {one.case: one.messages for one in messages})
 
 
 def _used(baseline: Present) -> BaselineUsed:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
     from turncheck.comparison.judged import Cause
-    from turncheck.comparison.verdict import GateResult
     from turncheck.report.model import Report, Skipped
 
 
@@ -32,12 +31,13 @@ def judge_could_be_run(faults: Sequence[Skipped]) -> Judged:
 
 def causes_of(faults: Iterable[Skipped]) -> tuple[FaultOf, ...]:
     """Return one cause for each fault: what is broken once is reported once."""
-    return tuple(map(FaultOf, unlike(faults)))
+    unlike = {(one.reason, one.location): one for one in reversed([*faults])}
+    return tuple(map(cause_of, unlike.values()))[::-1]
 
 
-def unlike(faults: Iterable[Skipped]) -> list[Skipped]:
-    """Return one fault per cause."""
-    return list({(one.reason, one.location): one for one in reversed([*faults])}.values())[::-1]
+def cause_of(fault: Skipped, *, named: bool = False) -> FaultOf:
+    """Return a fault as the cause of a gate's failure; ``named``: the reason of the gate is this cause."""
+    return FaultOf(fault.without_place or fault.reason, location=fault.location, named=named)
 
 
 # Gates that fail only because of what another gate already names: one line, not failures of their own.
@@ -67,9 +67,4 @@ def with_consequences(gates: Iterable[Judged]) -> tuple[Judged, ...]:
 
 def _keys(cause: Cause) -> tuple[Hashable, ...]:
     """What identifies a cause: for a test, one gate may name the place where it begins, another where it fails."""
-    return (cause.key,) if cause.location is None else (cause.location, cause.key)
-
-
-def consequences_of(gate: GateResult, gates: Sequence[GateResult]) -> list[GateResult]:
-    """Return the gates that fail only because of what this one names."""
-    return [one for one in gates if one.follows == gate.name]
+    return (cause,) if cause.location is None else (cause.location, cause)

@@ -6,7 +6,6 @@ A gate that cannot be judged (no baseline, an evaluation that did not run) is a 
 
 from __future__ import annotations
 
-import operator
 import re
 from dataclasses import replace
 from functools import partial
@@ -16,7 +15,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec import structs
 
 from turncheck.comparison.cases import is_read_in_part
-from turncheck.comparison.faults import causes_of, faults_of, judge_could_be_run, with_consequences
+from turncheck.comparison.faults import cause_of, causes_of, faults_of, judge_could_be_run, with_consequences
+from turncheck.comparison.gate_rules import GateRules, at_its_place, place_of_gate, read_rules
 from turncheck.comparison.gates_on_tests import (
     GONE_TESTS,
     NEW_ERRORS,
@@ -36,7 +36,6 @@ from turncheck.comparison.judged import (
     BadFinding,
     Drop,
     FailedTest,
-    FaultOf,
     Findings,
     GoneTest,
     Judged,
@@ -48,17 +47,16 @@ from turncheck.comparison.judged import (
 from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Measured, NotMeasured, find_metric, metric_of, metrics_of
 from turncheck.comparison.renames import message_of
-from turncheck.comparison.verdict import GateRules, at_its_place, place_of_gate, read_rules
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from turncheck.comparison.changes import ChangedCases
+    from turncheck.comparison.gate_rules import Places, Regression, Threshold
     from turncheck.comparison.judged import Cause
     from turncheck.comparison.metrics import MetricDelta, SharedDelta
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import Operator, Places, Regression, Threshold
     from turncheck.messages.finding import Severity
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import GateSettings, Report
@@ -66,13 +64,6 @@ if TYPE_CHECKING:
 
 # Gates about one metric: its value (thresholds), or its change against the baseline (max-regression).
 
-_HOLDS: Final[dict[Operator, Callable[[float, float], bool]]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-    "==": operator.eq,
-}
 _ROUNDING: Final = 1e-9
 """Rounding errors of decimal fractions are smaller: 0.9 - 0.89 must not count as more than 0.01."""
 _MOST_EXAMPLES: Final = 200
@@ -92,7 +83,7 @@ def judge_threshold(report: Report, comparison: Comparison | None, rule: Thresho
         if there:
             return Judged(name, "not judged", "no base", metric=rule.name, needs_base=True)
         return Judged(name, "not judged", "", (NoFigure(metric.reason),), metric=rule.name, needs_base=change)
-    holds = _HOLDS[rule.operator](metric.value, rule.limit)
+    holds = rule.holds(metric.value)
     causes = () if holds else _behind(report, comparison, rule.name)
     return Judged(
         name, "passed" if holds else "failed", "", (Value(rule, metric, holds),), metric=rule.name, causes=causes
@@ -150,7 +141,7 @@ def _judge_one_side(report: Report, rule: Regression, delta: MetricDelta, name: 
     why = skipped.reason if skipped else _why_without_value(report, rule.name)
     if not why or not asked or report.stopped:
         return Judged(name, "not judged", "only on base", metric=rule.name)
-    causes = (FaultOf(skipped, named=not skipped.without_place),) if skipped and skipped.fault else ()
+    causes = (cause_of(skipped, named=not skipped.without_place),) if skipped and skipped.fault else ()
     return Judged(name, "failed", "", (NoFigure(why, delta),), metric=rule.name, causes=causes)
 
 
@@ -185,7 +176,7 @@ def _became_worse(comparison: Comparison, name: str) -> tuple[Cause, ...]:
         kinds = {"intents": comparison.examples, "entities": comparison.entities, "responses": comparison.responses}
         cases = kinds.get(re.split(r"[.\[]", name)[1])
         return tuple(
-            WrongSentence(case.name, case.expected, case.actual, case.location)
+            WrongSentence(case.name, case.expected, case.actual, location=case.location)
             for case in (cases.worse if cases else ())
             if label in {None, case.expected, case.actual}
         )[:_MOST_EXAMPLES]
@@ -197,9 +188,11 @@ def _became_worse(comparison: Comparison, name: str) -> tuple[Cause, ...]:
     failing = () if name.endswith(".misunderstood") else changed.newly_failing
     others = () if name.startswith(("core.failed", "core.as_written", "e2e.failed")) else changed.newly_misunderstood
     worse: list[Cause] = [
-        FailedTest(evaluation, case.name, case.location, copies=case.copies) for case in (*failing, *others)
+        FailedTest(evaluation, case.name, copies=case.copies, location=case.location) for case in (*failing, *others)
     ]
-    gone = [GoneTest(evaluation, case, comparison.baseline.commit) for case in changed.gone if case.base_passed]
+    gone = [
+        GoneTest(evaluation, case.name, case, comparison.baseline.commit) for case in changed.gone if case.base_passed
+    ]
     return (*worse, *gone)[:_MOST_EXAMPLES]
 
 
@@ -219,21 +212,23 @@ def _behind(report: Report, comparison: Comparison | None, name: str) -> tuple[C
         new = {(c.name, c.location) for c in comparison.examples.newly_failing} if comparison else set()
         wrong.sort(key=lambda example: (example.text, example.location) not in new)
         return tuple(
-            WrongSentence(example.text, example.expected.intent, example.predicted.intent, example.location)
+            WrongSentence(example.text, example.expected.intent, example.predicted.intent, location=example.location)
             for example in wrong[:_MOST_EXAMPLES]
         )
     if name == COVERAGE_OF_CHANGES and comparison:
         return tuple(
-            Uncovered(item.kind, item.name, item.location) for item in comparison.changed_items if not item.covered
+            Uncovered(item.kind, item.name, location=item.location)
+            for item in comparison.changed_items
+            if not item.covered
         )
     if name.startswith("coverage."):
         items = report.coverage[name.partition(".")[2]].items
-        return tuple(Uncovered("", item.name, item.location) for item in items if not item.covered)
+        return tuple(Uncovered("", item.name, location=item.location) for item in items if not item.covered)
     if name.startswith("core.") and report.core:
         of_one_class = {"core.misunderstood": "misunderstood", "core.failed": "failed", "core.as_written": "failed"}
         wanted = next((one for prefix, one in of_one_class.items() if name.startswith(prefix)), None)
         return tuple(
-            FailedTest("core", story.name, story.location)
+            FailedTest("core", story.name, location=story.location)
             for story in report.core.stories
             if not story.passed and wanted in {None, story.outcome}
         )
@@ -241,12 +236,14 @@ def _behind(report: Report, comparison: Comparison | None, name: str) -> tuple[C
         outcomes = {"e2e.misunderstood": {"misunderstood"}, "e2e.failed": {"failed", "error"}}
         wanted_ones = outcomes.get(name, {"failed", "error", "misunderstood"})
         return tuple(
-            FailedTest("e2e", case.name, case.location) for case in report.e2e.cases if case.outcome in wanted_ones
+            FailedTest("e2e", case.name, location=case.location)
+            for case in report.e2e.cases
+            if case.outcome in wanted_ones
         )
     if name.startswith("batch") and report.batch:
         suite_name = name.removeprefix("batch[").rpartition("].")[0] if name.startswith("batch[") else None
         return tuple(
-            FailedTest("batch", case.text, case.location)
+            FailedTest("batch", case.text, location=case.location)
             for suite in report.batch.suites
             if suite_name in {None, suite.name}
             for case in suite.cases
@@ -341,5 +338,7 @@ def _no_findings(report: Report, comparison: Comparison | None, severity: Severi
     if not found and not unsaid:
         return Judged(name, "passed", "no findings", facts)
     renamed = comparison.renamed if comparison else ()
-    findings = (BadFinding(finding, message_of(finding, renamed), advises=True) for finding in found)
+    findings = (
+        BadFinding(finding, message_of(finding, renamed), advises=True, location=finding.location) for finding in found
+    )
     return Judged(name, "failed", "failed", facts, causes=(*findings, *causes_of(unsaid)))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.faults import causes_of, faults_of
+from turncheck.comparison.faults import cause_of, causes_of, faults_of
 from turncheck.comparison.judged import (
     BadFinding,
     FailedTest,
@@ -78,15 +79,17 @@ def _new_failures(
     """Failed tests, and errors in the data."""
     if comparison and comparison.judged:
         new = tuple(
-            FailedTest(name, case.name, case.location, case.sentences if case.misunderstood else None, case.copies)
+            FailedTest(
+                name, case.name, case.sentences if case.misunderstood else None, case.copies, location=case.location
+            )
             for name, cases in tests_of(comparison)
             for case in failing_of(report, cases)
         )
         errors = [finding for finding in comparison.new_findings if finding.severity == "error"]
-        return new, tuple(BadFinding(one, one.message_now or one.message, advises=False) for one in errors)
+        return new, tuple(_bad(one, one.message_now or one.message) for one in errors)
     findings = [one for one in (report.validation.findings if report.validation else ()) if one.severity == "error"]
     failed = tuple(cause for tally in tallies(report) for cause in (*tally.failed, *tally.tolerated))
-    return failed, tuple(BadFinding(one, one.message, advises=False) for one in findings)
+    return failed, tuple(_bad(one, one.message) for one in findings)
 
 
 def newly_failing(report: Report, comparison: Comparison) -> list[tuple[str, CaseChange]]:
@@ -143,27 +146,29 @@ def judge_something_was_tested(report: Report, *, switched_off: bool) -> Judged:
         return Judged(name, "passed", "ran")
     if faults := faults_of(report):  # once they are fixed, something is tested
         return Judged(name, "failed", "nothing tested", causes=causes_of(faults))
-    causes: list[Cause] = [FaultOf(one, fault=False) for one in report.skipped_to_report]
+    causes: list[Cause] = [
+        FaultOf(one.reason, skipped=one.evaluation, location=one.location) for one in report.skipped_to_report
+    ]
     causes += [cause for tally in found for cause in tally.not_run]
     return Judged(name, "failed", "nothing tested", causes=tuple(causes))
 
 
 def judge_required(report: Report, evaluation: Evaluation) -> Judged:
     """All tests of an evaluation must have run: a single one that was left out is enough to fail."""
-    name = f"require: {evaluation}"
+    judged = partial(Judged, f"require: {evaluation}", requires=evaluation)
     if _is_left_out(report, evaluation):
         not_run = next((tally.not_run for tally in tallies(report) if tally.evaluation == evaluation), ())
         causes: tuple[Cause, ...] = not_run or tuple(
-            FaultOf(one, named=one.part) for one in faults_of(report, (evaluation,))
+            cause_of(one, named=one.part) for one in faults_of(report, (evaluation,))
         )
-        return Judged(name, "failed", "left out", causes=causes)
+        return judged("failed", "left out", causes=causes)
     if has_results(report, evaluation):
-        return Judged(name, "passed", "ran")
+        return judged("passed", "ran")
     skipped = next((one for one in report.skipped if one.evaluation == evaluation), None)
     if skipped is not None and skipped.fault:
-        return Judged(name, "failed", "not run", causes=(FaultOf(skipped),))
+        return judged("failed", "not run", causes=(cause_of(skipped),))
     facts = (NoFigure(skipped.reason, short=skipped.cause),) if skipped is not None else ()
-    return Judged(name, "failed", "nothing to judge", facts)
+    return judged("failed", "nothing to judge", facts)
 
 
 def _is_left_out(report: Report, evaluation: Evaluation) -> bool:
@@ -209,7 +214,7 @@ def judge_gone_tests(report: Report, comparison: Comparison | None, accepted: Se
         if not _is_accepted(one, accepted):
             fault = faults.get(one.evaluation)
             facts.append(LostEvaluation(one, faulty=fault is not None))
-            causes.append(FaultOf(fault) if fault else NoLongerMeasured(one))
+            causes.append(cause_of(fault) if fault else NoLongerMeasured(one))
     whole = {one.evaluation for one in comparison.lost}
     for evaluation, cases in tests_of(comparison):
         gone = _not_accepted(cases.gone, evaluation, accepted)
@@ -221,11 +226,13 @@ def judge_gone_tests(report: Report, comparison: Comparison | None, accepted: Se
         if left_out:
             why = "" if hidden else left_out[0].actual or ""
             facts.append(GoneTests(evaluation, tuple(left_out), run=True, because=why, faulty=hidden))
-        causes += [GoneTest(evaluation, case, comparison.baseline.commit) for case in gone]
+        causes += [GoneTest(evaluation, case.name, case, comparison.baseline.commit) for case in gone]
         if fault is not None and hidden and left_out:
-            causes.append(FaultOf(fault))
+            causes.append(cause_of(fault))
         else:
-            causes += [NotRunTest(evaluation, case.name, case.actual or "", case.location) for case in left_out]
+            causes += [
+                NotRunTest(evaluation, case.name, case.actual or "", location=case.location) for case in left_out
+            ]
     if facts:
         return Judged(GONE_TESTS, "failed", "gone", tuple(facts), causes=tuple(causes))
     if unknown := [one for one in comparison.base_faults if one.evaluation not in accepted]:
@@ -267,6 +274,10 @@ def _may_go(file: str, accepted: Sequence[str]) -> bool:
     return any(file == entry or file.startswith(f"{entry.rstrip('/')}/") for entry in accepted)
 
 
+def _bad(finding: Finding | FindingChange, message: str) -> BadFinding:
+    return BadFinding(finding, message, advises=False, location=finding.location)
+
+
 # Errors in the data beside those of the base: which are new, and the gate about them.
 
 NEW_ERRORS: Final = "new-errors"
@@ -284,7 +295,7 @@ def judge_new_errors(report: Report, comparison: Comparison | None) -> Judged:
         return not_validated(report, NEW_ERRORS)
     if not found and not unsaid:
         return Judged(NEW_ERRORS, "passed", "no findings", (Findings("error", (), ()),))
-    causes: list[Cause] = [BadFinding(one, _message_now(one), advises=True) for one in found]
+    causes: list[Cause] = [BadFinding(one, _message_now(one), advises=True, location=one.location) for one in found]
     causes += causes_of(unsaid)
     facts = (Findings("error", tuple(found), unsaid),)
     if comparison is not None and comparison.baseline.status in {"unreachable", "unreadable"}:
@@ -323,7 +334,7 @@ def judge_new_suppressions(comparison: Comparison | None) -> Judged:
     if comparison is None or not comparison.judged:
         return Judged(NEW_SUPPRESSIONS, "not judged", "no base")
     if found := comparison.new_suppressions:
-        causes = tuple(BadFinding(one, one.message, advises=False) for one in found)
+        causes = tuple(_bad(one, one.message) for one in found)
         return Judged(NEW_SUPPRESSIONS, "failed", "suppressed", causes=causes)
     if not comparison.suppressions_known:
         return Judged(NEW_SUPPRESSIONS, "not judged", "suppressions not known")

@@ -5,70 +5,58 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from turncheck.comparison.changes import CaseChange, FindingChange
+    from turncheck.comparison.gate_rules import GateOutcome, Regression, Threshold
     from turncheck.comparison.metrics import Measured, MetricDelta
     from turncheck.comparison.model import OneSided
-    from turncheck.comparison.verdict import GateOutcome, Regression, Threshold
     from turncheck.messages.finding import Finding, Severity
     from turncheck.messages.location import Location
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Misunderstanding, Skipped
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Placed:
+    """What made a gate fail is the same thing wherever a gate places it: a test begins here and fails there."""
+
+    location: Location | None = field(default=None, compare=False)
+
+
 @dataclass(frozen=True, slots=True)
-class FailedTest:
+class FailedTest(_Placed):
     """A test that failed, or that only its sentences keep from passing (``misunderstood``)."""
 
     evaluation: Evaluation
     name: str
-    location: Location | None = None
-    misunderstood: tuple[Misunderstanding, ...] | None = None
+    misunderstood: tuple[Misunderstanding, ...] | None = field(default=None, compare=False)
     copies: int = 0
-
-    @property
-    def key(self) -> Hashable:
-        """What identifies it beside its place."""
-        return self.evaluation, self.name, self.copies, self.misunderstood is None
 
 
 @dataclass(frozen=True, slots=True)
-class NotRunTest:
+class NotRunTest(_Placed):
     """A test that exists and was not run, and why, as its report says."""
 
     evaluation: Evaluation
     name: str
     reason: str
-    location: Location | None = None
-
-    @property
-    def key(self) -> Hashable:
-        """What identifies it beside its place."""
-        return "not run", self.evaluation, self.name
 
 
 @dataclass(frozen=True, slots=True)
-class GoneTest:
+class GoneTest(_Placed):
     """A test that only the base has, at this commit."""
 
     evaluation: Evaluation
-    case: CaseChange
+    name: str
+    case: CaseChange = field(compare=False)
     commit: str | None
-    location: None = None
-
-    @property
-    def key(self) -> Hashable:
-        """What identifies it beside its place."""
-        return "gone", self.evaluation, self.case.name, self.case.base_location
 
 
 @dataclass(frozen=True, slots=True)
-class BadFinding:
+class BadFinding(_Placed):
     """A finding that fails a gate; ``message`` has the new name of what the change renamed.
 
     ``advises``: what to do about it is said, too.
@@ -78,77 +66,41 @@ class BadFinding:
     message: str
     advises: bool
 
-    @property
-    def location(self) -> Location:
-        """Where it is."""
-        return self.finding.location
 
-    @property
-    def key(self) -> Hashable:
-        """What identifies it beside its place."""
-        return self.finding.code, self.message
+@dataclass(frozen=True, slots=True)
+class FaultOf(_Placed):
+    """Why evaluations did not run; ``skipped``: the one that was not run for another reason than a fault.
+
+    ``named``: the reason of the gate is this cause.
+    """
+
+    reason: str
+    skipped: str = ""
+    named: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class FaultOf:
-    """An evaluation that did not run; ``fault``: because of a fault that must be fixed first."""
-
-    skipped: Skipped
-    fault: bool = True
-    named: bool = False
-    """Whether the reason of the gate is this cause."""
-
-    @property
-    def location(self) -> Location | None:
-        """Where it can be fixed."""
-        return self.skipped.location
-
-    @property
-    def key(self) -> Hashable:
-        """What identifies it beside its place."""
-        return self.skipped.without_place or self.skipped.reason, self.fault
-
-
-@dataclass(frozen=True, slots=True)
-class WrongSentence:
+class WrongSentence(_Placed):
     """A sentence that is understood otherwise than expected."""
 
     text: str
     expected: str | None
     got: str | None
-    location: Location | None
-
-    @property
-    def key(self) -> Hashable:
-        """What identifies it beside its place."""
-        return self.text, self.expected, self.got
 
 
 @dataclass(frozen=True, slots=True)
-class Uncovered:
+class Uncovered(_Placed):
     """An item of the project that no test reaches; ``kind`` is empty if the gate says it."""
 
     kind: str
     name: str
-    location: Location
-
-    @property
-    def key(self) -> Hashable:
-        """What identifies it beside its place."""
-        return "uncovered", self.kind, self.name
 
 
 @dataclass(frozen=True, slots=True)
-class NoLongerMeasured:
+class NoLongerMeasured(_Placed):
     """What only the base measures: the path of an assistant, or an evaluation. The reason of the gate names it."""
 
     what: str | OneSided
-    location: None = None
-
-    @property
-    def key(self) -> Hashable:
-        """What identifies it."""
-        return self.what
 
 
 Cause = FailedTest | NotRunTest | GoneTest | BadFinding | FaultOf | WrongSentence | Uncovered | NoLongerMeasured
@@ -223,50 +175,25 @@ class LostAssistant:
 Fact = Value | Drop | NoFigure | Findings | GoneTests | LostEvaluation | LostAssistant
 
 Why = Literal[
-    "",
-    "no base",
-    "nothing to judge",
-    "stopped",
-    "faults",
-    "failed",
-    "newly failed",
-    "no tests",
-    "tests not run",
-    "nothing new",
-    "passed",
-    "gone",
-    "base faults",
-    "ancestor",
-    "accepted",
-    "all there",
-    "not asked for tests",
-    "nothing tested",
-    "left out",
-    "not run",
-    "ran",
-    "suppressions not known",
-    "suppressed",
-    "none suppressed",
-    "no findings",
-    "new not known",
-    "base has no such metric",
-    "only on base",
-    "files unread",
-    "agreement",
+    "", "no base", "nothing to judge", "stopped", "faults", "failed", "newly failed", "no tests", "tests not run",
+    "nothing new", "passed", "gone", "base faults", "ancestor", "accepted", "all there", "not asked for tests",
+    "nothing tested", "left out", "not run", "ran", "suppressions not known", "suppressed", "none suppressed",
+    "no findings", "new not known", "base has no such metric", "only on base", "files unread", "agreement",
     "no shared example",
-]
+]  # fmt: skip
 """Why a gate ended as it did; empty: its facts say it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A gate and its outcome. ``metric`` names the figure it is about, if it is about one."""
+    """A gate and its outcome; ``metric`` or ``requires``: the figure, or the evaluation, that it is about."""
 
     name: str
     outcome: GateOutcome
     why: Why
     facts: tuple[Fact, ...] = ()
     metric: str | None = None
+    requires: Evaluation | None = None
     needs_base: bool = False
     causes: tuple[Cause, ...] = ()
     fails: bool = False

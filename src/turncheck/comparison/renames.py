@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from turncheck.comparison.model import Present, Renamed
+from turncheck.comparison.model import Renamed
 from turncheck.messages.finding import SEVERITIES, Finding, Name
 from turncheck.messages.phrasing import count, nearest
 from turncheck.report.model import FindingCounts
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from turncheck.comparison.changes import FindingChange
-    from turncheck.comparison.model import Baseline
     from turncheck.messages.location import Location
-    from turncheck.report.model import CoverageItem, Report
+    from turncheck.report.model import CoverageItem, Report, Validation
 
 
 KINDS: Final = ("intents", "entities", "slots", "responses", "actions", "forms")
@@ -153,35 +152,29 @@ def broken_references(finding: FindingChange) -> tuple[str, ...]:
     return tuple(one.name for one in finding.names if one.kind in {_REMOVED, _RENAMED})
 
 
-def with_renames(report: Report, baseline: Baseline) -> Report:
-    """Return the report with one error for each name that the change renamed or removed and that is still used.
+def validation_beside(report: Report, base: Report) -> Validation | None:
+    """Return the findings with one error for each name that the change renamed or removed and that is still used.
 
     The same goes for an intent whose examples the change all removed, and for what is suppressed: a comment that leaves
-    out a warning leaves out what is an error of this change. Without a base that defines the name, nothing is known
-    about a change, and every finding stays as it is.
+    out a warning leaves out what is an error of this change. ``None`` if every finding stays as it is.
     """
     section = report.validation
-    if section is None or not isinstance(baseline, Present):
-        return report
-    gone = _gone(baseline.report, report)
-    now = {(one.kind, one.old): one.new for one in renamed_names(baseline.report, report)} if any(gone.values()) else {}
+    if section is None:
+        return None
+    gone = _gone(base, report)
+    now = {(one.kind, one.old): one.new for one in renamed_names(base, report)} if any(gone.values()) else {}
 
     def reported(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-        lost = [_of_lost_examples(finding, baseline.report) for finding in findings]
+        lost = [_of_lost_examples(finding, base) for finding in findings]
         return _with_one_for_each_name(lost, gone, now)
 
     findings = reported(section.findings)
     suppressed = None if section.suppressed is None else reported(section.suppressed)
     if (findings, suppressed) == (section.findings, section.suppressed):
-        return report
+        return None
     counted = {severity: sum(one.severity == severity for one in findings) for severity in SEVERITIES}
-    validation = msgspec.structs.replace(
-        section,
-        findings=findings,
-        suppressed=suppressed,
-        counts=FindingCounts(error=counted["error"], warning=counted["warning"], info=counted["info"]),
-    )
-    return msgspec.structs.replace(report, validation=validation)
+    counts = FindingCounts(error=counted["error"], warning=counted["warning"], info=counted["info"])
+    return msgspec.structs.replace(section, findings=findings, suppressed=suppressed, counts=counts)
 
 
 def _with_one_for_each_name(

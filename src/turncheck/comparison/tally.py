@@ -59,9 +59,9 @@ def tallies(report: Report) -> tuple[Tally, ...]:
 
 def _stories(report: Report) -> Tally:
     stories = report.core.stories if report.core else ()
-    failed = [FailedTest("core", one.name, one.location) for one in stories if one.outcome == "failed"]
+    failed = [FailedTest("core", one.name, location=one.location) for one in stories if one.outcome == "failed"]
     misunderstood = [
-        FailedTest("core", one.name, one.location, one.misunderstood)
+        FailedTest("core", one.name, one.misunderstood, location=one.location)
         for one in stories
         if one.outcome == "misunderstood"
     ]
@@ -74,9 +74,11 @@ def _stories(report: Report) -> Tally:
 def _end_to_end(report: Report) -> Tally:
     cases = report.e2e.cases if report.e2e else ()
     skipped = [case for case in cases if case.outcome == "skipped"]
-    failed = [FailedTest("e2e", case.name, case.location) for case in cases if case.outcome in {"failed", "error"}]
+    failed = [
+        FailedTest("e2e", case.name, location=case.location) for case in cases if case.outcome in {"failed", "error"}
+    ]
     misunderstood = [
-        FailedTest("e2e", case.name, case.location, case.misunderstood)
+        FailedTest("e2e", case.name, case.misunderstood, location=case.location)
         for case in cases
         if case.outcome == "misunderstood"
     ]
@@ -85,14 +87,14 @@ def _end_to_end(report: Report) -> Tally:
     ran = len(cases) - len(skipped)
     reasons = list(dict.fromkeys(case.reason or _NOT_GIVEN for case in skipped))
     reason = reasons[0] if reasons else _left_out(report, "e2e", ran=bool(ran))
-    not_run = tuple(NotRunTest("e2e", case.name, case.reason or "", case.location) for case in skipped)
+    not_run = tuple(NotRunTest("e2e", case.name, case.reason or "", location=case.location) for case in skipped)
     others = max(0, len(reasons) - 1)
     return Tally("e2e", ran, tuple(failed), tuple(misunderstood), not_run, reason, others)
 
 
 def _batch(report: Report) -> Tally:
     cases = [case for suite in (report.batch.suites if report.batch else ()) for case in suite.cases]
-    failed = tuple(FailedTest("batch", case.text, case.location) for case in cases if not case.passed)
+    failed = tuple(FailedTest("batch", case.text, location=case.location) for case in cases if not case.passed)
     reason = _left_out(report, "batch", ran=bool(cases))
     if report.tolerates_batch_failures:
         return Tally("batch", len(cases), (), reason=reason, tolerated=failed)

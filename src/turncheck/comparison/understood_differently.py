@@ -54,11 +54,11 @@ def with_messages(report: Report, suspects: Mapping[int, tuple[CaseMessage, ...]
     return replace(report, e2e=replace(report.e2e, cases=cases))
 
 
-def marked(report: Report, base: Report) -> Report:
-    """Return the report with what is understood differently than on the base, unless that is already recorded."""
+def not_yet_recorded(report: Report, base: Report) -> Suspects:
+    """Return what is understood differently than on the base, unless that is already recorded."""
     cases = report.e2e.cases if report.e2e else ()
     found = understood_differently(report, base)
-    return with_messages(report, {n: found[n] for n in found if not cases[n].misunderstood})
+    return {n: found[n] for n in found if not cases[n].misunderstood and found[n] != cases[n].messages}
 
 
 def same_understanding(one: StoryParse, other: StoryParse) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from turncheck.messages.errors import UserError
 from turncheck.registry import blamed_on_plugin
@@ -82,6 +83,16 @@ def chosen_engines(
             opened = module.opened(settings, project, environment, hosts, models, variables)
             engines = stack.enter_context(opened)
         yield engines
+
+
+def settings_of_engine(settings: Settings, engine: str, **more: Any) -> Settings:
+    """Return the same settings for an engine, without those of other engines, and without gates on figures.
+
+    ``more``: settings that differ as well.
+    """
+    foreign = (name for name, option in options().items() if option.engine not in {None, engine})
+    defaults: dict[str, Any] = {name.replace("-", "_"): default_of(name) for name in foreign}
+    return replace(settings, **{**defaults, "engine": engine, "thresholds": (), "max_regression": (), **more})
 
 
 def refuse_settings_of_others(settings: Settings) -> None:

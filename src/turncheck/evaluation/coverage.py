@@ -35,6 +35,7 @@ Pair = tuple[str, str]
 """Two consecutive steps of a conversation, such as ``("intent greet", "action utter_greet")``."""
 
 _NOT_CONTENT = {"location", "places", "origin", "index"}
+_IN_ANY_ORDER = {"use_entities", "ignore_entities", "roles", "groups", "ignored_intents", "intents", "not_intents"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +270,11 @@ def _digest(text: str) -> str:
 def _plain(value: Any) -> Any:
     """The value as JSON data, without locations."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value) if f.name not in _NOT_CONTENT}
+        parts = {f.name: _plain(getattr(value, f.name)) for f in fields(value) if f.name not in _NOT_CONTENT}
+        return {
+            name: sorted(part, key=str) if name in _IN_ANY_ORDER and part.__class__ is list else part
+            for name, part in parts.items()
+        }
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):

@@ -7,6 +7,7 @@ with our name that is not locked was left behind, and the next process of ours r
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -96,7 +97,8 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             partial.unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}", remedy=remedy_of(error)) from None
+        why = "it is a pipe that nobody reads" if error.errno == errno.ENXIO else error.strerror or error
+        raise UserError(f"cannot write {path}: {why}", remedy=remedy_of(error)) from None
 
 
 def _device(path: Path) -> BinaryIO:

@@ -75,7 +75,7 @@ def _within(path: Path, folder: Path) -> str:
     """Return where a path leads, links followed."""
     real = os.path.realpath(path)
     if not Path(real).is_relative_to(os.path.realpath(folder)):
-        raise NotRegularError(errno.ELOOP, f"it is a symbolic link out of {folder}", os.fspath(path))
+        raise NotRegularError(errno.ELOOP, "it is a symbolic link that leads out of its folder", os.fspath(path))
     return real
 
 

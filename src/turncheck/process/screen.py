@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from turncheck.messages.plain_text import plain
 from turncheck.process.environment import redact
+from turncheck.process.logs import log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,8 +64,10 @@ class Console:
             self.timings[name] = round(self.timings.get(name, 0.0) + seconds, 3)
             if moving:
                 self._show(_CLEAR_LINE)
+            done = f"{doing} ({seconds:.1f} s)"
             if self.verbose or (not self.quiet and not moving):
-                self._write(f"{doing} ({seconds:.1f} s)")
+                self._write(done)
+            log("info", plain(done))
 
     def timer(self, name: str) -> Callable[[int, float], None]:
         """Return a function that keeps the seconds of one part of a step, by its index: ``core[3]``."""
@@ -76,6 +79,7 @@ class Console:
 
     def note(self, text: str) -> None:
         """Print a note, unless --quiet is set."""
+        log("info", plain(text))
         if not self.quiet:
             self._write(text)
 
@@ -83,17 +87,20 @@ class Console:
         """Print how far something is: on a terminal in place of the previous line, elsewhere as a new line."""
         if not self.quiet and self._is_mine:
             self._show(f"{_CLEAR_LINE}{plain(text)} …")
+            log("info", plain(text))
         else:
             self.note(text)
 
     def alarm(self, text: str) -> None:
         """Print that something went wrong, even with --quiet."""
+        log("error", plain(text))
         self._write(text)
 
     def detail(self, text: str) -> None:
         """Print something that is only shown with --verbose."""
+        log("debug", plain(text))
         if self.verbose and not self.quiet:
-            self.note(text)
+            self._write(text)
 
     @property
     def _is_mine(self) -> bool:

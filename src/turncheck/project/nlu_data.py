@@ -134,7 +134,12 @@ class NluData:
 
     def in_order(self) -> NluData:
         """The same with sorted sentences: for what must not depend on their order in files."""
-        return replace(self, examples=tuple(sorted(self.examples, key=attrgetter("place_in_order"))))
+        return replace(self, examples=tuple(in_order_of_texts(self.examples)))
+
+
+def in_order_of_texts(examples: Iterable[Example]) -> list[Example]:
+    """Sort sentences by what they say, wherever they are written."""
+    return sorted(examples, key=attrgetter("place_in_order"))
 
 
 # Words as Rasa's WhitespaceTokenizer splits them, for training on sentences and for checking them.

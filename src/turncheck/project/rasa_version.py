@@ -85,8 +85,10 @@ class RasaVersion:
 
 
 def _listed(signs: Sequence[Sign]) -> str:
-    more = f"; and {len(signs) - _SHOWN} more" if len(signs) > _SHOWN else ""
-    return f"{'; '.join(map(str, signs[:_SHOWN]))}{more}"
+    """Name each kind of sign once, where it comes first."""
+    kinds = list({sign.what: sign for sign in reversed(signs)}.values())[::-1]
+    more = f"; and {len(kinds) - _SHOWN} more" if len(kinds) > _SHOWN else ""
+    return f"{'; '.join(map(str, kinds[:_SHOWN]))}{more}"
 
 
 def version_of(signs: Iterable[Sign]) -> RasaVersion:
@@ -104,9 +106,11 @@ def version_of(signs: Iterable[Sign]) -> RasaVersion:
         major = min(max(oldest, min((sign.typical for sign in found), default=NEWEST)), newest)
     telling = [sign for sign in found if sign.first <= major <= sign.last]
     # What every version accepts from here on says nothing about an older one, and the reverse.
-    telling.sort(key=lambda sign: sign.last - sign.first)
-    others = tuple(sign for sign in found if not sign.first <= major <= sign.last)
-    return RasaVersion(major, tuple(telling), others)
+    telling.sort(key=lambda sign: (sign.last - sign.first, sign.what))
+    others = sorted(
+        (sign for sign in found if not sign.first <= major <= sign.last), key=lambda sign: (sign.first, sign.what)
+    )
+    return RasaVersion(major, tuple(telling), tuple(others))
 
 
 # The ``version`` key of data and domain files.
@@ -253,7 +257,7 @@ def _domain_signs(root: YamlMapping) -> Iterator[Sign]:
 
 
 def _form_signs(forms: YamlMapping) -> Iterator[Sign]:
-    for name, form in forms.items.items():
+    for name, form in sorted(forms.items.items(), key=lambda item: str(item[0])):
         slots = form.items.get("required_slots", form) if isinstance(form, YamlMapping) else None
         if isinstance(slots, YamlSequence):
             yield Sign(f"the form '{name}' lists its slots", forms.key_location(name), first=3)
@@ -272,12 +276,16 @@ def _has_type(node: YamlNode) -> bool:
 
 
 def _trigger_signs(intents: YamlNode | None) -> Iterator[Sign]:
-    for intent in intents.items if isinstance(intents, YamlSequence) else ():
-        for name, options in intent.items.items() if isinstance(intent, YamlMapping) else ():
-            if isinstance(options, YamlMapping) and "triggers" in options.items:
-                place = options.key_location("triggers")
-                yield Sign(f"the intent '{name}' triggers an action", place, last=2, typical=1)
-                return
+    listed = [one for one in intents.items if isinstance(one, YamlMapping)] if isinstance(intents, YamlSequence) else []
+    triggering = {
+        str(name): options.key_location("triggers")
+        for intent in listed
+        for name, options in intent.items.items()
+        if isinstance(options, YamlMapping) and "triggers" in options.items
+    }
+    if triggering:
+        name, place = min(triggering.items())
+        yield Sign(f"the intent '{name}' triggers an action", place, last=2, typical=1)
 
 
 def _slot_signs(root: YamlMapping) -> Iterator[Sign]:

@@ -355,7 +355,7 @@ def result_of(outcome: Outcome, folder: Path, written: Sequence[Path]) -> Result
         summary=outcome.run.summary(),
         failed_gates=tuple(_failed_gates(outcome)),
         warnings=tuple(comparison.baseline.warnings),
-        annotations=find_annotations(outcome.report, comparison),
+        annotations=find_annotations(outcome.run.report, comparison),
         files=tuple(written),
         texts=outcome.texts,
         outputs={
@@ -380,7 +380,7 @@ def result_of_several(several: Several, folder: Path, written: Sequence[Path]) -
     by_name = {one.outcome.run.name: one.outcome for one in members}
     unmeasured = [f"{one.name}: not measured: {one.why}" for one in assistants.broken]
     failed = [f"{name}: {gate}" for name, outcome in by_name.items() for gate in _failed_gates(outcome)]
-    found = [one for outcome in by_name.values() for one in find_annotations(outcome.report, outcome.comparison)]
+    found = [one for outcome in by_name.values() for one in find_annotations(outcome.run.report, outcome.comparison)]
     compared = [one.folder for one in members if one.outcome.comparison.judged]
     return Result(
         key=several.key,

@@ -172,16 +172,17 @@ def render_batch_csv(report: Report, suite: BatchSuite, name: str, *, raw: bool 
     out = io.StringIO()
     writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
     for key, value in _block(report, suite, tested):
-        writer.writerow([key, _cell(value, raw)])
+        writer.writerow([key, safe_cell(value, raw=raw)])
     out.write("\n")
     writer.writerow(COLUMNS)
     for case in suite.cases:
         for row in _rows(case, _STATES.get(suite.version or "", ""), exact=raw):
-            writer.writerow([_cell(cell, raw) for cell in row])
+            writer.writerow([safe_cell(cell, raw=raw) for cell in row])
     return Rendered(name, "text/csv", out.getvalue())
 
 
-def _cell(value: str, raw: bool) -> str:
+def safe_cell(value: str, *, raw: bool = False) -> str:
+    """Return a cell that no spreadsheet runs as a formula; ``raw``: as it is."""
     return f"'{value}" if not raw and _FORMULA.match(value) else value
 
 

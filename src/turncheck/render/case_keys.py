@@ -18,7 +18,7 @@ from turncheck.comparison.cases import batch_cases, end_to_end_cases, intent_cas
 from turncheck.comparison.matching import places_of, unpaired_case
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.comparison.cases import Case
     from turncheck.comparison.changes import CaseChange
@@ -133,38 +133,65 @@ def wrong_tests(report: Report) -> list[tuple[str, CaseChange]]:
     Those that are only misunderstood are a class of their own: :func:`misunderstood_stories`,
     :func:`misunderstood_cases`.
     """
-    kinds = (
-        ("story", story_cases(report)),
-        ("end-to-end case", end_to_end_cases(report)),
-        ("batch case", batch_cases(report)),
-    )
-    return [(kind, _wrong(case)) for kind, cases in kinds for case in cases if case.failed]
+    return [(kind, _wrong(case)) for kind, cases in _tests(report) for case in cases if case.failed]
+
+
+def _tests(report: Report) -> Iterator[tuple[str, Sequence[Case]]]:
+    yield "story", story_cases(report)
+    yield "end-to-end case", end_to_end_cases(report)
+    yield "batch case", batch_cases(report)
 
 
 def new_and_old(
     report: Report, compared: Comparison | None
 ) -> tuple[list[tuple[str, CaseChange]], list[tuple[str, CaseChange]]]:
-    """Split :func:`wrong_tests`: those that are new, and those that fail on the base too (none without a base)."""
-    tests = wrong_tests(report)
+    """Split :func:`wrong_tests`: those that are new, and those that fail on the base too (none without a base).
+
+    A new one is named by what is wrong only here.
+    """
     if compared is None or not compared.judged:
-        return tests, []
-    kinds = (("story", compared.stories), ("end-to-end case", compared.e2e), ("batch case", compared.batch))
-    news = {(kind, case.name, case.location) for kind, cases in kinds for case in cases.newly_failing}
+        return wrong_tests(report), []
+    news = {
+        "story": compared.stories.newly_failing,
+        "end-to-end case": compared.e2e.newly_failing,
+        "batch case": compared.batch.newly_failing,
+    }
     new: list[tuple[str, CaseChange]] = []
     old: list[tuple[str, CaseChange]] = []
-    for kind, case in tests:
-        (new if (kind, case.name, case.location) in news else old).append((kind, case))
+    for kind, cases in _tests(report):
+        find = by_place(news[kind])
+        for case in cases:
+            if case.failed:
+                change = find(case.name, _places(case))
+                (new if change else old).append((kind, change or _wrong(case)))
     return new, old
 
 
-def misunderstood_stories(report: Report) -> list[CaseChange]:
-    """Stories that fail only because a sentence is understood differently than written."""
-    return [_wrong(case) for case in story_cases(report) if case.misunderstood]
+def by_place(changes: Iterable[CaseChange]) -> Callable[[str, Sequence[Location]], CaseChange | None]:
+    """Return a function that finds the change of a case by its name and all of its places: any step may name it."""
+    named: dict[str, list[CaseChange]] = defaultdict(list)
+    for change in changes:
+        named[change.name].append(change)
+
+    return lambda name, places: next((one for one in named.get(name, ()) if one.location in places), None)
 
 
-def misunderstood_cases(report: Report) -> list[CaseChange]:
+def _places(case: Case) -> Sequence[Location]:
+    return (case.location,) if case.result is None else places_of(case.result)
+
+
+def misunderstood_stories(report: Report, but_for: Iterable[CaseChange] = ()) -> list[CaseChange]:
+    """Stories that fail only because a sentence is understood differently than written; ``but_for``: others."""
+    find = by_place(but_for)
+    return [_wrong(case) for case in story_cases(report) if case.misunderstood and not find(case.name, _places(case))]
+
+
+def misunderstood_cases(report: Report, but_for: Iterable[CaseChange] = ()) -> list[CaseChange]:
     """End-to-end cases that fail only because a sentence is understood differently than on the base."""
-    return [_wrong(case) for case in end_to_end_cases(report) if case.misunderstood]
+    find = by_place(but_for)
+    return [
+        _wrong(case) for case in end_to_end_cases(report) if case.misunderstood and not find(case.name, _places(case))
+    ]
 
 
 def wrong_sentences(report: Report) -> list[CaseChange]:

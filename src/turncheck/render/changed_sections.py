@@ -236,10 +236,8 @@ def _constants(lists: Lists, report: Report, compared: Comparison) -> Iterable[N
     """What was already wrong on the base, folded."""
     _, tests = new_and_old(report, compared)
     yield lists.failing("still_failing", "Tests that fail on the base too", tests, unfolded=0)
-    new_ones = {(case.name, case.location) for case in compared.stories.newly_misunderstood}
-    stories = [case for case in misunderstood_stories(report) if (case.name, case.location) not in new_ones]
-    new_ones = {(case.name, case.location) for case in compared.e2e.newly_misunderstood}
-    cases = [case for case in misunderstood_cases(report) if (case.name, case.location) not in new_ones]
+    stories = misunderstood_stories(report, compared.stories.newly_misunderstood)
+    cases = misunderstood_cases(report, compared.e2e.newly_misunderstood)
     words, both = "Sentences misunderstood{} on the base too", (stories, cases)
     in_stories, in_cases = map(misunderstood_sentences, both)
     yield from lists.misunderstood(_STILL_MISUNDERSTOOD, words, in_stories, in_cases, report, unfolded=0)
@@ -261,7 +259,9 @@ def _constants(lists: Lists, report: Report, compared: Comparison) -> Iterable[N
 
 def _how_to_delete(compared: Comparison) -> Line:
     """What to do if tests were removed on purpose, and where they may be if not."""
-    hidden = [line(Prose(one.message), " ", Prose(one.hint), " ") for one in no_longer_checked(compared)]
+    hidden = [
+        line(Prose(one.message, names_paths=True), " ", Prose(one.hint), " ") for one in no_longer_checked(compared)
+    ]
     accept = line("To delete a test on purpose, name it, its file or folder in the setting ", Code("accept-gone"), ".")
     return line(*hidden[:_MOST_HIDDEN], accept)
 

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
         UnseenChange,
     )
     from turncheck.comparison.model import ChangedItem
-    from turncheck.comparison.verdict import FailedBy, GateResult
     from turncheck.messages.location import Location
     from turncheck.render.spans import Line
+    from turncheck.render.wording.verdict import FailedBy, GateResult
     from turncheck.report.model import MutantResult, SentenceUnderNoise, Skipped, Substitution
 
 
@@ -239,8 +239,8 @@ def findings(found: Sequence[Finding | FindingChange], *, advises: bool = True, 
     tests = [_named_test(*test) for test in because]
     below = [replace(test, line=line("fails because of it: ", *test.line)) for test in tests]
     below += [] if others else [Entry(place=Place(place)) for place in first.others]
-    below += [Entry(line(Prose(_message(finding))), _at(finding.location)) for finding in others]
-    spans = line(Prose(_message(first)))
+    below += [Entry(line(_message(finding)), _at(finding.location)) for finding in others]
+    spans = line(_message(first))
     hint = first.hint if advises else ""
     entry = Entry(spans, _at(first.location), sign=first.severity, label=first.code, hint=hint)
     return _with_below(entry, below)
@@ -248,7 +248,7 @@ def findings(found: Sequence[Finding | FindingChange], *, advises: bool = True, 
 
 def suppression(finding: FindingChange) -> Entry:
     """A finding that this change suppresses."""
-    return Entry(line(Prose(_message(finding))), _at(finding.location), sign=finding.severity, label=finding.code)
+    return Entry(line(_message(finding)), _at(finding.location), sign=finding.severity, label=finding.code)
 
 
 _DONE_TO_PARAMETER: Final = {"changed": "changes", "added": "sets", "removed": "removes"}
@@ -273,7 +273,7 @@ def unseen(engine: str, change: UnseenChange) -> Entry:
 
 def finding_gone(finding: FindingChange) -> Entry:
     """A finding that the base has and this state does not."""
-    return Entry(line(Prose(_message(finding))), _at(finding.location, on_base=True), label=finding.code)
+    return Entry(line(_message(finding)), _at(finding.location, on_base=True), label=finding.code)
 
 
 def item(item: ChangedItem) -> Entry:
@@ -376,9 +376,10 @@ def _side(passed: bool | None, misunderstood: bool) -> str:
     return {True: "right", False: "wrong", None: "not there"}[passed]
 
 
-def _message(finding: Finding | FindingChange) -> str:
+def _message(finding: Finding | FindingChange) -> Prose:
     """What is wrong, with the new name of anything in it that the change renamed."""
-    return finding.message if isinstance(finding, Finding) else finding.message_now or finding.message
+    words = finding.message if isinstance(finding, Finding) else finding.message_now or finding.message
+    return Prose(words, names_paths=True)
 
 
 # Failures with one cause are one entry: what is broken once is reported once, what fails because of it below.

@@ -15,7 +15,7 @@ from turncheck.render.sinks import commands as workflow_command
 from turncheck.render.sinks import terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     SourceLine = Callable[[Location], str | None]
 
@@ -70,12 +70,14 @@ def findings_text(
     lines: list[str] = []
     advised: set[str] = set()
     shown, left_out = _selected(findings, notes)
+    rooted = _rooted(folder, findings)
     for path, group in groupby(shown, key=lambda finding: finding.location.path):
         shown_path = terminal.place(Location(path), folder) if path else "(project)"
         lines.append(_styled(shown_path, "1", coloured=coloured))
         for finding in group:
             is_short = finding.severity == "info" and notes != "all"
-            lines += _finding_lines(finding, source_line, is_short=is_short, coloured=coloured)
+            message = terminal.text(rooted(finding.message), _MESSAGE_WIDTH)
+            lines += _finding_lines(finding, message, source_line, is_short=is_short, coloured=coloured)
             if finding.hint and finding.hint not in advised and not is_short:
                 advised.add(finding.hint)
                 lines.append(f"    = {terminal.text(finding.hint, _MESSAGE_WIDTH)}")
@@ -89,6 +91,15 @@ def findings_text(
     if counts["info"] and notes != "all":
         lines[-1] += "; -v shows every note with its line and what to do"
     return "\n".join(lines) + "\n"
+
+
+def _rooted(root: str, findings: Iterable[Finding]) -> Callable[[str], str]:
+    """Return what writes the paths in a message as from the current folder, or from the repository's top."""
+    if root in {"", "."}:
+        return str
+    from turncheck.render.links import RootedPaths, places_of_findings  # usually the project is in the current folder
+
+    return RootedPaths(root, places_of_findings(findings)).text
 
 
 def _selected(findings: Sequence[Finding], notes: Notes) -> tuple[list[Finding], Counter[str]]:
@@ -107,10 +118,12 @@ def _selected(findings: Sequence[Finding], notes: Notes) -> tuple[list[Finding],
     return shown, left_out
 
 
-def _finding_lines(finding: Finding, source_line: SourceLine, *, is_short: bool, coloured: bool) -> list[str]:
+def _finding_lines(
+    finding: Finding, message: str, source_line: SourceLine, *, is_short: bool, coloured: bool
+) -> list[str]:
     place = ":".join(str(part) for part in (finding.location.line, finding.location.column) if part is not None)
     severity = _styled(finding.severity, _COLOURS[finding.severity], coloured=coloured)
-    lines = [f"  {place or '-'}  {severity}[{finding.code}]  {terminal.text(finding.message, _MESSAGE_WIDTH)}"]
+    lines = [f"  {place or '-'}  {severity}[{finding.code}]  {message}"]
     if is_short:
         return lines
     source = source_line(finding.location)
@@ -146,6 +159,7 @@ def findings_commands(findings: Sequence[Finding], root: str) -> str:
     from turncheck.render.links import repository_path  # no other form has paths from the top
 
     ordered = sorted(findings, key=lambda one: (one.code != LEGACY_PROJECT, SEVERITIES.index(one.severity)))
+    rooted = _rooted(root, findings)
     lines = []
     for finding in ordered:
         place = finding.location
@@ -153,7 +167,7 @@ def findings_commands(findings: Sequence[Finding], root: str) -> str:
         lines.append(
             workflow_command.command(
                 _COMMANDS[finding.severity],
-                f"{finding.message}\n{finding.hint}" if finding.hint else finding.message,
+                rooted(f"{finding.message}\n{finding.hint}" if finding.hint else finding.message),
                 file=file,
                 line=place.line if file else None,
                 col=place.column if file and place.line else None,

@@ -18,6 +18,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
@@ -26,10 +27,11 @@ from junit_xml import TestCase, TestSuite
 from msgspec.structs import replace
 
 from turncheck.comparison.cases import batch_actual, batch_expected, decisive_step, judged_again, misparsed_messages
+from turncheck.comparison.matching import places_of
 from turncheck.comparison.misunderstood import confidence_of, expected_and_predicted, understanding_in_words
 from turncheck.messages.location import Location
 from turncheck.render.batch_text import tested_at
-from turncheck.render.case_keys import CaseKeys
+from turncheck.render.case_keys import CaseKeys, by_place
 from turncheck.render.links import PathResolver, places, repository_path
 from turncheck.render.phrases import (
     circumstances,
@@ -50,10 +52,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import GateResult, Verdict
     from turncheck.messages.finding import Finding
     from turncheck.render.assistants import Assistants, Broken
     from turncheck.render.links import Links
+    from turncheck.render.wording.verdict import GateResult, Verdict
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import BatchCase, Misunderstanding, NluPrediction, Report, StoryResult, StoryStep
     from turncheck.settings.options import JunitFlavour
@@ -247,12 +249,13 @@ def start_tag(name: str, attributes: dict[str, str]) -> str:
 class SuiteWriter:
     """Makes the suites of a report."""
 
-    def __init__(self, report: Report, flavour: JunitFlavour, links: Links) -> None:
+    def __init__(self, report: Report, compared: Comparison | None, flavour: JunitFlavour, links: Links) -> None:
         self._report = report
         self._links = links
         self._flavour = flavour
         self._rooted = PathResolver(report)
         self._keys = CaseKeys(report)
+        self._newly_failing = by_place(compared.stories.newly_failing if compared and compared.judged else ())
         self._project = report.project.root or report.project.name
         self._whole = next(places(report), None)
         """The place of anything that does not belong to one file; older reports do not name one."""
@@ -387,12 +390,16 @@ class SuiteWriter:
     def _story(self, case: Named, story: StoryResult, number: int) -> TestCase:
         wrong = decisive_step(story)
         place = wrong.location if wrong and wrong.location else story.location
+        new = self._newly_failing(story.name, places_of(story))  # what was wrong on the base too is no news
+        if new and new.location:
+            place = new.location
         written = self._case(case, at=place, seconds=self._report.timings.get(f"core[{number}]"))
         page = self._on_page(self._keys.stories[number])
         if story.outcome == "misunderstood":
             self._misunderstood(written, story, place, page)
         elif not story.passed:
-            message = plain(expected_got(wrong.wanted, wrong.got)) if wrong else "the story failed"
+            said = (new.expected, new.actual) if new else (wrong.wanted, wrong.got) if wrong else ("", "")
+            message = plain(expected_got(*said)) or "the story failed"
             lines = [line for step in story.steps for line in step_lines(self._rooted, step)]
             also = [f"also misunderstood: {line}" for line in misheard(self._rooted, story)]
             written.add_failure_info(attribute(message), self._text([*lines, *also, *page], place), "story")
@@ -524,22 +531,24 @@ def render_junit(
     ``xunit`` is valid by junit-10.xsd of Jenkins' xunit plugin, which refuses both: the text of a case that failed
     begins with its place instead.
     """
-    del comparison  # one signature for all renderers; JUnit has no deltas
-    return Rendered("junit.xml", "application/xml", lambda: _document(_suites(report, verdict, links, flavour)))
+    suites = partial(_suites, report, comparison, verdict, links, flavour)
+    return Rendered("junit.xml", "application/xml", lambda: _document(suites()))
 
 
 def render_junit_of_all(assistants: Assistants, flavour: JunitFlavour = "common") -> Rendered:
     """Render one ``junit.xml`` of several assistants; one that could not be measured is a test in error."""
 
     def pieces() -> Iterator[bytes]:
-        of_runs = (_suites(run.report, run.verdict, run.links, flavour) for run in assistants.runs)
+        of_runs = (_suites(run.report, run.comparison, run.verdict, run.links, flavour) for run in assistants.runs)
         return _document([*map(_not_measured, assistants.broken), *(suite for suites in of_runs for suite in suites)])
 
     return Rendered("junit.xml", "application/xml", pieces)
 
 
-def _suites(report: Report, verdict: Verdict, links: Links, flavour: JunitFlavour) -> list[Suite]:
-    writer = SuiteWriter(report, flavour, links)
+def _suites(
+    report: Report, comparison: Comparison | None, verdict: Verdict, links: Links, flavour: JunitFlavour
+) -> list[Suite]:
+    writer = SuiteWriter(report, comparison, flavour, links)
     return [
         *writer.validation(),
         *writer.intents(verdict),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from turncheck.comparison.model import Comparison
+    from turncheck.messages.finding import Finding
     from turncheck.report.model import Report
 
 
@@ -109,18 +110,12 @@ def repository_path(root: str, location: Location) -> str | None:
 _LOOKS_LIKE_A_PATH: Final = re.compile(r"[./]")
 
 
-class PathResolver:
-    """Puts the project's path before the paths of a report, so that they open from the current folder.
+class RootedPaths:
+    """Puts the project's path from the current folder, ``root``, before the paths of these places."""
 
-    Args:
-        report: the report with these paths.
-        root: the project's path from there; by default, its path in the repository.
-        also: further places.
-    """
-
-    def __init__(self, report: Report, root: str | None = None, also: Iterable[Location] = ()) -> None:
-        self._root = report.project.root if root is None else "" if root == "." else root
-        named = {location.path for location in (*places(report), *also)}
+    def __init__(self, root: str, named_places: Iterable[Location]) -> None:
+        self._root = "" if root == "." else root
+        named = {location.path for location in named_places}
         # One that no system opens is data of a stranger, which would take seconds to search for; a folder called "data"
         # is a word of the sentence.
         paths = [path for path in named if 0 < len(path) <= LONGEST_PATH and _LOOKS_LIKE_A_PATH.search(path)]
@@ -141,6 +136,26 @@ class PathResolver:
         return self._known.sub(lambda match: Location(match[0]).below(self._root).path, text)
 
 
+class PathResolver(RootedPaths):
+    """Does so for the paths of a report.
+
+    Args:
+        report: the report with these paths.
+        root: the project's path from the current folder; by default, its path in the repository.
+        also: further places.
+    """
+
+    def __init__(self, report: Report, root: str | None = None, also: Iterable[Location] = ()) -> None:
+        super().__init__(report.project.root if root is None else root, (*places(report), *also))
+
+
+def places_of_findings(findings: Iterable[Finding]) -> Iterator[Location]:
+    """Yield all places that findings name."""
+    for finding in findings:
+        yield finding.location
+        yield from finding.others
+
+
 def places(report: Report) -> Iterator[Location]:
     """Yield the places that a report names: of the assistant as a whole, its tests, its data, the findings."""
     if report.project.file is not None:
@@ -157,9 +172,8 @@ def places(report: Report) -> Iterator[Location]:
         yield from (item.location for item in kind.items)
     for suite in report.batch.suites if report.batch else ():
         yield from (case.location for case in suite.cases)
-    for finding in (*report.validation.findings, *(report.validation.suppressed or ())) if report.validation else ():
-        yield finding.location
-        yield from finding.others
+    if report.validation:
+        yield from places_of_findings((*report.validation.findings, *(report.validation.suppressed or ())))
     for component in (report.engine.configured or ()) if report.engine else ():
         yield component.location
     for entry in report.skipped:
@@ -171,5 +185,6 @@ def base_places(comparison: Comparison | None) -> Iterator[Location]:
     """Yield the places of what exists only on the base: tests, and parts of the project."""
     if comparison is not None:
         yield from (part.location for part in comparison.removed_items)
+        yield from (finding.location for finding in comparison.gone_findings)
         for cases in (comparison.stories, comparison.e2e, comparison.batch):
             yield from (case.base_location for case in cases.gone if case.base_location is not None)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
+from turncheck.comparison.compare import as_compared
 from turncheck.messages.errors import UserError
 from turncheck.registry import Registry, blamed_on_plugin
 from turncheck.render.annotations import render_job_annotations, render_job_annotations_of_all
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import Verdict
     from turncheck.render.fork import Fork
     from turncheck.render.sarif import RuleText
+    from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import Report
     from turncheck.settings.options import JunitFlavour
 
@@ -98,25 +99,23 @@ def render_documents(
     *,
     formats: Collection[str] = (),
     rules: Callable[[], Mapping[str, RuleText]] = dict,
-    measured: Report | None = None,
 ) -> Iterator[Rendered]:
     """Render the documents, JUnit and other requested formats, each when it is requested.
 
     Args:
-        report: as reported beside its base.
+        report: what was measured.
         comparison: with the base.
         verdict: of the gates.
         links: addresses of what can be linked.
         flavour: of JUnit.
         formats: further ones.
         rules: the text of each code of a finding, for SARIF.
-        measured: the report to keep, if it differs from what is reported beside a base.
     """
-    yield render_document("report.json", measured or report)
+    yield render_document("report.json", report)
     yield render_document("comparison.json", comparison)
     yield render_document("verdict.json", verdict)
-    yield render_junit(report, comparison, verdict, links, flavour)
-    run = Run(report, comparison, verdict, links)
+    run = Run(as_compared(report, comparison), comparison, verdict, links)
+    yield render_junit(run.report, comparison, verdict, links, flavour)
     for name, output in OUTPUTS.items():
         if name in formats:
             yield _of_plugin(name, output, run) if name in OUTPUTS.added() else output.one(run, rules)

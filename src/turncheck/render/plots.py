@@ -443,13 +443,15 @@ def _histogram(
 
 
 def bars(name: str, title: str, counts: Mapping[str, int]) -> Rendered:
-    """Draw a bar for each name, the highest first."""
+    """Draw a bar for each name, the highest first; the file's ending says whether as PNG or as PDF."""
     figure = figure_class()(figsize=(7, 1 + 0.4 * len(counts)), dpi=_DOTS_PER_INCH)
     axes = figure.subplots()
     ordered = sorted(counts.items(), key=lambda pair: (pair[1], pair[0]))
     axes.barh([shown_label(label) for label, _ in ordered], [number for _, number in ordered], color=RIGHT)
     axes.locator_params(axis="x", integer=True)
     axes.set_title(title, fontsize=10, loc="left")
+    if name.endswith(".pdf"):
+        return Rendered(name, "application/pdf", _saved(figure, "pdf", {"CreationDate": None, "Producer": None}))
     return Rendered(name, "image/png", _png(figure))
 
 

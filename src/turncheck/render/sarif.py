@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from turncheck.messages.finding import MANUAL_AT, SEVERITIES, Finding
 from turncheck.render.annotations import find_remarks
-from turncheck.render.links import PathResolver, repository_path
+from turncheck.render.links import PathResolver, RootedPaths, places_of_findings, repository_path
 from turncheck.render.rendered import Rendered
 
 if TYPE_CHECKING:
@@ -127,6 +127,7 @@ def findings_sarif(
         line_hash: the hash by which GitHub recognises the line of a place (:mod:`turncheck.render.sarif`).
         say: called with what was left out.
     """
+    rooted = RootedPaths(root, places_of_findings(findings))
     most = min(len(findings), MOST_RESULTS)
     while True:
         kept = _worst(findings, most)
@@ -134,7 +135,13 @@ def findings_sarif(
         used = sorted({finding.code for finding in kept})
         fingerprints = _fingerprints(kept, root)
         results = [
-            _result(finding, used, root, line_hash(finding.location), fingerprint)
+            _result(
+                replace(finding, message=rooted.text(finding.message)),
+                used,
+                root,
+                line_hash(finding.location),
+                fingerprint,
+            )
             for finding, fingerprint in zip(kept, fingerprints, strict=True)
         ]
         texts = [_rule(code, rules.get(code) or RuleText(code, code, "warning")) for code in used]

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import structs
 
-from turncheck.comparison.verdict import read_rules
+from turncheck.comparison.gate_rules import read_rules
 from turncheck.engines.choice import chosen_engines
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import TrainingSentence, WordList
-from turncheck.run.cases_again import rejudged_against_base
 from turncheck.run.evaluations import Evaluations
 from turncheck.run.inputs import NONE_PRECOMPUTED
 from turncheck.run.plugin_figures import Subject, evaluate_by_plugins, with_metrics_of_plugins
@@ -90,10 +89,6 @@ class EvaluatedProject:
     project: Project
     cases_again: Rejudge | None = None
     """Runs end-to-end cases again; ``None`` if the engine cannot."""
-
-    def held_against(self, base: Report) -> Report:
-        """Return the report, its end-to-end cases compared with those of the base."""
-        return rejudged_against_base(self.report, base, self.project, self.cases_again)
 
 
 def report_of_project(inputs: Inputs, screen: Console) -> Report:

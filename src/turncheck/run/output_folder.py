@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 from turncheck.messages.errors import UserError
 from turncheck.process.regular_file import file_and_case, is_folder
 from turncheck.project.batch.reader import FOLDERS
-from turncheck.project.paths import DEFAULT_DATA, DEFAULT_DOMAIN_FOLDER
+from turncheck.project.paths import (
+    DEFAULT_CONFIG,
+    DEFAULT_DATA,
+    DEFAULT_DOMAIN,
+    DEFAULT_DOMAIN_FOLDER,
+    DEFAULT_ENDPOINTS,
+)
 from turncheck.project.testfiles import E2E_FOLDERS
+from turncheck.settings.sources import FILE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,13 +29,15 @@ def ensure_apart_from_project(out: Path | None, settings: Settings, *files: Path
     """Refuse an output folder, and further files to write, in one of the folders that these settings read.
 
     Raises:
-        UserError: one is in such a folder, or is one.
+        UserError: one is in such a folder, or is one; a file is one that is read.
     """
     root = Path(settings.project)
     by_default = (root / DEFAULT_DOMAIN_FOLDER, *(root / name for name in dict.fromkeys((*E2E_FOLDERS, *FOLDERS))))
-    given = (*settings.stories, *settings.e2e, *settings.batch, *filter(None, (settings.domain, settings.nlu)))
+    files_by_default = (root / name for name in (DEFAULT_CONFIG, DEFAULT_DOMAIN, DEFAULT_ENDPOINTS, FILE_NAME))
+    single = filter(None, (settings.domain, settings.nlu, settings.config))
+    given = (*settings.stories, *settings.e2e, *settings.batch, *single)
     data = settings.data or (root / DEFAULT_DATA,)
-    read = (*data, *by_default, *(file_and_case(path)[0] for path in given))
+    read = (*data, *by_default, *files_by_default, *(file_and_case(path)[0] for path in given))
     if out is not None:
         ensure_apart(out, read)
     for file in filter(None, files):
@@ -51,11 +60,13 @@ def ensure_apart(out: Path, read: Iterable[Path | str]) -> None:
 
 
 def ensure_file_apart(file: Path, read: Iterable[Path | str]) -> None:
-    """Refuse a file to write, named by itself, in one of the folders that are read.
+    """Refuse a file to write, named by itself, that is read or in one of the folders that are.
 
     Raises:
-        UserError: it is in one.
+        UserError: it is.
     """
+    if any(os.path.realpath(file) == os.path.realpath(one) for one in read if not is_folder(Path(one))):
+        raise UserError(f"'{file}' is a file of the assistant, which is read", remedy="Name another one.")
     folder = _read_folder_around(file, read)
     if folder is not None:
         raise UserError(

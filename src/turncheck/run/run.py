@@ -10,6 +10,7 @@ from msgspec import structs
 from turncheck.comparison.model import Missing, Present
 from turncheck.conclude import Outcome, conclude
 from turncheck.messages.errors import INTERRUPTED
+from turncheck.run.cases_again import rejudged_against_base
 from turncheck.run.evaluated_project import evaluate_project
 from turncheck.run.inputs import NONE_PRECOMPUTED
 
@@ -50,7 +51,7 @@ def run_and_conclude(
             with screen.step("baseline", "Looking for the baseline"):
                 baseline = find_baseline(report)
             if isinstance(baseline, Present):
-                report = evaluated.held_against(baseline.report)
+                report = rejudged_against_base(report, baseline.report, evaluated.project, evaluated.cases_again)
         except KeyboardInterrupt:
             report = structs.replace(report, stopped=INTERRUPTED)
     settings = inputs.settings

@@ -18,6 +18,7 @@ class RegisteredEngine:
     ``from_files``: it needs only a project's files, so that it can measure any commit. ``has_languages``: it can be
     asked in several languages, whatever the project's files say. ``kinds``: the projects that it runs. ``uploads``: the
     setting, and its value, with which it has a batch suite run as a whole by a platform that limits their size.
+    ``variants``: the setting, and its values, that name one of several assistants that it can ask (``kore:published``).
     """
 
     module: str
@@ -25,6 +26,7 @@ class RegisteredEngine:
     has_languages: bool = False
     kinds: tuple[ProjectKind, ...] = ("rasa", "kore")
     uploads: tuple[str, str] | None = None
+    variants: tuple[str, tuple[str, ...]] | None = None
 
 
 ENGINES: Final = Registry(
@@ -33,7 +35,11 @@ ENGINES: Final = Registry(
         "embedded": RegisteredEngine("turncheck.engines.embedded.engines"),
         "rasa": RegisteredEngine("turncheck.engines.rasa_server.engines", from_files=False, kinds=("rasa",)),
         "kore": RegisteredEngine(
-            "turncheck.engines.kore.engines", from_files=False, has_languages=True, uploads=("kore_way", "batch")
+            "turncheck.engines.kore.engines",
+            from_files=False,
+            has_languages=True,
+            uploads=("kore_way", "batch"),
+            variants=("kore_version", ("in-development", "published")),
         ),
     },
     RegisteredEngine,

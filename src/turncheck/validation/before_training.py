@@ -150,5 +150,6 @@ def refusals_of_rasa_3(version: RasaVersion, refused: Iterable[Finding], *, targ
     """
     places = list(dict.fromkeys([*(sign.location for sign in version.signs), *(one.location for one in refused)]))
     message = f"{version.message}: Rasa 3 would refuse it at {count(len(places), 'place')}."
-    group = found("legacy-project", message, places[0], others=places[1:], names=(Name("version", version.name),))
+    names = (Name("version", version.name),)
+    group = found("legacy-project", message, places[0], others=places[1:], subject=version.name, names=names)
     return replace(group, severity="error" if targets_3 else "info")

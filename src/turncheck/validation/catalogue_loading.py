@@ -175,7 +175,7 @@ NLU_LOADING = (
         "synonym-conflict",
         "load",
         "One word has two synonym values",
-        "The later value silently wins. Keep one of the two.",
+        "The last value silently wins. Keep one of them.",
     ),
     error_check(
         "annotation-not-json",

@@ -32,8 +32,7 @@ def check_repeated_stories(facts: Facts) -> Iterator[Finding]:
     if facts.dialogues is None:
         return
     names: dict[tuple[str, str], Story] = {}
-    contents: dict[Hashable, Story] = {}
-    for block in facts.blocks:
+    for block in sorted(facts.blocks, key=lambda one: one.location.sort_key):
         twin = names.setdefault((block.kind, block.name), block)
         if block.name and twin is not block:
             yield found(
@@ -42,6 +41,8 @@ def check_repeated_stories(facts: Facts) -> Iterator[Finding]:
                 block.location,
                 others=[twin.location],
             )
+    contents: dict[Hashable, Story] = {}
+    for block in facts.blocks:
         twin = contents.setdefault(steps_of(block), block)
         if twin is not block:
             yield found(

@@ -10,7 +10,7 @@ from turncheck.messages.phrasing import count as counted
 from turncheck.project.components import is_custom, short_name
 from turncheck.project.model import UserStep
 from turncheck.project.nlu_data import whitespace_words, word_borders
-from turncheck.validation.findings import Places, found
+from turncheck.validation.findings import Places, found, gathered, places_of
 from turncheck.validation.similarity import normalised, shown, splits_word, word_spans
 from turncheck.validation.unused import pretrained_entities
 
@@ -296,7 +296,7 @@ def check_synonyms(facts: Facts) -> Iterator[Finding]:
 
 
 def check_lookups(facts: Facts) -> Iterator[Finding]:
-    """Lookup entries that occur in no example, one finding per table."""
+    """Lookup entries that occur in no example, one finding per table, in however many pieces it is written."""
     project = facts.project
     if not project.nlu.lookups:
         return
@@ -306,15 +306,17 @@ def check_lookups(facts: Facts) -> Iterator[Finding]:
         words = normalised(example.text)
         for start in range(len(words)):
             phrases.update(words[start : start + size] for size in range(1, min(longest, 6) + 1))
-    for table in project.nlu.lookups:
-        unseen = [e for e in table.elements if 0 < len(normalised(e)) <= 6 and normalised(e) not in phrases]
+    for name, tables in gathered((table.name, table) for table in project.nlu.lookups).items():
+        entries = [element for table in tables for element in table.elements]
+        unseen = sorted(e for e in entries if 0 < len(normalised(e)) <= 6 and normalised(e) not in phrases)
         if unseen:
             yield found(
                 "lookup-entry-unseen",
-                f"{len(unseen)} of {len(table.elements)} entries of the lookup '{table.name}' occur in no example:"
+                f"{len(unseen)} of {len(entries)} entries of the lookup '{name}' occur in no example:"
                 f" {', '.join(unseen[:3])}{' …' if len(unseen) > 3 else ''}.",
-                table.location,
-                subject=table.name,
+                tables[0].location,
+                others=places_of(tables[1:]),
+                subject=name,
             )
 
 

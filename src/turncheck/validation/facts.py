@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, get_args
 
@@ -25,6 +25,7 @@ from turncheck.project.model import (
     OrStep,
     SlotWasSetStep,
     UserStep,
+    in_order_of_names,
 )
 from turncheck.project.rasa_version import NEWEST
 from turncheck.project.testfiles import CodeNames, names_in_code
@@ -116,7 +117,7 @@ class ProjectTests(NamedTuple):
 class Facts:
     """A project, indexed by names, and what it is checked against.
 
-    ``blocks`` are all stories and rules as Rasa reads them: file by file, the stories of a file before its rules.
+    ``blocks`` are all stories and rules, in the order of their names.
     ``steps`` are their steps with the block they are in; conditions come first, alternatives are expanded.
     ``intents``, ``actions`` and ``utterances`` are what Rasa counts as known, including the default ones and those
     that retrieval intents imply; ``entities``, ``slots``, ``responses`` and ``forms`` are what the domain names.
@@ -125,7 +126,8 @@ class Facts:
     nevertheless.
 
     ``tests`` are compared with the training data; ``max_history``: how many states the story structure check looks back
-    at, ``None``: all; ``stories_only``: only story structure and configuration are checked.
+    at, ``None``: all; ``stories_only``: only story structure and configuration are checked; ``as_rasa``: what Rasa
+    reports once for each file is reported so, not once for all.
     """
 
     project: Project
@@ -146,6 +148,7 @@ class Facts:
     tests: ProjectTests = field(default_factory=ProjectTests)
     max_history: int | None = None
     stories_only: bool = False
+    as_rasa: bool = False
 
     @cached_property
     def missing(self) -> frozenset[Part]:
@@ -215,15 +218,17 @@ def gather(
     tests: ProjectTests | None = None,
     max_history: int | None = None,
     stories_only: bool = False,
+    as_rasa: bool = False,
 ) -> Facts:
-    """Look through a project once, in linear time."""
+    """Look through a project once. Which of several sentences or stories a check names is no matter of their order."""
+    in_files, project = project.nlu.examples, _in_canonical_order(project)
     domain = project.domain
     retrieval = {
         example.base_intent or "": example.location
-        for example in reversed(project.nlu.examples)
+        for example in reversed(in_files)
         if example.intent and "/" in example.intent
     }
-    blocks = _in_reading_order(project)
+    blocks = in_order_of_names((*project.stories, *project.rules))
     steps = tuple((block, step) for block in blocks for step in _opened((*block.condition, *block.steps)))
     bot_texts: dict[str, Location] = {}
     for _, step in steps:
@@ -236,7 +241,8 @@ def gather(
     parts = [step for _, step in steps if isinstance(step, UserStep) and step.text and step.intent]
     labelled: tuple[Labelled, ...] = (*(e for e in project.nlu.examples if e.intent and e.text), *parts)
     nlu_intents: dict[str, Labelled] = {}
-    for sentence in labelled:
+    in_reading_order: tuple[Labelled, ...] = (*(e for e in in_files if e.intent and e.text), *parts)
+    for sentence in in_reading_order:
         nlu_intents.setdefault(sentence.base_intent or "", sentence)
     # If NLU data are missing, a response to a retrieval intent shows that the intent exists.
     answered = domain.responses if "nlu" in project.unreadable else ()
@@ -265,12 +271,17 @@ def gather(
         tests=tests or ProjectTests(),
         max_history=max_history,
         stories_only=stories_only,
+        as_rasa=as_rasa,
     )
 
 
-def _in_reading_order(project: Project) -> tuple[Story, ...]:
-    """Rasa reads files sorted by path; stable sorting keeps the order within a file, stories first."""
-    return tuple(sorted((*project.stories, *project.rules), key=lambda block: block.location.path))
+def _in_canonical_order(project: Project) -> Project:
+    return replace(
+        project,
+        nlu=project.nlu.in_order(),
+        stories=in_order_of_names(project.stories),
+        rules=in_order_of_names(project.rules),
+    )
 
 
 def _opened(steps: Iterable[Step]) -> Iterator[Step]:

@@ -55,7 +55,7 @@ def of_blocks(
     for key, ((block, step), *others) in gathered(uses).items():
         name = str(key[0] if isinstance(key, tuple) else key)
         message = words.format(name=name, where=f"{block.kind} '{block.name}'")
-        subject = " ".join(map(str, key)) if isinstance(key, tuple) else name
+        subject = " ".join(filter(None, map(str, key))) if isinstance(key, tuple) else name
         places = places_of(other for _, other in others)
         names = (Name(kind, name), Name(block.kind, block.name))
         yield found(code, message, step.location, suggestion(name, known), places, subject=subject, names=names)

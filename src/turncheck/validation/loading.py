@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.location import Location
@@ -15,17 +14,16 @@ from turncheck.project.rasa_version import SUPPORTED, parse_version
 from turncheck.validation import schemas
 from turncheck.validation.domain_loading import check_domain_file
 from turncheck.validation.facts import read_data_files
-from turncheck.validation.findings import found
+from turncheck.validation.findings import found, gathered, places_of
 from turncheck.validation.schemas import faults_of
 from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
 from turncheck.yaml_tree.unquoted import unreadable_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from turncheck.messages.finding import Finding
     from turncheck.project.model import Project
-    from turncheck.project.nlu_data import Synonym
     from turncheck.project.project_file import ProjectFile
     from turncheck.validation.facts import Facts
     from turncheck.validation.schemas import Fault
@@ -162,41 +160,35 @@ def check_importers(facts: Facts) -> Iterator[Finding]:
 
 
 def check_synonym_merging(facts: Facts) -> Iterator[Finding]:
-    """One text with two synonym values: the later one wins, first within each file, then among the files."""
-    project = facts.project
-    merged: dict[str, Synonym] = {}
-    for _, of_file in groupby(project.nlu.synonyms, key=lambda synonym: synonym.location.path):
-        own: dict[str, Synonym] = {}
-        for synonym in of_file:
-            yield from _overwriting(own, synonym)
-            own[synonym.synonym] = synonym
-        for synonym in own.values():
-            yield from _overwriting(merged, synonym)
-        merged |= own
-
-
-def _overwriting(values: Mapping[str, Synonym], synonym: Synonym) -> Iterator[Finding]:
-    known = values.get(synonym.synonym)
-    if known is not None and known.value != synonym.value:
-        yield found(
-            "synonym-conflict",
-            f"'{synonym.synonym}' is a synonym for '{known.value}' ({known.location}) and for '{synonym.value}'.",
-            synonym.location,
-        )
+    """One text with several synonym values: one finding, at the last of them, which is the one that holds."""
+    given: dict[str, dict[str, Location]] = {}
+    for synonym in facts.project.nlu.synonyms:
+        values = given.setdefault(synonym.synonym, {})
+        values.pop(str(synonym.value), None)
+        values[str(synonym.value)] = synonym.location
+    for text, values in given.items():
+        *others, last = values.values()
+        if others:
+            named = ", ".join(f"'{value}'" for value in sorted(values))
+            message = f"'{text}' is a synonym for several values: {named}."
+            yield found("synonym-conflict", message, last, others=others, subject=text)
 
 
 def check_story_loading(facts: Facts) -> Iterator[Finding]:
     """Full retrieval intents in stories, and slots without the value that they need."""
     domain = facts.domain
-    for name, path, place in _once(
-        (step.intent, step.location.path, step.location)
+    full_names = gathered(
+        ((step.intent, step.location.path if facts.as_rasa else ""), step)
         for _, step in facts.user_steps()
         if step.intent is not None and step.intent.count("/") == 1 and not _is_test_file(step.location.path)
-    ):
-        base = name.partition("/")[0]
-        yield found("retrieval-intent-full-name", f"'{path}' names '{name}'; stories use '{base}'.", place)
+    )
+    for (name, _), steps in full_names.items():
+        message = f"A story or rule names '{name}'; stories use '{name.partition('/')[0]}'."
+        first, *others = sorted(places_of(steps), key=lambda place: place.sort_key)
+        yield found("retrieval-intent-full-name", message, first, others=others)
     yield from _ignored_conditions(facts)
-    for name, _, place in _once((step.slot, "", step.location) for _, step in facts.slot_steps() if step.named_only):
+    for name, (step, *_) in gathered((step.slot, step) for _, step in facts.slot_steps() if step.named_only).items():
+        place = step.location
         slot = domain.slots.get(name)
         if slot is None and name in facts.default_slots:
             continue
@@ -262,14 +254,6 @@ def _nothing_behind(node: YamlMapping, keys: Iterable[str]) -> Iterator[Finding]
         value = node.items.get(key)
         if isinstance(value, YamlScalar) and value.value is None:
             yield found("step-list-empty", f"There is nothing after the key '{key}'.", node.key_location(key))
-
-
-def _once(uses: Iterable[tuple[str, str, Location]]) -> Iterator[tuple[str, str, Location]]:
-    seen: set[tuple[str, str]] = set()
-    for name, path, place in uses:
-        if (name, path) not in seen:
-            seen.add((name, path))
-            yield name, path, place
 
 
 def _is_test_file(path: str) -> bool:

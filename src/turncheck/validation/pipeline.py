@@ -54,7 +54,12 @@ def rasas_view(facts: Facts) -> RasaView:
         unseen = set(forgotten_duplicates(project))
         seen, hidden = seen_by_rasa(LoadOrder(project), _visible(finding for finding in found if finding not in unseen))
         return RasaView(seen, [*hidden, *never_read, *(finding for finding in found if finding in unseen)])
-    emptied = gather(with_emptied_domain(project), max_history=facts.max_history, stories_only=facts.stories_only)
+    emptied = gather(
+        with_emptied_domain(project),
+        max_history=facts.max_history,
+        stories_only=facts.stories_only,
+        as_rasa=facts.as_rasa,
+    )
     found = [*read, *loading_findings(emptied, emptied=True), *rasa_checks(emptied)]
     consequences = [finding for finding in found if CHECKS[finding.code].about_domain]
     consequences += references.check_story_intents(emptied)
@@ -149,8 +154,9 @@ def validate(
         return _sorted((finding, CHECKS[finding.code].fails) for finding in found_there)
     if project.older is not None:
         return _validate_older(project, project.older, max_history, tests, strict=strict, targets_3=targets_3)
-    facts = gather(project, tests=tests, max_history=max_history, stories_only=stories_only)
-    if drop_in and not strict:
+    as_rasa = drop_in and not strict
+    facts = gather(project, tests=tests, max_history=max_history, stories_only=stories_only, as_rasa=as_rasa)
+    if as_rasa:
         view = rasas_view(facts)
     else:
         view = RasaView([*read_findings(facts), *loading_findings(facts, emptied=False), *rasa_checks(facts)])

@@ -64,7 +64,7 @@ def check_intents(facts: Facts) -> Iterator[Finding]:
 
 
 def check_story_intents(facts: Facts) -> Iterator[Finding]:
-    """User steps whose intent the domain files do not list, once for each intent and file.
+    """User steps whose intent the domain files do not list, once for each intent (as Rasa: and file).
 
     Rasa reports these while it loads the stories, before it knows which intents the NLU data add; it does
     not check alternatives then.
@@ -76,7 +76,7 @@ def check_story_intents(facts: Facts) -> Iterator[Finding]:
         for step in (*block.condition, *block.steps)
         if isinstance(step, UserStep)
     )
-    yield from _unknown_intents(parts, known)
+    yield from _unknown_intents(parts, known, as_rasa=facts.as_rasa)
 
 
 def check_alternative_intents(facts: Facts) -> Iterator[Finding]:
@@ -90,12 +90,14 @@ def check_alternative_intents(facts: Facts) -> Iterator[Finding]:
         for part in alternative
         if isinstance(part, UserStep) and part.base_intent not in named
     )
-    yield from _unknown_intents(parts, facts.intents)
+    yield from _unknown_intents(parts, facts.intents, as_rasa=facts.as_rasa)
 
 
-def _unknown_intents(listed: Iterable[tuple[Story, UserStep]], known: frozenset[str]) -> Iterator[Finding]:
+def _unknown_intents(
+    listed: Iterable[tuple[Story, UserStep]], known: frozenset[str], *, as_rasa: bool
+) -> Iterator[Finding]:
     uses = (
-        ((step.base_intent, step.location.path), (block, step))
+        ((step.base_intent, step.location.path if as_rasa else ""), (block, step))
         for block, step in listed
         if step.base_intent and step.base_intent not in known
     )
@@ -120,7 +122,8 @@ def check_repeated_examples(facts: Facts) -> Iterator[Finding]:
     for sentence in facts.labelled:
         if (text := sentence.text or "") in several:
             places.setdefault(text, []).append(sentence.location)
-    for text, (first, *others) in places.items():
+    for text, found_at in places.items():
+        first, *others = sorted(found_at, key=lambda place: place.sort_key)
         names = ", ".join(sorted(intents[text]))
         message = f"The example '{text}' appears under several intents: {names}."
         yield found("example-in-several-intents", message, first, others=others)

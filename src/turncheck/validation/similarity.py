@@ -267,7 +267,7 @@ def check_templates(facts: Facts) -> Iterator[Finding]:
     """Sentences that differ only in entity values: across two intents, and many within one."""
     examples = facts.project.nlu.examples
     first: dict[str, Example] = {}
-    counts: dict[tuple[str, str], int] = {}
+    of_template: dict[tuple[str, str], list[Example]] = {}
     reported: set[tuple[str, str]] = set()
     for example in examples:
         intent = example.base_intent
@@ -276,7 +276,7 @@ def check_templates(facts: Facts) -> Iterator[Finding]:
         template = _template(example)
         rival = first.setdefault(template, example)
         key = (template, intent)
-        counts[key] = counts.get(key, 0) + 1
+        of_template.setdefault(key, []).append(example)
         if rival.base_intent != intent and rival.text != example.text and key not in reported:
             reported.add(key)
             yield found(
@@ -287,11 +287,13 @@ def check_templates(facts: Facts) -> Iterator[Finding]:
                 others=[rival.location],
                 subject=template,
             )
-        if counts[key] == _MANY_OF_ONE_TEMPLATE:
+    for (_, intent), alike in of_template.items():
+        if len(alike) >= _MANY_OF_ONE_TEMPLATE:
+            places = sorted((example.location for example in alike), key=lambda place: place.sort_key)
             yield found(
                 "example-differs-in-values-only",
                 f"{_MANY_OF_ONE_TEMPLATE} or more examples of '{intent}' differ from this one only in entity values.",
-                example.location,
+                places[_MANY_OF_ONE_TEMPLATE - 1],
             )
 
 

@@ -214,7 +214,7 @@ def _payload(facts: Facts, response: str, payload: str, place: Location) -> Iter
 
 def _slots(facts: Facts) -> Iterator[Finding]:
     uses = (
-        ((step.slot, step.location.path), (block, step))
+        (step.slot, (block, step))
         for block, step in facts.slot_steps()
         if step.slot not in facts.domain.slots and step.slot not in DEFAULT_SLOTS
     )

@@ -268,6 +268,11 @@ def download(url: str, network: Network) -> bytes:
         raise UserError(f"the address of --url redirects to {error}") from None
     except AnswerTooLargeError as error:
         raise UserError(f"the file at --url {error}") from None
+    except requests.exceptions.SSLError:
+        raise UserError(
+            "the certificate of --url is not trusted",
+            remedy="Name the file of your certificates in the environment variable SSL_CERT_FILE.",
+        ) from None
     except requests.Timeout:
         raise UserError(f"the address of --url gave no complete answer within {SECONDS:g} seconds") from None
     except (requests.RequestException, HTTPError, OSError) as error:

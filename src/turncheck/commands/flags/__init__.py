@@ -22,6 +22,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "init": "flags.init:add_parsers",
     "report": "flags.report:add_parsers",
     "calibrate": "flags.calibrate:add_parsers",
+    "compare-engines": "flags.compare_engines:add_parsers",
     "kore": "flags.kore:add_parsers",
 }
 """Every command, in the order of the help, with the function of a module of `turncheck.commands` that adds its parser,

@@ -94,10 +94,13 @@ def _add(kinds: Any, name: str, words: str, task: Callable[[argparse.Namespace],
 
 def _handle(task: Callable[[argparse.Namespace], Task], namespace: argparse.Namespace) -> int:
     from turncheck.commands.kore import run_kore  # not for --help
+    from turncheck.run.output_folder import ensure_apart_from_project
     from turncheck.settings.sources import combine, from_flags
 
     given = from_flags({flag: getattr(namespace, flag.replace("-", "_")) for flag in _FLAGS})
     settings = combine(given, {"engine": "kore", "language": namespace.language})
+    json = Path(namespace.json) if namespace.json not in {None, "-"} else None
+    ensure_apart_from_project(None, settings, json, getattr(namespace, "csv", None))
     return run_kore(task(namespace), settings, os.environ, screen_of(namespace), namespace.json, sys.stdout)
 
 

@@ -229,6 +229,30 @@ def add_verbosity(group: Group) -> None:
     group.add_argument(
         "-vv", "--debug", action="store_const", const=2, dest="verbose", help="print everything, for debugging"
     )
+    group.add_argument(
+        "--logging-config-file",
+        action=_ConfigureLogs,
+        type=Path,
+        metavar="FILE",
+        help="also log what is printed as this file says (YAML of Python's logging.config, as in Rasa)",
+    )
+
+
+class _ConfigureLogs(argparse.Action):
+    """Configures the logs at once: whatever follows is logged."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002 - argparse's signature
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,  # noqa: ARG002 - as above
+    ) -> None:
+        """Configure them by the file."""
+        from turncheck.process.logs import configure_logs  # not for --help
+
+        configure_logs(values)
+        setattr(namespace, self.dest, values)
 
 
 def screen_of(namespace: argparse.Namespace) -> Console:

@@ -231,16 +231,16 @@ def _draw(
     assistants: Sequence[Assistant],
     packed: str,
 ) -> str:
-    style, script = _asset("page.css"), _asset("page.js")
+    style, script = asset("page.css"), asset("page.js")
     # Spaces around style and script would be part of what the digests cover.
     policy = (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:;"
+        f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; img-src data:;"
         " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
     names = ", ".join([*(name_of(run.report) for run in runs), *(one.name for one in broken)][:3])
     number = len(runs) + len(broken)
     alone = number == 1 and not broken
-    return _environment().get_template("page/page.html.j2").render(
+    return environment().get_template("page/page.html.j2").render(
         policy=trusted(policy),
         title=words(f"{names}: {runs[0].verdict.in_words}" if alone else f"{count(number, 'assistant')}: {names}"),
         style=trusted(style),
@@ -337,7 +337,7 @@ def _part(run: Run, one: Assistant, *, name: str, several: bool, limit: int) -> 
 
 def _first_screen(document: Document, writer: HtmlWriter, limit: int) -> Html:
     """Everything that the comment says, as HTML, with as many list entries as fit."""
-    template = _environment().get_template("page/first_screen.html.j2")
+    template = environment().get_template("page/first_screen.html.j2")
     lines = {
         "headline": writer.line(document.headline),
         "explained": [writer.line(line) for line in document.explained],
@@ -400,17 +400,17 @@ def _compressed(assistants: Sequence[Assistant]) -> Iterator[bytes]:
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
     """Style or script; read once."""
     return (template_folder() / "page" / name).read_text("utf-8")
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def environment() -> jinja2.Environment:
     """Templates only hold structure: whatever they print must come from the HTML sink."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(template_folder()),

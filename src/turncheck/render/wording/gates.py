@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from msgspec import UNSET
 
+from turncheck.comparison.compare import as_compared
 from turncheck.comparison.gates import counted_by, judge_gates
 from turncheck.comparison.judged import (
     BadFinding,
@@ -19,16 +20,16 @@ from turncheck.comparison.judged import (
     WrongSentence,
 )
 from turncheck.comparison.tally import NAMES
-from turncheck.comparison.verdict import FailedBy, GateResult, Verdict
 from turncheck.render.wording.figures import expected_got
 from turncheck.render.wording.reasons import lost_assistant, lost_evaluation, reason_of
 from turncheck.render.wording.summary import reservation, summarize
 from turncheck.render.wording.tests import failed_test, removed_test_text
+from turncheck.render.wording.verdict import FailedBy, GateResult, Verdict
 
 if TYPE_CHECKING:
+    from turncheck.comparison.gate_rules import Places
     from turncheck.comparison.judged import Cause, Judged
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import Places
     from turncheck.report.model import GateSettings, Report
 
 
@@ -40,7 +41,7 @@ def judge(
     Raises:
         UserError: a rule that cannot be parsed, or that is about an unknown metric.
     """
-    report = counted_by(report, settings)
+    report = counted_by(as_compared(report, comparison), settings)
     gates = judge_gates(report, comparison, settings, places)
     failed = any(gate.fails for gate in gates)
     return Verdict(
@@ -77,15 +78,14 @@ def failed_by(cause: Cause) -> FailedBy:
             what = failed_test(cause)
         case NotRunTest(evaluation, name, reason):
             what = f"{NAMES[evaluation][0]} {name} was not run{f': {reason}' if reason else ''}"
-        case GoneTest(evaluation, case, commit):
+        case GoneTest(evaluation, _, case, commit):
             what = removed_test_text(NAMES[evaluation][0], case, commit)
         case BadFinding(finding, message, advises):
             what = f"{finding.code}: {message} {finding.hint}".strip() if advises else f"{finding.code}: {message}"
             return FailedBy(what=what, location=finding.location, message=finding.message if advises else "")
-        case FaultOf(skipped, fault, named):
-            what = skipped.without_place or skipped.reason
-            what = what if fault else f"{skipped.evaluation} was skipped: {skipped.reason}"
-            return FailedBy(what=what, location=skipped.location, named=True if named else UNSET)
+        case FaultOf(reason, skipped, named):
+            what = f"{skipped} was skipped: {reason}" if skipped else reason
+            return FailedBy(what=what, location=cause.location, named=True if named else UNSET)
         case WrongSentence(text, expected, got):
             what = f"{text}: {expected_got(expected, got or 'no intent')}"
         case Uncovered(kind, name):

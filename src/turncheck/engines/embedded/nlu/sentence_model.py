@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
@@ -283,6 +284,8 @@ def read_sentence_model(folder: Path, remedy: str) -> SentenceModel:
 
 def unreadable(folder: Path, error: Exception | str, remedy: str) -> UserError:
     """Say that a model cannot be read."""
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        error = f"{os.path.relpath(error.filename, folder)}: {error.strerror}"
     return UserError(f"the model of sentence vectors at {folder} cannot be read: {error}", remedy=remedy)
 
 

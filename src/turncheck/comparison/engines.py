@@ -1,0 +1,244 @@
+"""Reports of several engines on the same tests → one document, test by test, and its gates. Pure computation."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, cast
+
+from msgspec.structs import replace
+
+from turncheck.comparison.cases import batch_cases, end_to_end_cases, intent_cases, story_cases
+from turncheck.comparison.gate_rules import Threshold, read_threshold
+from turncheck.messages.errors import UserError
+from turncheck.report.engines import ComparedEngine, ComparedTest, EngineAnswer, EngineGate, EnginesCompared
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
+
+    from turncheck.comparison.cases import Case
+    from turncheck.report.engines import Side, TestKind
+    from turncheck.report.model import Report
+
+Key = tuple["Hashable", ...]
+
+_METRIC: Final = re.compile(r"(?P<what>agreement|right)(?:\[(?P<engine>.+)\])?")
+_KNOWN: Final = ("agreement", "agreement[ENGINE]", "right[ENGINE]")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An engine that was asked. ``problem``: why there is no report, or why it is not complete."""
+
+    name: str
+    report: Report | None = None
+    problem: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """A test as one engine answered it.
+
+    Two engines say the same if ``said`` is equal, and so are the values of the entities that both judge.
+    """
+
+    case: Case
+    kind: TestKind
+    answer: EngineAnswer | None
+    said: Hashable
+    entities: Mapping[str, str | None] = field(default_factory=dict)
+    key: Hashable = None
+    """What identifies it, if that is not what it expects."""
+
+
+def _say_the_same(answers: Sequence[_Answered]) -> bool:
+    judged = set.intersection(*(set(one.entities) for one in answers))
+    return len({(one.said, tuple(one.entities[name] for name in sorted(judged))) for one in answers}) == 1
+
+
+def compare_engines(asked: Sequence[Asked], rules: Sequence[Threshold] = ()) -> EnginesCompared:
+    """Compare what engines made of the same tests; at least one has a report.
+
+    Sentences and batch cases agree if the same was understood, stories and end-to-end cases if both pass or both fail.
+    The first engine that answered anything is the reference for who changed sides.
+    """
+    found = [dict(_answers(one.report)) if one.report else {} for one in asked]
+    keys: dict[Key, _Answered] = {}
+    for answers in found:
+        for key, one in answers.items():
+            keys.setdefault(key, one)
+    answered = [sum(one.answer is not None for one in answers.values()) for answers in found]
+    reference = next((number for number, count in enumerate(answered) if count), -1)
+    tests = tuple(_test(key, first, found, reference) for key, first in keys.items())
+    reports = [one.report for one in asked if one.report is not None]
+    document = EnginesCompared(
+        tool=reports[0].tool,
+        project=reports[0].project,
+        source=reports[0].source,
+        engines=tuple(_column(one, number, tests, found, reference) for number, one in enumerate(asked)),
+        reference=reference,
+        compared=sum(test.agree is not None for test in tests),
+        agreeing=sum(test.agree is True for test in tests),
+        on_training=max(map(_on_training, reports)),
+        tests=tests,
+    )
+    return replace(document, gates=tuple(_judged(document, rule) for rule in rules))
+
+
+def _on_training(report: Report) -> int:
+    sentences = report.nlu.on_training_sentences if report.nlu else 0
+    return sentences + (report.batch.on_training if report.batch else 0)
+
+
+def _answers(report: Report) -> Iterator[tuple[Key, _Answered]]:
+    """Yield each test with its key: what identifies it, and which of several equal ones it is."""
+    seen: Counter[Key] = Counter()
+    for one in _all(report):
+        key = (one.kind, one.case.suite, one.case.name, one.case.expectation if one.key is None else one.key)
+        seen[key] += 1
+        yield (*key, seen[key]), one
+
+
+def _all(report: Report) -> Iterator[_Answered]:
+    for case in intent_cases(report):
+        got = case.actual or "no intent"
+        yield _Answered(case, "sentence", EngineAnswer(got=got, passed=case.passed), _folded(got))
+    for case in story_cases(report):
+        yield _dialogue(case, "story")
+    for case in end_to_end_cases(report):
+        yield _dialogue(case, "end-to-end case")
+    results = (one for suite in (report.batch.suites if report.batch else ()) for one in suite.cases)
+    for case, result in zip(batch_cases(report), results, strict=True):
+        entities = {entity.name: entity.matched for entity in result.entities}
+        found = ", ".join(f"{name}: {value or 'not found'}" for name, value in entities.items())
+        got = f"{' and '.join(result.matched) or 'no intent'}{f' ({found})' if found else ''}"
+        answer = None if result.result == "not-evaluated" else EngineAnswer(got=got, passed=case.passed)
+        said = tuple(sorted(map(_folded, result.matched)))
+        key = (result.parent, result.kind == "trait", result.expected)  # not every engine judges every entity
+        yield _Answered(case, "batch case", answer, said, entities, key)
+
+
+def _dialogue(case: Case, kind: TestKind) -> _Answered:
+    got = "passes" if case.passed else f"got {case.actual}" if case.actual else "fails"
+    return _Answered(case, kind, EngineAnswer(got=got, passed=case.passed) if case.judged else None, case.passed)
+
+
+def _folded(name: str) -> str:
+    """Names of intents differ between platforms in case, and in ``_`` for a space."""
+    return " ".join(name.replace("_", " ").split()).casefold()
+
+
+def _test(key: Key, first: _Answered, found: Sequence[dict[Key, _Answered]], reference: int) -> ComparedTest:
+    each = [answers.get(key) for answers in found]
+    answers = tuple(None if one is None else one.answer for one in each)
+    answered = [one for one in each if one is not None and one.answer is not None]
+    base = answers[reference] if reference >= 0 else None
+    case = first.case
+    return ComparedTest(
+        kind=first.kind,
+        name=case.name,
+        suite=case.suite,
+        location=case.location,
+        expected=_expected(first),
+        answers=answers,
+        sides=tuple(_side(base, answer) for answer in answers),
+        agree=_say_the_same(answered) if len(answered) > 1 else None,
+    )
+
+
+def _expected(first: _Answered) -> str:
+    if first.kind in {"story", "end-to-end case"}:
+        return "passes"
+    if first.kind == "sentence":
+        return first.case.expected
+    _, is_trait, names = cast("tuple[object, bool, tuple[str, ...]]", first.key)
+    return (" and " if is_trait else " or ").join(names) or "no intent"
+
+
+def _side(base: EngineAnswer | None, answer: EngineAnswer | None) -> Side:
+    if base is None or answer is None or base.passed == answer.passed:
+        return ""
+    return "better" if answer.passed else "worse"
+
+
+def _column(
+    asked: Asked, number: int, tests: Sequence[ComparedTest], found: Sequence[dict[Key, _Answered]], reference: int
+) -> ComparedEngine:
+    own = [answer for test in tests if (answer := test.answers[number]) is not None]
+    is_other = reference not in {-1, number}
+    pairs = [
+        (mine, base)
+        for key, mine in found[number].items()
+        if is_other and mine.answer is not None and (base := found[reference].get(key)) and base.answer is not None
+    ]
+    sides = Counter(test.sides[number] for test in tests)
+    report = asked.report
+    engine = report.engine if report else None
+    skipped = [one for one in (report.skipped if report else ()) if not one.no_tests and not one.part]
+    wanted = report.settings.evaluations if report else ()
+    return ComparedEngine(
+        name=asked.name,
+        engine=f"{engine.name} {engine.version}" if engine else "",
+        model=(engine.model or "") if engine else "",
+        problem=asked.problem,
+        left_out={one.evaluation: one.reason for one in skipped if one.evaluation in wanted},
+        seconds=round(asked.seconds, 3),
+        answered=len(own),
+        right=sum(answer.passed for answer in own),
+        compared=len(pairs),
+        agreeing=sum(map(_say_the_same, pairs)),
+        better=sides["better"],
+        worse=sides["worse"],
+    )
+
+
+# --- gates -----------------------------------------------------------------------------------------------------------
+
+
+def read_engine_rules(lines: Sequence[str], engines: Sequence[str]) -> tuple[Threshold, ...]:
+    """Read rules such as ``agreement >= 0.9``, ``right[kore:published] >= 0.95``.
+
+    Raises:
+        UserError: a rule cannot be read, or is about a figure or an engine that there is not.
+    """
+
+    def ensure_known(name: str) -> None:
+        found = _METRIC.fullmatch(name)
+        if found is None or (found["what"] == "right" and found["engine"] is None):
+            raise UserError(
+                f"thresholds: a comparison of engines has no figure '{name[:200]}'",
+                remedy=f"It has {', '.join(_KNOWN)}.",
+            )
+        if found["engine"] is not None and found["engine"] not in engines:
+            raise UserError(
+                f"thresholds: '{found['engine'][:200]}' is not among the engines",
+                remedy=f"They are {', '.join(engines)}.",
+            )
+
+    return tuple(read_threshold(line, ensure_known) for line in lines)
+
+
+def _judged(document: EnginesCompared, rule: Threshold) -> EngineGate:
+    found = _METRIC.fullmatch(rule.name)
+    name = found["engine"] if found else None
+    columns = [one for one in document.engines if name in {None, one.name}]
+    if found is None or name is None:
+        value = document.agreement
+    else:
+        value = columns[0].share_right if found["what"] == "right" else columns[0].agreement
+    about = EngineGate(
+        rule=rule.text,
+        outcome="not judged",
+        metric=rule.name,
+        value=value,
+        operator=rule.operator,
+        limit=rule.limit,
+        silent=tuple(one.name for one in columns if one.problem or not one.answered),
+    )
+    if value is None:
+        return about
+    if not rule.holds(value):
+        return replace(about, outcome="failed")
+    return about if about.silent else replace(about, outcome="passed")

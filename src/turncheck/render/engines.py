@@ -1,0 +1,124 @@
+"""A comparison of engines in plain lines, and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Final
+
+from turncheck.messages.phrasing import count
+from turncheck.render.batch_text import safe_cell
+from turncheck.render.rendered import Rendered
+from turncheck.render.sinks.terminal import place, text
+from turncheck.render.wording.figures import figure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from turncheck.report.engines import ComparedEngine, ComparedTest, EngineGate, EnginesCompared
+
+CSV_NAME: Final = "engines.csv"
+JSON_NAME: Final = "engines.json"
+_MOST_LISTED: Final = 100
+
+
+def engines_text(compared: EnginesCompared, *, folder: str = "") -> str:
+    """Return the table of engines, the tests on which they differ, and the gates.
+
+    Args:
+        compared: what is shown.
+        folder: the project's path from the current folder.
+    """
+    rows = [["", *(text(one.name) for one in compared.engines)]]
+    rows += [[title, *cells] for title, cells in engine_rows(compared)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines += [f"{text(one.name)}: {text(remark, 600)}" for one in compared.engines for remark in remarks_on(one)]
+    lines += ["", summary_of(compared)]
+    differing = [test for test in compared.tests if test.agree is False]
+    lines += [line for test in differing[:_MOST_LISTED] for line in _differing(test, compared, folder)]
+    if len(differing) > _MOST_LISTED:
+        lines.append(f"… and {len(differing) - _MOST_LISTED:,} more in {CSV_NAME}")
+    lines += [f"{gate.outcome:<10}  {text(gate.rule)}: {text(gate_in_words(gate))}" for gate in compared.gates]
+    return "\n".join(lines) + "\n"
+
+
+def engine_rows(compared: EnginesCompared) -> Iterator[tuple[str, list[str]]]:
+    """Yield the rows of the table of engines: a title and a cell for each."""
+    reference = compared.engines[compared.reference].name if compared.reference >= 0 else ""
+
+    def row(of: Sequence[str]) -> list[str]:
+        return [cell if one.answered else "no answer" for cell, one in zip(of, compared.engines, strict=True)]
+
+    def others(of: Sequence[str]) -> list[str]:
+        return row(["–" if number == compared.reference else cell for number, cell in enumerate(of)])
+
+    yield "answered by", [text(one.engine) or "–" for one in compared.engines]
+    yield "right", row([f"{one.right:,} of {one.answered:,} ({percent(one.share_right)})" for one in compared.engines])
+    if reference:
+        agrees = [f"{one.agreeing:,} of {one.compared:,} ({percent(one.agreement)})" for one in compared.engines]
+        yield f"as {text(reference)}", others(agrees)
+        yield "better", others([f"{one.better:,}" for one in compared.engines])
+        yield "worse", others([f"{one.worse:,}" for one in compared.engines])
+    yield "seconds", [f"{one.seconds:.1f}" for one in compared.engines]
+
+
+def remarks_on(engine: ComparedEngine) -> Iterator[str]:
+    """Yield why an engine did not answer everything."""
+    if engine.problem:
+        yield engine.problem
+    yield from (f"{evaluation} not run: {why}" for evaluation, why in engine.left_out.items())
+
+
+def summary_of(compared: EnginesCompared) -> str:
+    """Return in a sentence how far the engines agree."""
+    if compared.agreement is None:
+        return "There is nothing to compare: no test was answered by two engines."
+    of = f"{compared.agreeing:,} of {count(compared.compared, 'test')}"
+    agree = f"The engines agree on {of} ({percent(compared.agreement)})."
+    if not compared.on_training:
+        return agree
+    verb = "is a training sentence" if compared.on_training == 1 else "are training sentences"
+    return f"{agree} {count(compared.on_training, 'test')} {verb}: the figures are optimistic."
+
+
+def gate_in_words(gate: EngineGate) -> str:
+    """Return the figure of a gate, and why it is not judged."""
+    if gate.value is None:
+        return "there is nothing to compare"
+    shown = f"{gate.metric} is {figure(gate.value, 'score', apart_from=gate.limit)}"
+    if gate.outcome == "failed":
+        return f"{shown}, not {gate.operator} {gate.limit:g}"
+    return f"{shown}, without all answers of {', '.join(gate.silent)}" if gate.silent else shown
+
+
+def percent(share: float | None) -> str:
+    """Return a share as a percentage, never rounded to all or nothing."""
+    if share is None:
+        return "–"
+    shown = 100 * share
+    return f"{min(max(shown, 0.1), 99.9) if 0 < share < 1 else shown:.1f} %"
+
+
+def _differing(test: ComparedTest, compared: EnginesCompared, folder: str) -> Iterator[str]:
+    suite = f" of {text(test.suite)}" if test.suite else ""
+    yield f"{place(test.location, folder)}: {test.kind} '{text(test.name)}'{suite}, expected {text(test.expected)}"
+    for engine, answer, side in zip(compared.engines, test.answers, test.sides, strict=True):
+        if answer is not None:
+            sign = "right" if answer.passed else "wrong"
+            yield f"    {text(engine.name)}: {text(answer.got)} ({sign}{f', {side}' if side else ''})"
+
+
+def engines_csv(compared: EnginesCompared) -> Rendered:
+    """Return a row for each test, with what each engine made of it."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    of_engines = [f"{one.name}{column}" for one in compared.engines for column in ("", " right", " changed side")]
+    writer.writerow(map(safe_cell, ["kind", "suite", "test", "place", "expected", *of_engines, "agree"]))
+    for test in compared.tests:
+        cells = [test.kind, test.suite, test.name, str(test.location), test.expected]
+        for answer, side in zip(test.answers, test.sides, strict=True):
+            cells += ["", "", ""] if answer is None else [answer.got, "TRUE" if answer.passed else "FALSE", side]
+        agree = {None: "", True: "TRUE", False: "FALSE"}[test.agree]
+        writer.writerow(map(safe_cell, [*cells, agree]))
+    return Rendered(CSV_NAME, "text/csv", out.getvalue())

@@ -1,0 +1,300 @@
+"""``turncheck compare-engines``: one set of tests, asked of an engine here, of Rasa, and of both versions of a bot."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engines_example import example_platform, flags_of
+from fake_kore import BOT, CLIENT, SECRET, FakeKore, refusal
+from fake_kore import serving as serving_kore
+from fake_rasa import FakeRasa
+from fake_rasa import serving as serving_rasa
+
+from turncheck.cli import run_command_line
+from turncheck.engines.kore.pace import Clock
+
+ROOT = Path(__file__).parents[2]
+BIKES = ROOT / "examples" / "bike_workshop"
+FOUR = ("embedded", "rasa", "kore:published", "kore:in-development")
+CONFIG = """recipe: default.v1
+assistant_id: a
+language: en
+pipeline:
+- name: WhitespaceTokenizer
+- name: KeywordIntentClassifier
+"""
+NLU = """version: "3.1"
+nlu:
+- intent: greet
+  examples: |
+    - greet
+- intent: bye
+  examples: |
+    - bye
+    - so long
+"""
+TESTS = """version: "3.1"
+nlu:
+- intent: greet
+  examples: |
+    - greet me
+- intent: bye
+  examples: |
+    - bye now
+    - so long then
+"""
+ANSWERS = """version: "3.1"
+intents: [greet, bye]
+responses:
+  utter_greet:
+  - text: hi
+  utter_bye:
+  - text: so long
+"""
+STORY = """version: "3.1"
+stories:
+- story: s
+  steps:
+  - user: greet me
+    intent: greet
+  - action: utter_greet
+"""
+SUITE = {"testCases": [{"input": "bye for today", "intent": "Bye"}, {"input": "=greet()", "intent": "greet"}]}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "config.yml": CONFIG,
+        "domain.yml": 'version: "3.1"\nintents: [greet, bye]\n',
+        "data/nlu.yml": NLU,
+        "tests/test_nlu.yml": TESTS,
+        "tests/smoke.json": json.dumps(SUITE),
+    }
+    for name, text in files.items():
+        (tmp_path / "bot" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "bot" / name).write_text(text)
+    return tmp_path / "bot"
+
+
+@pytest.fixture
+def kore(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeKore]:
+    fake = FakeKore(
+        intents={"greet me": ("greet",), "bye now": ("bye",), "so long then": ("bye",), "bye for today": ("bye",)},
+        published={"greet me": ("Greet",), "bye now": ()},
+    )
+    monkeypatch.setattr("turncheck.engines.kore.engines.Clock", lambda: Clock(sleep=lambda _seconds: None))
+    monkeypatch.setenv("TURNCHECK_KORE_CLIENT_SECRET", SECRET)
+    with serving_kore(fake):
+        yield fake
+
+
+@pytest.fixture
+def rasa() -> Iterator[FakeRasa]:
+    with serving_rasa(FakeRasa()) as fake:
+        yield fake
+
+
+def compared(project: Path, kore: FakeKore, rasa: str, *arguments: str, engines: tuple[str, ...] = FOUR) -> int:
+    of_kore = ("--kore-host", kore.url, "--kore-bot-id", BOT, "--kore-client-id", CLIENT, "--kore-bot-name", "Tea Shop")
+    flags = ("--project", str(project), "--out", "out", "--rasa-url", rasa, *of_kore, *arguments)
+    return run_command_line(["compare-engines", "--engines", *engines, *flags])
+
+
+def document() -> Any:
+    return json.loads(Path("out/engines.json").read_text("utf-8"))
+
+
+def test_every_engine_is_asked_every_test_side_by_side(
+    project: Path, kore: FakeKore, rasa: FakeRasa, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compared(project, kore, rasa.url) == 0
+    made = document()
+    got = {
+        test["name"]: [answer and (answer["got"].lower(), answer["passed"]) for answer in test["answers"]]
+        for test in made["tests"]
+    }
+    assert got == {
+        "greet me": [("greet", True)] * 4,
+        "bye now": [("bye", True), ("bye", True), ("no intent", False), ("bye", True)],
+        "so long then": [("bye", True), ("so", False), ("bye", True), ("bye", True)],
+        "bye for today": [("bye", True)] * 4,
+        "=greet()": [("greet", True), ("=greet()", False), ("no intent", False), ("no intent", False)],
+    }
+    assert [test["agree"] for test in made["tests"]] == [True, False, False, True, False]
+    assert (made["compared"], made["agreeing"]) == (5, 2)
+    columns = {one["name"]: one for one in made["engines"]}
+    assert [(one["right"], one["answered"]) for one in columns.values()] == [(5, 5), (3, 5), (3, 5), (4, 5)]
+    assert [(one["worse"], one["better"], one["agreeing"]) for one in columns.values()] == [
+        (0, 0, 0),
+        (2, 0, 3),
+        (2, 0, 3),
+        (1, 0, 4),
+    ]
+    assert all(one["seconds"] > 0 for one in columns.values())
+    assert columns["kore:published"]["engine"] == "kore published"
+    asked = {call.query["fetchConfiguredTasks"] for call in kore.calls}
+    assert asked == {"true", "false"}
+    shown = capsys.readouterr().out
+    assert "The engines agree on 2 of 5 tests (40.0 %)." in shown
+    assert re.search(r"bot/tests/test_nlu\.yml:9(:\d+)?: sentence 'so long then', expected bye\n", shown)
+    assert "    rasa: so (wrong, worse)\n" in shown
+
+
+def test_the_csv_has_a_row_for_each_test_and_no_formula(project: Path, kore: FakeKore, rasa: FakeRasa) -> None:
+    compared(project, kore, rasa.url)
+    with Path("out/engines.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    by_text = {row["test"]: row for row in rows}
+    assert list(by_text) == ["greet me", "bye now", "so long then", "bye for today", "'=greet()"]
+    assert by_text["so long then"] | {"place": ""} == {
+        "kind": "sentence",
+        "suite": "",
+        "test": "so long then",
+        "place": "",
+        "expected": "bye",
+        "agree": "FALSE",
+        "embedded": "bye",
+        "embedded right": "TRUE",
+        "embedded changed side": "",
+        "rasa": "so",
+        "rasa right": "FALSE",
+        "rasa changed side": "worse",
+        "kore:published": "bye",
+        "kore:published right": "TRUE",
+        "kore:published changed side": "",
+        "kore:in-development": "bye",
+        "kore:in-development right": "TRUE",
+        "kore:in-development changed side": "",
+    }
+    assert by_text["'=greet()"]["rasa"] == "'=greet()"
+
+
+def test_the_page_shows_the_same_and_runs_nothing(project: Path, kore: FakeKore, rasa: FakeRasa) -> None:
+    (project / "tests" / "smoke.json").write_text(
+        json.dumps({"testCases": [{"input": "<script>alert(1)</script>", "intent": "bye"}]})
+    )
+    compared(project, kore, rasa.url, "--thresholds", "agreement >= 0.1")
+    page = Path("out/engines.html").read_text("utf-8")
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert "default-src 'none'" in page
+    for words in (*FOUR, "so long then", "▼ worse", "agreement &gt;= 0.1", "The engines agree on"):
+        assert words in page
+
+
+@pytest.mark.parametrize(
+    ("rules", "code"),
+    [
+        (["agreement >= 0.4"], 0),
+        (["agreement >= 0.9"], 1),
+        (["agreement[kore:in-development] >= 80%", "right[embedded] == 1"], 0),
+        (["agreement >= 0.4", "right[rasa] > 0.6"], 1),
+        (["agrement >= 0.4"], 2),
+        (["agreement[rsa] >= 0.4"], 2),
+        (["nlu.intents.f1 >= 0.4"], 2),
+    ],
+)
+def test_a_gate_decides_on_the_exit_code(
+    project: Path, kore: FakeKore, rasa: FakeRasa, rules: list[str], code: int
+) -> None:
+    assert compared(project, kore, rasa.url, "--thresholds", *rules) == code
+
+
+def test_an_engine_that_cannot_be_reached_is_a_column_that_says_so(
+    project: Path, kore: FakeKore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compared(project, kore, "http://127.0.0.1:9") == 0
+    column = document()["engines"][1]
+    assert column["answered"] == 0
+    assert "127.0.0.1:9" in column["problem"]
+    told = capsys.readouterr().out
+    assert re.search(r"^right +5 of 5 \(100\.0 %\) +no answer +3 of 5", told, re.MULTILINE)
+    assert re.search(r"^rasa: .*127\.0\.0\.1:9", told, re.MULTILINE)
+    assert "no answer" in Path("out/engines.html").read_text("utf-8")
+    capsys.readouterr()
+    assert compared(project, kore, "http://127.0.0.1:9", "--thresholds", "agreement >= 0.1") == 2
+    assert "not judged  agreement >= 0.1: agreement is 0.600, without all answers of rasa" in capsys.readouterr().out
+    assert compared(project, kore, "http://127.0.0.1:9", "--thresholds", "agreement >= 0.9") == 1
+
+
+def test_an_engine_that_gives_up_half_way_keeps_what_it_answered(project: Path, kore: FakeKore, rasa: FakeRasa) -> None:
+    kore.fault = lambda _call: refusal(401, "Invalid SDK credentials", 4002) if len(kore.calls) > 2 else None
+    assert compared(project, kore, rasa.url, engines=("rasa", "kore", "embedded")) == 0
+    made = document()
+    column = made["engines"][1]
+    assert column["answered"] == 2
+    assert "refuses the credentials" in column["problem"]
+    assert [one["compared"] for one in made["engines"]] == [0, 2, 5]
+
+
+@pytest.mark.parametrize(
+    ("engines", "told"),
+    [
+        (("embedded",), "at least two engines"),
+        (("embedded", "embedded"), "each once"),
+        (("embedded", "raza"), "there is no engine 'raza'"),
+        (("embedded", "kore:draft"), "has no 'draft'"),
+        (("embedded:x", "kore"), "the engine 'embedded' has no 'x'"),
+    ],
+)
+def test_engines_that_there_are_not_are_refused(
+    project: Path, kore: FakeKore, engines: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compared(project, kore, "http://127.0.0.1:9", engines=engines) == 2
+    assert told in capsys.readouterr().err
+    assert not Path("out").exists()
+
+
+def test_without_tests_there_is_nothing_to_ask(
+    project: Path, kore: FakeKore, rasa: FakeRasa, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.rmtree(project / "tests")
+    assert compared(project, kore, rasa.url) == 2
+    assert "there are no tests to ask the engines" in capsys.readouterr().err
+    assert compared(project, kore, "http://127.0.0.1:9", engines=("rasa", "kore")) == 2
+
+
+def test_stories_are_compared_by_whether_they_pass(project: Path, kore: FakeKore, rasa: FakeRasa) -> None:
+    (project / "domain.yml").write_text(ANSWERS)
+    rule = "- rule: {0}\n  steps:\n  - intent: {0}\n  - action: utter_{0}\n"
+    (project / "data" / "rules.yml").write_text(
+        'version: "3.1"\nrules:\n' + "".join(map(rule.format, ("greet", "bye")))
+    )
+    (project / "config.yml").write_text(CONFIG + "policies:\n- name: RulePolicy\n")
+    (project / "tests" / "test_stories.yml").write_text(STORY)
+    assert compared(project, kore, rasa.url, "--evaluations", "core", engines=("embedded", "rasa", "kore")) == 0
+    (test,) = document()["tests"]
+    assert (test["kind"], test["expected"]) == ("story", "passes")
+    assert [answer and answer["got"] for answer in test["answers"]] == ["passes", "passes", None]
+    assert "the engine 'kore' understands sentences" in document()["engines"][2]["left_out"]["core"]
+
+
+# --- the documentation -----------------------------------------------------------------------------------------------
+
+
+def test_the_documented_example_is_what_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TURNCHECK_KORE_CLIENT_SECRET", SECRET)
+    monkeypatch.setattr("turncheck.engines.kore.engines.Clock", lambda: Clock(sleep=lambda _seconds: None))
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(BIKES, tmp_path / "bot")
+    page = (ROOT / "docs" / "compare_engines.md").read_text("utf-8")
+    (command,) = re.findall(r"^    (turncheck compare-engines --engines embedded kore.*\\\n.*)", page, re.MULTILINE)
+    words = shlex.split(command.replace("\\\n", " "))[1:]
+    with serving_kore(example_platform(tmp_path / "bot")) as there:
+        assert run_command_line([*words, *flags_of(there), "--out", "out"]) == 1
+    shown = capsys.readouterr().out
+    (documented,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    seconds = re.compile(r"^seconds .*$", re.MULTILINE)
+    assert seconds.sub("", shown).split() == seconds.sub("", documented).split()
