@@ -90,6 +90,7 @@ class RunSettings(GateSettings, EngineSettings, total=False):
     cache: bool
     cache_folder: AnyPath
     cache_key: str
+    slot_order: str
     strength: str
     strength_budget: int
     robustness: bool
