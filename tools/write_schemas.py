@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from turncheck.comparison.model import json_schemas
 from turncheck.project.e2e.shapes import schema as schema_of_cases
+from turncheck.render.wording.verdict import json_schemas
 from turncheck.report.codec import document_schema, json_schema
 from turncheck.report.engines import EnginesCompared
 from turncheck.report.trust import Calibration

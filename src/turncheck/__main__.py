@@ -2,7 +2,7 @@
 
 import sys
 
-_OBJECTS_BEFORE_COLLECTING = 100_000
+_OBJECTS_BEFORE_COLLECTING = 200_000
 """Start-up creates many objects and frees few: looking for cycles among them takes a tenth of a short command's
 time."""
 _NOT_DONE = 2

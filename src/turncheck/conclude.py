@@ -29,11 +29,12 @@ from turncheck.validation.rule_texts import rule_texts
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
+    from turncheck.comparison.gate_rules import Places
     from turncheck.comparison.model import Baseline, Comparison
-    from turncheck.comparison.verdict import Places, Verdict
     from turncheck.render.fork import Fork
     from turncheck.render.links import Links
     from turncheck.render.rendered import Rendered
+    from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import GateSettings, Report
     from turncheck.settings.options import JunitFlavour
 

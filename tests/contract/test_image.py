@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from fake_github import ACTIONS_TOKEN
 
 pytestmark = pytest.mark.image
 
@@ -156,16 +157,14 @@ def owned(folder: Path, user: int) -> None:
         os.chown(path, user, user, follow_symlinks=False)
 
 
-@pytest.mark.parametrize(("options", "network"), [("", "host"), ("--user 1000 --read-only", "none")])
-def test_a_change_is_compared_with_its_base_without_root_a_writable_image_or_a_network(
-    runner: Runner, options: str, network: str
-) -> None:
+def pull_request(runner: Runner) -> tuple[str, tuple[str, ...]]:
+    """Check out the change of a small assistant; return its base, and the variables of its job."""
     base, head = starter(runner.workspace)
     event = {
         "pull_request": {
             "number": 7,
             "head": {"sha": head, "ref": "feature", "repo": {"full_name": "acme/bots"}},
-            "base": {"sha": base, "ref": "main"},
+            "base": {"sha": base, "ref": "main", "repo": {"full_name": "acme/bots"}},
         },
         "repository": {"default_branch": "main"},
     }
@@ -174,22 +173,72 @@ def test_a_change_is_compared_with_its_base_without_root_a_writable_image_or_a_n
     (runner.temp / "_github_home").mkdir()
     for name in ("output", "summary"):
         (runner.commands / name).touch()
-    owned(runner.workspace.parent, 1000)
-
-    done = runner.run(
+    return base, (
         "GITHUB_REPOSITORY=acme/bots",
         "GITHUB_EVENT_NAME=pull_request",
         "GITHUB_EVENT_PATH=/github/workflow/event.json",
         f"GITHUB_SHA={head}",
         "GITHUB_REF=refs/pull/7/merge",
-        options=options,
-        network=network,
+        "GITHUB_RUN_ID=500",
+        "GITHUB_RUN_ATTEMPT=1",
     )
 
+
+def ensure_compared(runner: Runner, base: str, done: subprocess.CompletedProcess[str]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     comparison = json.loads((runner.workspace / "results" / "comparison.json").read_text())
     assert (comparison["baseline"]["status"], comparison["baseline"]["commit"]) == ("present", base)
     assert runner.outputs["verdict"] == "passed"
+
+
+@pytest.mark.parametrize(("options", "network"), [("", "host"), ("--user 1000 --read-only", "none")])
+def test_a_change_is_compared_with_its_base_without_root_a_writable_image_or_a_network(
+    runner: Runner, options: str, network: str
+) -> None:
+    base, variables = pull_request(runner)
+    owned(runner.workspace.parent, 1000)
+
+    ensure_compared(runner, base, runner.run(*variables, options=options, network=network))
+
+
+BESIDE_THE_API = """
+import json, os, subprocess, sys
+sys.path.insert(0, "/github/runner_temp/api")
+from fake_github import FakeGitHub
+github = FakeGitHub()
+event = json.load(open(os.environ["GITHUB_EVENT_PATH"]))["pull_request"]
+github.add_pull(7, head=event["head"]["sha"], base=event["base"]["sha"])
+os.environ["GITHUB_API_URL"] = github.url
+code = subprocess.run(["/opt/turncheck/bin/python", "-I", "-m", "turncheck", "action"]).returncode
+json.dump(github.bodies(7), open("/github/runner_temp/comments.json", "w"))
+os._exit(code)
+"""
+"""The action, and an API on the same loopback: with `--network none` there is nothing else."""
+
+
+def test_the_run_of_a_starter_comments_without_root_a_writable_image_or_a_network_but_the_api(runner: Runner) -> None:
+    base, variables = pull_request(runner)
+    api = runner.temp / "api"
+    api.mkdir()
+    for name in ("fake_github.py", "fake_host.py", "github_shapes.py", "github_openapi.json"):
+        shutil.copy(Path(__file__).with_name(name), api)
+    owned(runner.workspace.parent, 1000)
+
+    done = runner.run(
+        *variables,
+        f"INPUT_TOKEN={ACTIONS_TOKEN}",
+        "INPUT_FAIL-ON=new-errors, new-failures",
+        "--",
+        "-c",
+        BESIDE_THE_API,
+        options="--user 1000 --read-only --entrypoint /opt/turncheck/bin/python",
+        network="none",
+    )
+
+    ensure_compared(runner, base, done)
+    (comment,) = json.loads((runner.temp / "comments.json").read_text())
+    assert "Passed" in comment
+    assert "cannot be reached" not in done.stdout + done.stderr
 
 
 def test_git_can_fetch_by_https(image: str, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from turncheck.report.codec import decode, encode
 from turncheck.report.model import GateSettings, Source
 
 if TYPE_CHECKING:
-    from turncheck.comparison.verdict import Verdict
+    from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import Report
 
 ORACLE = Path(__file__).parents[1] / "oracle"

@@ -214,6 +214,7 @@ _NEW_RULES = (
         base={"turncheck.yml": "evaluations: [validate, core]\n"},
         given={"evaluations": None},
     ),
+    _settings("slots in any order", "slot-order: any\n", "slot-order from strict to any"),
     _settings("mutants", "strength: changed\n", "strength from off to changed"),
     _settings("time for mutants", "strength-budget: 1\n", "strength-budget from 60 to 1"),
     _settings("noise", "robustness: true\n", "robustness from false to true"),
@@ -454,6 +455,13 @@ def _configured(name: str, old: str, new: str, *says: str, **more: Any) -> Attem
 
 
 _IGNORED = (
+    _configured(
+        "a recipe that is not run",
+        "recipe: default.v1",
+        "recipe: graph.v1",
+        "config.yml:1",
+        "adds recipe: graph.v1",
+    ),
     _configured(
         "epochs of the classifier",
         "DIETClassifier\n  epochs: 100",

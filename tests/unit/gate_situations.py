@@ -20,7 +20,7 @@ from turncheck.run.trainable import fault_of
 
 if TYPE_CHECKING:
     from turncheck.comparison.model import Baseline
-    from turncheck.comparison.verdict import GateResult, Verdict
+    from turncheck.render.wording.verdict import GateResult, Verdict
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "gates.md"
 START, END = "<!-- situations -->\n", "<!-- /situations -->"

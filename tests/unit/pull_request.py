@@ -25,7 +25,7 @@ from turncheck.report.model import GateSettings, ProjectInfo, Skipped, Substitut
 
 if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import Verdict
+    from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import NluPrediction, Report
 
 LINKS = Links(

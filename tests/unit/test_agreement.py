@@ -11,9 +11,9 @@ from golden_texts import Golden
 
 from turncheck import __version__
 from turncheck.comparison.compare import compare
+from turncheck.comparison.gate_rules import read_rules
 from turncheck.comparison.gates import judge_regression
 from turncheck.comparison.model import Present
-from turncheck.comparison.verdict import read_rules
 from turncheck.evaluation.agreement import agreements_of, compared_sentences, confidence_map
 from turncheck.evaluation.predictions import Judgement, with_fallbacks
 from turncheck.messages.errors import UserError

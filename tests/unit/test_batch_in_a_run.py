@@ -16,13 +16,13 @@ from turncheck.cli import run_command_line
 from turncheck.comparison.compare import compare
 from turncheck.comparison.metrics import metric_of, metrics_of
 from turncheck.comparison.model import Missing, Present
-from turncheck.comparison.verdict import Verdict
 from turncheck.messages.errors import UserError
 from turncheck.render.annotations import find_annotations
 from turncheck.render.junit import render_junit
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment, render_summary
 from turncheck.render.wording.gates import judge
+from turncheck.render.wording.verdict import Verdict
 from turncheck.report.codec import decode, encode
 from turncheck.report.model import GateSettings, Report
 

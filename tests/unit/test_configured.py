@@ -233,6 +233,9 @@ _COUNTED = _DIET.replace("- name: D", "- name: CountVectorsFeaturizer\n  analyze
         (_TED, _TED.replace("MaxHistory", "mine.MaxHistory"), ["changed TEDPolicy.featurizer"], True),
         (_DIET, f"{_DIET}importers:\n- name: mine.Importer\n", ["added mine.Importer"], True),
         (_DIET, f"{_DIET}importers:\n- name: RasaFileImporter\n", [], True),
+        (f"recipe: default.v1\n{_DIET}", f"recipe: graph.v1\n{_DIET}", ["added recipe: graph.v1"], True),
+        (f"recipe: graph.v1\n{_DIET}", _DIET, ["removed recipe: graph.v1"], True),
+        (_DIET, f"recipe: default.v1\nassistant_id: a\n{_DIET}", [], True),
     ],
 )
 def test_what_two_configurations_do_not_let_be_seen(
@@ -292,3 +295,12 @@ def test_engines_that_run_everything_have_no_blind_spots() -> None:
     comparison = compare(report(), Present(report(commit=BASE_COMMIT), "git"))
 
     assert comparison.unseen_changes == ()
+
+
+def test_a_recipe_that_is_not_run_is_named_among_what_is_replaced(tmp_path: Path) -> None:
+    config = f"recipe: graph.v1\nlanguage: en\n{_DIET}"
+    project = read_project(write_project(tmp_path, **{"config.yml": config, "data/nlu.yml": _NLU, "domain.yml": _FAQ}))
+
+    (first, *_) = EmbeddedEngine(project, seed=1).info().substitutions
+
+    assert (first.component, first.used) == ("recipe: graph.v1", "default.v1")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from report_builder import report
 
+from turncheck.comparison.gate_rules import Regression, Threshold
 from turncheck.comparison.judged import Drop, Judged, Value
 from turncheck.comparison.metrics import Measured, MetricDelta
-from turncheck.comparison.verdict import Regression, Threshold
 from turncheck.render.wording.summary import failing_clauses
 
 LABELS = ["ask (price)", "a, more than b", "x on the examples y", "see you. bye", "a: b", 'q "x"', "a; b"]

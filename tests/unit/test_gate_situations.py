@@ -27,13 +27,13 @@ from report_builder import case, example, finding, nlu, report, story, with_chan
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Missing, Present, Unreachable, Unreadable
-from turncheck.comparison.verdict import GateResult, Verdict
 from turncheck.messages.location import Location
 from turncheck.render.console import render_console
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
 from turncheck.render.wording.gates import judge
 from turncheck.render.wording.tests import cause_first
+from turncheck.render.wording.verdict import GateResult, Verdict
 from turncheck.report.model import GateSettings, Report, Skipped
 
 BY_NAME = {situation.name: situation for situation in SITUATIONS}

@@ -35,7 +35,7 @@ from turncheck.report.model import (
 
 if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import Verdict
+    from turncheck.render.wording.verdict import Verdict
 
 COLLIDES = ("hello are you open", "ask")
 """A training sentence of the change."""

@@ -19,8 +19,8 @@ from turncheck.report.model import GateSettings, Skipped, Source
 
 if TYPE_CHECKING:
     from turncheck.comparison.model import Baseline
-    from turncheck.comparison.verdict import GateResult, Verdict
     from turncheck.messages.finding import Finding
+    from turncheck.render.wording.verdict import GateResult, Verdict
     from turncheck.report.model import Report
 
 OLD = finding("slot-undefined", "The slot 'a' is not defined.", severity="error", line=3)

@@ -17,12 +17,12 @@ from report_builder import BASE_COMMIT, case, example, finding, report, story, s
 from turncheck.comparison.compare import compare
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.model import Comparison, Missing, Present, encode
-from turncheck.comparison.verdict import Verdict
 from turncheck.messages.location import Location
 from turncheck.render.document import build_document
 from turncheck.render.markdown import COMMENT_LIMIT, Size, draw, render_comment, utf16_units
 from turncheck.render.wording.figures import change, figure
 from turncheck.render.wording.gates import judge
+from turncheck.render.wording.verdict import Verdict
 from turncheck.report.codec import encode as encode_report
 from turncheck.report.model import (
     ExpectedParse,

@@ -13,11 +13,11 @@ from pull_request import LINKS, pull_request
 
 from turncheck.ci.bitbucket.api import to_bitbucket
 from turncheck.comparison.changes import FindingChange
-from turncheck.comparison.verdict import Reservation
 from turncheck.messages.location import Location
 from turncheck.render.assistants import Assistants, Broken, Run, key_of
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.markdown import render_overview_comment, render_overview_summary
+from turncheck.render.wording.verdict import Reservation
 
 
 def runs(number: int, failing: int = 1) -> tuple[Run, ...]:

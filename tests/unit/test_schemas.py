@@ -14,7 +14,8 @@ from pull_request import pull_request
 from tools.write_schemas import documents
 
 from turncheck.comparison.metrics import METRICS
-from turncheck.comparison.model import encode, json_schemas
+from turncheck.comparison.model import encode
+from turncheck.render.wording.verdict import json_schemas
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from turncheck.comparison.verdict import read_rules
+from turncheck.comparison.gate_rules import read_rules
 from turncheck.report.model import GateSettings
 from turncheck.settings.file import read_settings_file
 from turncheck.settings.options import Settings, default_of, options

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import Verdict
     from turncheck.render.document import Document
     from turncheck.render.spans import Line
+    from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import Report
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import Verdict
+    from turncheck.render.wording.verdict import Verdict
 
 NEW_FAILURES = GateSettings(fail_on=("new-errors", "new-failures"))
 

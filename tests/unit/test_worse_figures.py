@@ -16,7 +16,6 @@ from report_builder import BASE_COMMIT, case, coverage, example, finding, report
 from turncheck.comparison.compare import compare
 from turncheck.comparison.metrics import METRICS, Judgement, Metric, MetricDelta, Significance
 from turncheck.comparison.model import Comparison, Present
-from turncheck.comparison.verdict import Verdict
 from turncheck.render.assistants import Run
 from turncheck.render.console import render_console
 from turncheck.render.main_metrics import main_metrics
@@ -24,6 +23,7 @@ from turncheck.render.markdown import render_comment, render_summary
 from turncheck.render.page.page import render_page
 from turncheck.render.wording.figures import figure
 from turncheck.render.wording.gates import judge
+from turncheck.render.wording.verdict import Verdict
 from turncheck.report.model import Nlu, Report
 from turncheck.report.understanding import Understood
 

@@ -13,7 +13,6 @@ from turncheck.ci.host import NO_RUN
 from turncheck.ci.hosts import OF_CODE, find_host, name_of
 from turncheck.comparison.compare import as_compared
 from turncheck.comparison.model import Comparison, Missing, Present, Unreachable, Unreadable
-from turncheck.comparison.verdict import Verdict
 from turncheck.conclude import Member, Several, conclude, page_of
 from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.messages.location import Location
@@ -26,6 +25,7 @@ from turncheck.publishing.publish import Place, Publishing, result_of_any
 from turncheck.render.assistants import Run, comment_key, key_of
 from turncheck.render.links import Links
 from turncheck.render.page.page import NAME as PAGE
+from turncheck.render.wording.verdict import Verdict
 from turncheck.report.codec import BASELINE_NAME, MAX_BYTES, encode
 from turncheck.run.find_baseline import read_baseline
 from turncheck.run.output_folder import ensure_apart_from_project

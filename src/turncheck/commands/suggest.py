@@ -208,7 +208,7 @@ def _lines(found: _Found) -> Iterator[str]:
     if suggested:
         yield f"{count(len(suggested), 'test')} would notice {count(len(noticed), 'fault')} that no test notices now."
     for one in suggested:
-        walked = "" if one.walked or one.along.startswith("the sentence") else ", which no test follows"
+        walked = "" if one.walked else ", which no test follows"
         kind = "case" if one.kind == "case" else "story"
         noticed_by = f"{count(len(one.notices), 'fault')}, along {text(one.along)}{walked}"
         yield f"  {kind} {text(one.name)}: {noticed_by}"

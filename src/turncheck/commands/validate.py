@@ -294,11 +294,11 @@ def _ensure_apart(files: ReportFiles, request: Request) -> None:
 
 
 def _write_report(checked: Checked, folder: Path, files: ReportFiles) -> None:
-    from turncheck.comparison.verdict import Verdict
     from turncheck.publishing.files import write_file, write_results
     from turncheck.render.junit import render_junit
     from turncheck.render.links import Links
     from turncheck.render.rendered import Rendered
+    from turncheck.render.wording.verdict import Verdict
     from turncheck.report.codec import encode
     from turncheck.report.model import ProjectInfo
     from turncheck.run.report_of import project_info, report_of

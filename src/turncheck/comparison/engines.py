@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, cast
 from msgspec.structs import replace
 
 from turncheck.comparison.cases import batch_cases, end_to_end_cases, intent_cases, story_cases
-from turncheck.comparison.verdict import Threshold, read_threshold
+from turncheck.comparison.gate_rules import Threshold, read_threshold
 from turncheck.messages.errors import UserError
 from turncheck.report.engines import ComparedEngine, ComparedTest, EngineAnswer, EngineGate, EnginesCompared
 
@@ -81,9 +81,15 @@ def compare_engines(asked: Sequence[Asked], rules: Sequence[Threshold] = ()) -> 
         reference=reference,
         compared=sum(test.agree is not None for test in tests),
         agreeing=sum(test.agree is True for test in tests),
+        on_training=max(map(_on_training, reports)),
         tests=tests,
     )
     return replace(document, gates=tuple(_judged(document, rule) for rule in rules))
+
+
+def _on_training(report: Report) -> int:
+    sentences = report.nlu.on_training_sentences if report.nlu else 0
+    return sentences + (report.batch.on_training if report.batch else 0)
 
 
 def _answers(report: Report) -> Iterator[tuple[Key, _Answered]]:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
     from turncheck.comparison.judged import Cause
-    from turncheck.comparison.verdict import GateResult
     from turncheck.report.model import Report, Skipped
 
 
@@ -69,8 +68,3 @@ def with_consequences(gates: Iterable[Judged]) -> tuple[Judged, ...]:
 def _keys(cause: Cause) -> tuple[Hashable, ...]:
     """What identifies a cause: for a test, one gate may name the place where it begins, another where it fails."""
     return (cause,) if cause.location is None else (cause.location, cause)
-
-
-def consequences_of(gate: GateResult, gates: Sequence[GateResult]) -> list[GateResult]:
-    """Return the gates that fail only because of what this one names."""
-    return [one for one in gates if one.follows == gate.name]

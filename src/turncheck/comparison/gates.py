@@ -16,6 +16,7 @@ from msgspec import structs
 
 from turncheck.comparison.cases import is_read_in_part
 from turncheck.comparison.faults import cause_of, causes_of, faults_of, judge_could_be_run, with_consequences
+from turncheck.comparison.gate_rules import GateRules, at_its_place, place_of_gate, read_rules
 from turncheck.comparison.gates_on_tests import (
     GONE_TESTS,
     NEW_ERRORS,
@@ -46,17 +47,16 @@ from turncheck.comparison.judged import (
 from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Measured, NotMeasured, find_metric, metric_of, metrics_of
 from turncheck.comparison.renames import message_of
-from turncheck.comparison.verdict import GateRules, at_its_place, place_of_gate, read_rules
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from turncheck.comparison.changes import ChangedCases
+    from turncheck.comparison.gate_rules import Places, Regression, Threshold
     from turncheck.comparison.judged import Cause
     from turncheck.comparison.metrics import MetricDelta, SharedDelta
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import Places, Regression, Threshold
     from turncheck.messages.finding import Severity
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import GateSettings, Report

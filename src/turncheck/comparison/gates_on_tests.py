@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.faults import cause_of, causes_of, faults_of
@@ -154,20 +155,20 @@ def judge_something_was_tested(report: Report, *, switched_off: bool) -> Judged:
 
 def judge_required(report: Report, evaluation: Evaluation) -> Judged:
     """All tests of an evaluation must have run: a single one that was left out is enough to fail."""
-    name = f"require: {evaluation}"
+    judged = partial(Judged, f"require: {evaluation}", requires=evaluation)
     if _is_left_out(report, evaluation):
         not_run = next((tally.not_run for tally in tallies(report) if tally.evaluation == evaluation), ())
         causes: tuple[Cause, ...] = not_run or tuple(
             cause_of(one, named=one.part) for one in faults_of(report, (evaluation,))
         )
-        return Judged(name, "failed", "left out", causes=causes)
+        return judged("failed", "left out", causes=causes)
     if has_results(report, evaluation):
-        return Judged(name, "passed", "ran")
+        return judged("passed", "ran")
     skipped = next((one for one in report.skipped if one.evaluation == evaluation), None)
     if skipped is not None and skipped.fault:
-        return Judged(name, "failed", "not run", causes=(cause_of(skipped),))
+        return judged("failed", "not run", causes=(cause_of(skipped),))
     facts = (NoFigure(skipped.reason, short=skipped.cause),) if skipped is not None else ()
-    return Judged(name, "failed", "nothing to judge", facts)
+    return judged("failed", "nothing to judge", facts)
 
 
 def _is_left_out(report: Report, evaluation: Evaluation) -> bool:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from turncheck.comparison.changes import CaseChange, FindingChange
+    from turncheck.comparison.gate_rules import GateOutcome, Regression, Threshold
     from turncheck.comparison.metrics import Measured, MetricDelta
     from turncheck.comparison.model import OneSided
-    from turncheck.comparison.verdict import GateOutcome, Regression, Threshold
     from turncheck.messages.finding import Finding, Severity
     from turncheck.messages.location import Location
     from turncheck.report.evaluations import Evaluation
@@ -186,13 +186,14 @@ Why = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A gate and its outcome. ``metric`` names the figure it is about, if it is about one."""
+    """A gate and its outcome; ``metric`` or ``requires``: the figure, or the evaluation, that it is about."""
 
     name: str
     outcome: GateOutcome
     why: Why
     facts: tuple[Fact, ...] = ()
     metric: str | None = None
+    requires: Evaluation | None = None
     needs_base: bool = False
     causes: tuple[Cause, ...] = ()
     fails: bool = False

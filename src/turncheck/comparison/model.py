@@ -1,9 +1,9 @@
-"""The documents beside the report: ``comparison.json``, its baseline, and how it and ``verdict.json`` are written."""
+"""The document ``comparison.json``, its baseline, and how it is written."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import UNSET, UnsetType
 
@@ -22,9 +22,8 @@ from turncheck.comparison.changes import (
     UnseenChange,
 )
 from turncheck.comparison.metrics import MetricDelta
-from turncheck.comparison.verdict import Verdict
 from turncheck.messages.location import Location
-from turncheck.report.codec import document_schema, file_of
+from turncheck.report.codec import file_of
 from turncheck.report.evaluations import Evaluation
 from turncheck.report.model import BatchCase, CaseMessage, CaseResult, Confusion, Count, StoryResult, Validation
 from turncheck.report.part import Part
@@ -36,17 +35,6 @@ if TYPE_CHECKING:
 # What a report is compared with: another report and its origin, or the reason why there is none.
 
 Way = Literal["artifact", "git", "tarball", "ancestor", "run", "file", "url"]
-
-WAYS: Final[dict[Way, str]] = {
-    "artifact": "the report of an earlier run",
-    "git": "evaluated here, from git",
-    "tarball": "evaluated here, from the repository's archive",
-    "ancestor": "the report of its nearest ancestor that has one",
-    "run": "as the run itself measured it",
-    "file": "a report given as a file",
-    "url": "a report given by its address",
-}
-"""How a baseline was found, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,14 +314,6 @@ class Comparison(Part, frozen=True, kw_only=True):
         return next((metric for metric in self.metrics if metric.name == name), None)
 
 
-def encode(document: Comparison | Verdict) -> bytes:
+def encode(document: Part) -> bytes:
     """Write a document: UTF-8 JSON, keys in the order of the types, a line break at the end."""
     return b"".join(file_of(document))
-
-
-def json_schemas() -> dict[str, dict[str, Any]]:
-    """Return the JSON Schemas of both documents, generated from the types."""
-    documents: dict[str, type] = {"comparison": Comparison, "verdict": Verdict}
-    return {
-        name: document_schema(document, name=name, title=f"turncheck {name}") for name, document in documents.items()
-    }

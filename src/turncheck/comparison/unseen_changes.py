@@ -32,7 +32,7 @@ def unseen_changes(base: Report, head: Report) -> tuple[UnseenChange, ...]:
 def differences(one: _Components, other: _Components) -> tuple[UnseenChange, ...]:
     """Return the differences between two configurations that the engine does not read."""
     found: list[UnseenChange] = []
-    for section in ("pipeline", "policies", "importers"):
+    for section in ("recipe", "pipeline", "policies", "importers"):
         before, after = ([one for one in side if one.section == section][:_MOST] for side in (one, other))
         found += _of_section(before, after)
     return tuple(found)

@@ -46,7 +46,8 @@ COMPONENTS: Final = (
 POLICIES: Final = frozenset(
     {"MemoizationPolicy", "AugmentedMemoizationPolicy", "UnexpecTEDIntentPolicy", "TEDPolicy", "RulePolicy"}
 )
-RECIPES: Final = frozenset({"default.v1", "graph.v1"})
+DEFAULT_RECIPE: Final = "default.v1"
+RECIPES: Final = frozenset({DEFAULT_RECIPE, "graph.v1"})
 
 _TOKENIZER: Final = ("a tokenizer", TOKENIZERS)
 _FEATURIZER: Final = ("a featurizer", FEATURIZERS)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from turncheck.ci.host import EarlierReports, Host, StoredReport
     from turncheck.comparison.model import Baseline
-    from turncheck.comparison.verdict import Verdict
+    from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import GateSettings, Report
     from turncheck.settings.options import JunitFlavour
 

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.changes import CaseChange, MisunderstoodSentence, TrainingChange
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import Verdict
     from turncheck.messages.location import Location
     from turncheck.render.assistants import Assistants
     from turncheck.render.links import Links
     from turncheck.render.spans import Line
+    from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import Report
 
 

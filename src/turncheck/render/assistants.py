@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import Verdict
     from turncheck.render.links import Links
     from turncheck.render.spans import Sign
+    from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import Report
 
 
@@ -92,14 +92,12 @@ class Assistants:
         failed = sum(not run.verdict.passed for run in ended)
         unmeasured = len(self.broken) + len(self.runs) - len(ended)
         everything = len(self.broken) + len(self.runs)
-        parts = [
-            f"{number} {what}" for number, what in ((failed, "failed"), (unmeasured, "could not be measured")) if number
-        ]
-        if not parts:
+        of = f" of {count(everything, 'assistant')}"
+        if not (failed or unmeasured):
             return f"{count(everything, 'assistant')} passed{self._reservations}"
-        first, *others = parts
-        number, _, what = first.partition(" ")
-        return ", ".join([f"{number} of {count(everything, 'assistant')} {what}", *others])
+        parts = [f"{failed}{of} failed"] if failed else []
+        parts += [f"{unmeasured}{'' if failed else of} could not be measured"] if unmeasured else []
+        return ", ".join(parts)
 
     @property
     def _reservations(self) -> str:

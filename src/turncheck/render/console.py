@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import Verdict
     from turncheck.render.links import Links
     from turncheck.render.spans import Line, NeutralSection
+    from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import Report
 
 _MOST: Final = 10

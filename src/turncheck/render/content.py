@@ -10,7 +10,6 @@ import msgspec
 
 from turncheck.comparison.because import newly_failing_tests
 from turncheck.comparison.cases import findings_worst_first
-from turncheck.comparison.faults import consequences_of
 from turncheck.comparison.metrics import metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.tally import lacks_actions
@@ -49,11 +48,11 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.metrics import MetricDelta
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import GateResult, Verdict
     from turncheck.messages.location import Location
     from turncheck.render.main_metrics import MainMetric
     from turncheck.render.phrases import OverlapRemark
     from turncheck.render.spans import Line, NeutralSection
+    from turncheck.render.wording.verdict import GateResult, Verdict
     from turncheck.report.model import BatchNumbers, Report
     from turncheck.report.understanding import CoveredKind
 
@@ -74,7 +73,7 @@ def run_sections(
     lines: list[Entry] = []
     for gate in gates[:BUILT]:
         lines.append(entries.gate(_brief(gate), shown, causes=id(gate) in unfolded))
-        if follow := consequences_of(gate, verdict.gates):
+        if follow := [one for one in verdict.gates if one.follows == gate.name]:
             lines.append(entries.consequences(follow))
     listed = lists.listed("gates", "Gates", lines, lambda line: line, unfolded=BUILT)
     yield listed.cut(2 * lists.unfolded)

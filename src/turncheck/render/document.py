@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from turncheck.comparison.model import WAYS
 from turncheck.messages.phrasing import count
 from turncheck.render.content import all_sections
 from turncheck.render.main_metrics import main_metrics
@@ -13,10 +12,10 @@ from turncheck.render.nlu_text import fallback_entry, trust_entry
 from turncheck.render.spans import Code, Entry, Link, Prose, Strong, Term, line, listed
 
 if TYPE_CHECKING:
-    from turncheck.comparison.model import BaselineUsed, Comparison
-    from turncheck.comparison.verdict import Verdict
+    from turncheck.comparison.model import BaselineUsed, Comparison, Way
     from turncheck.render.links import Links
     from turncheck.render.spans import Line, NeutralSection
+    from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import Report
 
 
@@ -85,6 +84,18 @@ def _title(report: Report, verdict: Verdict) -> Entry:
     return Entry(spans, sign="failed" if not verdict.passed else "passed" if calm else "caution")
 
 
+_WAYS: Final[dict[Way, str]] = {
+    "artifact": "the report of an earlier run",
+    "git": "evaluated here, from git",
+    "tarball": "evaluated here, from the repository's archive",
+    "ancestor": "the report of its nearest ancestor that has one",
+    "run": "as the run itself measured it",
+    "file": "a report given as a file",
+    "url": "a report given by its address",
+}
+"""How a baseline was found, in words."""
+
+
 def _baseline(used: BaselineUsed, links: Links) -> Entry:
     """Commit and run of the baseline, and how it was found; or why there is none."""
     warnings = tuple(Entry(line(Prose(warning), "."), sign="caution") for warning in used.warnings)
@@ -99,7 +110,7 @@ def _baseline(used: BaselineUsed, links: Links) -> Entry:
     if used.commit:
         commit = line("commit ", Code(used.commit[:8]))
         parts = line(parts, Link(commit, links.commit_page(used.commit)), ": ")
-    parts = line(parts, WAYS[used.way] if used.way else "a report")
+    parts = line(parts, _WAYS[used.way] if used.way else "a report")
     if used.run_id:
         run = Link(line("run ", Code(used.run_id, 20)), links.run_page(used.run_id))
         parts = line(parts, " (", run, ")")

@@ -67,7 +67,8 @@ def remarks_on(engine: ComparedEngine) -> Iterator[str]:
     """Yield why an engine did not answer everything."""
     if engine.problem:
         yield engine.problem
-    yield from (f"{evaluation} not run: {why}" for evaluation, why in engine.left_out.items())
+    others = ((evaluation, why) for evaluation, why in engine.left_out.items() if why != engine.problem)
+    yield from (f"{evaluation} not run: {why}" for evaluation, why in others)
 
 
 def summary_of(compared: EnginesCompared) -> str:
@@ -75,7 +76,11 @@ def summary_of(compared: EnginesCompared) -> str:
     if compared.agreement is None:
         return "There is nothing to compare: no test was answered by two engines."
     of = f"{compared.agreeing:,} of {count(compared.compared, 'test')}"
-    return f"The engines agree on {of} ({percent(compared.agreement)})."
+    agree = f"The engines agree on {of} ({percent(compared.agreement)})."
+    if not compared.on_training:
+        return agree
+    verb = "is a training sentence" if compared.on_training == 1 else "are training sentences"
+    return f"{agree} {count(compared.on_training, 'test')} {verb}: the figures are optimistic."
 
 
 def gate_in_words(gate: EngineGate) -> str:

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
         UnseenChange,
     )
     from turncheck.comparison.model import ChangedItem
-    from turncheck.comparison.verdict import FailedBy, GateResult
     from turncheck.messages.location import Location
     from turncheck.render.spans import Line
+    from turncheck.render.wording.verdict import FailedBy, GateResult
     from turncheck.report.model import MutantResult, SentenceUnderNoise, Skipped, Substitution
 
 

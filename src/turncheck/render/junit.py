@@ -52,10 +52,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import GateResult, Verdict
     from turncheck.messages.finding import Finding
     from turncheck.render.assistants import Assistants, Broken
     from turncheck.render.links import Links
+    from turncheck.render.wording.verdict import GateResult, Verdict
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import BatchCase, Misunderstanding, NluPrediction, Report, StoryResult, StoryStep
     from turncheck.settings.options import JunitFlavour

@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import Verdict
     from turncheck.render.assistants import Assistants, Run
     from turncheck.render.document import Document
     from turncheck.render.fork import Fork
     from turncheck.render.links import Links
     from turncheck.render.spans import Line, Section, Sign
+    from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import Report
 
 

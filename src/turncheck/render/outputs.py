@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import Verdict
     from turncheck.render.fork import Fork
     from turncheck.render.sarif import RuleText
+    from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import Report
     from turncheck.settings.options import JunitFlavour
 

@@ -121,6 +121,8 @@ class EnginesCompared(Part, frozen=True, kw_only=True):
     """The tests that at least two engines answered."""
     agreeing: Count = 0
     """Those in which all that answered say the same."""
+    on_training: Count = 0
+    """The tests that are training sentences of the project: what was trained on them is shown too well."""
     tests: tuple[ComparedTest, ...] = ()
     """The tests, by kind, in the order of their files."""
     gates: tuple[EngineGate, ...] = ()

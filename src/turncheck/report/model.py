@@ -172,9 +172,9 @@ class IgnoredParameter(Part, frozen=True, kw_only=True):
 
 
 class ConfiguredComponent(Part, frozen=True, kw_only=True):
-    """A component of the pipeline, a policy or an importer, and what the engine does with it."""
+    """A component of the pipeline, a policy, an importer or a recipe, and what the engine does with it."""
 
-    section: Literal["pipeline", "policies", "importers"]
+    section: Literal["recipe", "pipeline", "policies", "importers"]
     """Which section of the configuration it is in."""
     name: str
     """The component as the configuration names it."""
@@ -345,6 +345,8 @@ class GateSettings(Part, frozen=True, kw_only=True):
     """The number of folds of a cross-validation."""
     seed: int | None = None
     """The seed of everything random."""
+    slot_order: Literal["strict", "any"] | None = None
+    """Whether consecutive ``slot_was_set`` steps are judged in their order."""
     vectors: str | None = None
     """Whether sentence vectors are used (``true``, ``false``), or the folder that they come from."""
     today: str | None = None

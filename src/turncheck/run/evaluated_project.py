@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import structs
 
-from turncheck.comparison.verdict import read_rules
+from turncheck.comparison.gate_rules import read_rules
 from turncheck.engines.choice import chosen_engines
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import TrainingSentence, WordList

@@ -21,8 +21,8 @@ from turncheck.ci.git import GitError
 from turncheck.ci.host import Base, HostError
 from turncheck.comparison.changes import SettingChange
 from turncheck.comparison.compare import plugins_in_words
+from turncheck.comparison.gate_rules import read_rules
 from turncheck.comparison.model import Baseline, Missing, Present, Unreachable, Unreadable
-from turncheck.comparison.verdict import read_rules
 from turncheck.messages.errors import INTERRUPTED, UserError
 from turncheck.messages.location import shown_path
 from turncheck.process.regular_file import file_and_case, is_there

@@ -17,14 +17,16 @@ from turncheck.engines.embedded.policies.kinds import class_name, runs_in
 from turncheck.engines.embedded.policies.trainer import configured_policies
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import NOWHERE
-from turncheck.report.model import ConfiguredComponent, IgnoredParameter
+from turncheck.project.components import DEFAULT_RECIPE
+from turncheck.project.model import Component
+from turncheck.report.model import ConfiguredComponent, IgnoredParameter, Substitution
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from turncheck.messages.location import Location
-    from turncheck.project.model import Component, Config
+    from turncheck.project.model import Config
 
 _LABELS: Final = ("token_pattern", "intent_tokenization_flag", "intent_split_symbol", "prefix_separator_symbol")
 _PATTERNS: Final = ("case_sensitive", "use_lookup_tables", "use_regexes", "use_word_boundaries")
@@ -97,10 +99,10 @@ _LONGEST: Final = 300
 def configured_components(
     config: Config, *, rasa: int, allow_custom_code: bool = False
 ) -> tuple[ConfiguredComponent, ...] | None:
-    """Return what is done with each component of the pipeline, policy and importer; ``None`` if they cannot be run."""
+    """Return what is done with recipe, components, policies and importers; ``None`` if they cannot be run."""
     try:
         pipeline = _pipeline(config, rasa=rasa, allow_custom_code=allow_custom_code)
-        return (*pipeline, *policies_of(config, rasa=rasa), *_importers(config))
+        return (*_recipe(config), *pipeline, *policies_of(config, rasa=rasa), *_importers(config))
     except UserError:  # whoever trains it says so
         return None
 
@@ -138,6 +140,20 @@ def _history(featurizers: Any) -> tuple[Any, Any]:
     return looks_back, [rest, *others] if rest or others else None
 
 
+def replaced_recipe(config: Config) -> tuple[Substitution, ...]:
+    """Return what is done instead of following a recipe by which a project has a graph of its own."""
+    if config.recipe in {None, DEFAULT_RECIPE}:
+        return ()
+    reason = "graphs of a project's own are not run here"
+    return (Substitution(component=f"recipe: {config.recipe}", used=DEFAULT_RECIPE, reason=reason),)
+
+
+def _recipe(config: Config) -> Iterator[ConfiguredComponent]:
+    for one in replaced_recipe(config):
+        recipe = Component(one.component, {}, config.keys.get("recipe", NOWHERE))
+        yield _component("recipe", recipe, None, frozenset(), config.location)
+
+
 def _importers(config: Config) -> Iterator[ConfiguredComponent]:
     """Yield what none of runs: the files are read as Rasa's own importer does."""
     for component in config.importers:
@@ -171,7 +187,7 @@ def _is_spacy_model(component: Component) -> bool:
 
 
 def _component(
-    section: Literal["pipeline", "policies", "importers"],
+    section: Literal["recipe", "pipeline", "policies", "importers"],
     component: Component,
     runs: Sequence[Any] | None,
     read: AbstractSet[str],

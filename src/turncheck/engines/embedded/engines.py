@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import ConfiguredComponent
+    from turncheck.report.model import ConfiguredComponent, Substitution
     from turncheck.report.trust import ConfidenceMap, Trust
     from turncheck.settings.options import Settings
 
@@ -343,15 +343,21 @@ class EmbeddedEngine(Engine):
         """Return name, version, and the substitutions in the parts that were used."""
         parts = {**self._recalled, **self.parts()}
         nlu, ensemble = measured or parts.get("nlu"), parts.get("core")
+        replaced = (*(nlu.substitutions if nlu else ()), *(ensemble.substitutions if ensemble else ()))
         nlg = [NLG_NOTE] if conversations and "nlg" in self.project.endpoints else []
         return EngineInfo(
             name="embedded",
             version=__version__,
-            substitutions=(*(nlu.substitutions if nlu else ()), *(ensemble.substitutions if ensemble else ())),
+            substitutions=(*self._recipe(), *replaced),
             notes=_unique((*(nlu.notes if nlu else ()), *nlg)),
             model=None if self._model is None else self._model.path.name,
             configured=self._configured(),
         )
+
+    def _recipe(self) -> tuple[Substitution, ...]:
+        from turncheck.engines.embedded.configured import replaced_recipe
+
+        return replaced_recipe(self.project.config) if self._model is None else ()
 
     def _configured(self) -> tuple[ConfiguredComponent, ...] | None:
         """Return what is done with each component; not known of a model, which was trained before."""

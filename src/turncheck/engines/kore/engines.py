@@ -304,7 +304,9 @@ class KoreEngines(Engine):
             content = read_regular(file, most=MAX_FILE_BYTES)
         except OSError as error:
             raise UserError(f"'{suite.path}' cannot be read: {error.strerror or error}") from None
-        platform.store(suite.name, suite.description, file.name, *as_uploaded(file.name, content))
+        if platform.store(suite.name, suite.description, file.name, *as_uploaded(file.name, content)):
+            both = f"turncheck kore run '{suite.name}' --both-versions"
+            self.screen.note(f"The suite '{suite.name}' is new there. On both versions, side by side: {both}")
         run = platform.run(suite.name, self.notes)
         self.screen.note(f"The platform runs the suite as '{run}'.")
         try:

@@ -20,16 +20,16 @@ from turncheck.comparison.judged import (
     WrongSentence,
 )
 from turncheck.comparison.tally import NAMES
-from turncheck.comparison.verdict import FailedBy, GateResult, Verdict
 from turncheck.render.wording.figures import expected_got
 from turncheck.render.wording.reasons import lost_assistant, lost_evaluation, reason_of
 from turncheck.render.wording.summary import reservation, summarize
 from turncheck.render.wording.tests import failed_test, removed_test_text
+from turncheck.render.wording.verdict import FailedBy, GateResult, Verdict
 
 if TYPE_CHECKING:
+    from turncheck.comparison.gate_rules import Places
     from turncheck.comparison.judged import Cause, Judged
     from turncheck.comparison.model import Comparison
-    from turncheck.comparison.verdict import Places
     from turncheck.report.model import GateSettings, Report
 
 

@@ -98,6 +98,19 @@ def reason_of(gate: Judged, report: Report, comparison: Comparison | None, *, br
     return _FIXED.get(gate.why) or _REASONS[gate.why](gate, _Run(report, comparison, brief))
 
 
+def reason_in_short(gate: Judged, report: Report, comparison: Comparison | None) -> str:
+    """Say the same without the details that belong in the gate's own line."""
+    match gate.facts:
+        case (Drop() as drop,) if drop.delta.agreement is None:
+            return _drop(drop, short=True)
+        case (NoFigure(short=short),) if short and gate.requires:
+            return f"{gate.requires} was not run: {short}"
+        case _ if gate.why == "left out":
+            return next(short for _, short in _left_out(report, gate.requires))
+        case _:
+            return reason_of(gate, report, comparison)
+
+
 _FIXED: Final[Mapping[Why, str]] = {
     "no tests": "no stories and no end-to-end cases were run",
     "ancestor": "the base itself was not measured, but an ancestor: which tests came after that is not known",
@@ -118,7 +131,7 @@ def _of_figure(gate: Judged, _: _Run) -> str:
     if isinstance(fact, Value):
         return _value(fact)
     if isinstance(fact, Drop):
-        return no_verdict(fact.delta.agreement) if fact.delta.agreement is not None else drop_in_words(fact)
+        return no_verdict(fact.delta.agreement) if fact.delta.agreement is not None else _drop(fact)
     if not isinstance(fact, NoFigure) or fact.base is None:
         return fact.why if isinstance(fact, NoFigure) else ""
     base = figure(fact.base.base or 0.0, fact.base.kind)
@@ -127,7 +140,7 @@ def _of_figure(gate: Judged, _: _Run) -> str:
 
 def _nothing_to_judge(gate: Judged, _: _Run) -> str:
     why = next((fact.why for fact in gate.facts if isinstance(fact, NoFigure)), "there was nothing to judge")
-    return f"{_evaluation(gate)} was not run: {why}" if _is_required(gate) else why
+    return f"{gate.requires} was not run: {why}" if gate.requires else why
 
 
 def _failed_tests(gate: Judged, run: _Run) -> str:
@@ -213,22 +226,13 @@ _REASONS: Final[Mapping[Why, Callable[[Judged, _Run], str]]] = {
     "gone": lambda gate, run: _gone(gate.facts, run.compared),
     "base faults": _base_faults,
     "not asked for tests": _without_tests,
-    "left out": lambda gate, run: "; ".join(words for words, _ in left_out(run.report, _evaluation(gate))),
-    "not run": lambda gate, _: f"{_evaluation(gate)} was not run",
-    "ran": lambda gate, run: f"{_evaluation(gate)} was run" if _is_required(gate) else _tested(run.report),
+    "left out": lambda gate, run: "; ".join(words for words, _ in _left_out(run.report, gate.requires)),
+    "not run": lambda gate, _: f"{gate.requires} was not run",
+    "ran": lambda gate, run: f"{gate.requires} was run" if gate.requires else _tested(run.report),
     "suppressed": lambda _, run: suppressed_in_words(run.compared.new_suppressions if run.compared else ()),
     "no findings": _no_findings,
     "new not known": _new_not_known,
 }
-
-
-def _is_required(gate: Judged) -> bool:
-    return gate.name.startswith("require: ")
-
-
-def _evaluation(gate: Judged) -> Evaluation:
-    """The evaluation that a gate requires."""
-    return next(one for one in (*LOST, *WITHOUT_TESTS) if gate.name == f"require: {one}")
 
 
 def _value(value: Value) -> str:
@@ -237,7 +241,7 @@ def _value(value: Value) -> str:
     return shown if value.holds else f"{shown}, not {rule.operator} {rule.limit:g}"
 
 
-def drop_in_words(drop: Drop, *, short: bool = False) -> str:
+def _drop(drop: Drop, *, short: bool = False) -> str:
     """``core.passed: 3 to 2 (−1), more than 0``; in ``short`` without where it was judged and the limit."""
     delta = drop.delta
     shared = shared_examples(delta)
@@ -298,7 +302,7 @@ def _half(lacking: OneSided) -> str:
     return f"the base has no results of {name} ({lacking.reason}){then}"
 
 
-def left_out(report: Report, evaluation: Evaluation) -> list[tuple[str, str]]:
+def _left_out(report: Report, evaluation: Evaluation | None) -> list[tuple[str, str]]:
     """Return which tests of an evaluation were not run, why, and how to get them run; each also in short."""
     found = []
     for tally in tallies(report):
@@ -313,7 +317,7 @@ def left_out(report: Report, evaluation: Evaluation) -> list[tuple[str, str]]:
         found.append((f"{short} ({intents}): fewer examples than there are folds", short))
     parts = [one for one in report.skipped if one.part and one.evaluation == evaluation]
     found += [(one.without_place or one.reason, one.without_place or one.reason) for one in parts]
-    if report.stopped is not None and has_results(report, evaluation):
+    if report.stopped is not None and evaluation is not None and has_results(report, evaluation):
         found.append((f"the run ended before its end: {first_line(report.stopped)}",) * 2)
     return found
 

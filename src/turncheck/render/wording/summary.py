@@ -18,7 +18,7 @@ from turncheck.comparison.gates_on_tests import (
     newly_misunderstood,
     tests_of,
 )
-from turncheck.comparison.judged import BadFinding, Drop, Findings, NoFigure
+from turncheck.comparison.judged import BadFinding, Findings
 from turncheck.comparison.tally import NAMES, tallies
 from turncheck.comparison.training_changes import (
     dropped_intents,
@@ -37,14 +37,7 @@ from turncheck.render.wording.changes import (
     unseen_in_words,
 )
 from turncheck.render.wording.figures import NO_BASE
-from turncheck.render.wording.reasons import (
-    STAND_IN,
-    WITHOUT_TESTS,
-    drop_in_words,
-    errors_in_words,
-    left_out,
-    reason_of,
-)
+from turncheck.render.wording.reasons import STAND_IN, WITHOUT_TESTS, errors_in_words, reason_in_short, reason_of
 from turncheck.render.wording.tests import (
     by_cause,
     cause_first,
@@ -58,7 +51,6 @@ from turncheck.render.wording.tests import (
     not_run_in_words,
     tolerated_in_words,
 )
-from turncheck.report.evaluations import EVALUATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -67,9 +59,8 @@ if TYPE_CHECKING:
     from turncheck.comparison.judged import Judged
     from turncheck.comparison.model import Comparison
     from turncheck.comparison.tally import Tally
-    from turncheck.comparison.verdict import Reservation
     from turncheck.messages.finding import Finding
-    from turncheck.report.evaluations import Evaluation
+    from turncheck.render.wording.verdict import Reservation
     from turncheck.report.model import GateSettings, Report
 
 
@@ -115,10 +106,10 @@ def _passed(report: Report, compared: Comparison | None) -> Clause:
     if any(tally.failed for tally in found):
         nothing_new = compared is not None and not newly_failing(report, compared)
         return Clause("nothing fails that passed on the base" if nothing_new else _right_intents(report))
-    return Clause(_tested(report))
+    return Clause(_tested(report, compared))
 
 
-def _tested(report: Report) -> str:
+def _tested(report: Report, compared: Comparison | None) -> str:
     tested = []
     if report.core and report.core.stories:
         outcomes = [story.outcome for story in report.core.stories]
@@ -128,7 +119,9 @@ def _tested(report: Report) -> str:
     if cases := [case for suite in (report.batch.suites if report.batch else ()) for case in suite.cases]:
         tested.append(f"{sum(case.passed for case in cases)} of {count(len(cases), 'batch case')}")
     passed_line = f"{' and '.join(tested)} passed" if tested else ""
-    if tolerated := [tolerated_in_words(tally) for tally in tallies(report) if tally.tolerated]:
+    said_below = compared is not None and newly_failing(report, compared)
+    tolerated = [tolerated_in_words(tally) for tally in tallies(report) if tally.tolerated]
+    if tolerated and not said_below:
         passed_line += f", {joined(tolerated)}"
     if intents := _right_intents(report):
         return f"{passed_line}, {intents}" if passed_line else intents
@@ -363,25 +356,8 @@ def _clauses(gate: Judged, report: Report, comparison: Comparison | None) -> lis
         return _about_errors(gate, report, comparison)
     if gate.name == GONE_TESTS and comparison is not None and (words := gone_in_words(report, comparison)):
         return [Clause(words, _says_gone(comparison))]
-    match gate.facts:
-        case (Drop() as drop,):
-            return [Clause(_cut(drop_in_words(drop, short=True)))]
-        case (NoFigure(why, None, short),) if gate.why == "nothing to judge":
-            words = f"{_required(gate)} was not run: {short or why}" if gate.name.startswith(_REQUIRE) else why
-            return [Clause(_cut(words), frozenset({"not run"} if gate.name.startswith(_REQUIRE) else ()))]
-        case _:
-            pass
-    if gate.why == "left out":
-        return [Clause(_cut(next(short for _, short in left_out(report, _required(gate)))), frozenset({"not run"}))]
-    says = frozenset({"not run"}) if gate.why in {"not run", "nothing to judge"} else frozenset[str]()
-    return [Clause(_cut(reason_of(gate, report, comparison)), says)]
-
-
-_REQUIRE: Final = "require: "
-
-
-def _required(gate: Judged) -> Evaluation:
-    return next(one for one in EVALUATIONS if gate.name == f"{_REQUIRE}{one}")
+    says = frozenset({"not run"} if gate.requires else ())
+    return [Clause(_cut(reason_in_short(gate, report, comparison)), says)]
 
 
 def _says_gone(comparison: Comparison) -> frozenset[str]:
@@ -392,21 +368,16 @@ def _says_gone(comparison: Comparison) -> frozenset[str]:
 
 def _about_errors(gate: Judged, report: Report, comparison: Comparison | None) -> list[Clause]:
     """The errors in the data; a single one is named."""
-    match gate.causes:
-        case (BadFinding(finding),) if finding.message:
-            return [Clause(_single_error(finding, gate.name, report, comparison))]
-        case _:
-            pass
-    words = reason_of(gate, report, comparison)
-    match gate.facts:
-        case (Findings() as findings,) if gate.name == "errors":
-            *others, last = errors_in_words(findings, comparison)
-            faults = frozenset({"faults", "not run", *(["partly"] if any(f.part for f in findings.faults) else [])})
-            return [*map(Clause, others), Clause(last, faults if findings.faults else frozenset())]
-        case (Findings(faults=(_, *_)),):
-            return [Clause(_cut(words), frozenset({"faults", "not run"}))]
-        case _:
-            return [Clause(_cut(words))]
+    single = gate.causes[0] if len(gate.causes) == 1 else None
+    if isinstance(single, BadFinding) and single.finding.message:
+        return [Clause(_single_error(single.finding, gate.name, report, comparison))]
+    findings = next((fact for fact in gate.facts if isinstance(fact, Findings)), None)
+    faults = findings.faults if findings else ()
+    says = frozenset({"faults", "not run", *(["partly"] if any(one.part for one in faults) else [])} if faults else ())
+    if findings is None or gate.name != "errors":
+        return [Clause(_cut(reason_of(gate, report, comparison)), says)]
+    *others, last = errors_in_words(findings, comparison)
+    return [*map(Clause, others), Clause(last, says)]
 
 
 def _single_error(finding: Finding | FindingChange, gate: str, report: Report, comparison: Comparison | None) -> str:

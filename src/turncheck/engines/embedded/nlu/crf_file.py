@@ -137,17 +137,18 @@ class _Names:
     def check(self, number: int) -> None:
         """Make sure that every search in the tables ends, and gives a number below ``number`` if it finds a name."""
         tables = _integers(self.data, _NAMES.size, 2 * _TABLES).reshape(_TABLES, 2)
-        found = [np.empty(0, np.int64)]
-        for offset, buckets in tables[tables.any(axis=1)].tolist():
-            if not (offset and buckets):
-                raise ValueError("a table of names has no place, or no size")
-            places = _integers(self.data, offset, 2 * buckets).reshape(buckets, 2)[:, 1]
-            if bool(places.all()):
-                raise ValueError("a table of names has no end")
-            found.append(places[places != 0])
-            if sum(map(len, found)) * _BUCKET > len(self.data):
-                raise ValueError("tables of names overlap")
-        if bool((self._numbers_at(np.concatenate(found)) >= number).any()):
+        offsets, buckets = tables[tables.any(axis=1)].T
+        if not bool(offsets.all() and buckets.all()):
+            raise ValueError("a table of names has no place, or no size")
+        if int(buckets.sum()) * _BUCKET > len(self.data):
+            raise ValueError("tables of names overlap")
+        firsts = np.cumsum(buckets) - buckets
+        # All buckets of all tables, one after the other: the second number of each is the place of a name, or 0.
+        at = np.repeat(offsets - firsts * _BUCKET, buckets) + np.arange(int(buckets.sum())) * _BUCKET + 4
+        places = _integers_at(self.data, at)
+        if buckets.size and not bool(np.logical_or.reduceat(places == 0, firsts).all()):
+            raise ValueError("a table of names has no end")
+        if bool((self._numbers_at(places[places != 0]) >= number).any()):
             raise ValueError("a name has a number that does not exist")
 
     def check_texts(self, number: int) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _WORD: Final = re.compile(r"\w+")
 _UNSPACED: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Han and kana: Chinese and Japanese are written without spaces, so each character counts as a word."""
-_WORD_OR_CHARACTER: Final = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
+_WORD_OR_CHARACTER: Final = rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+"  # compiled for the first text beyond ASCII
 _CACHED_WORDS: Final = 200_000
 _MIN_DOCUMENTS: Final = 2
 """A character 3-gram must occur in this many sentences to count, unless there are few sentences."""
@@ -242,7 +242,8 @@ def on_grid(values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _word_terms(text: str) -> list[str]:
-    words = (_WORD if text.isascii() else _WORD_OR_CHARACTER).findall(text.lower())
+    lowered = text.lower()
+    words = _WORD.findall(lowered) if text.isascii() else re.findall(_WORD_OR_CHARACTER, lowered)
     return words + [f"{first} {second}" for first, second in pairwise(words)]
 
 
