@@ -153,6 +153,7 @@ def _of_responses(project: Project) -> Iterator[Mutant]:
                     variation.location, _with_responses(project, replace(response, variations=variations)),
                     _touched(response), (variation.location,),
                 )  # fmt: skip
+    with_text.sort(key=lambda response: response.name)
     for one, other in zip(with_text[::2], with_text[1::2], strict=False):
         swapped = replace(one, variations=other.variations), replace(other, variations=one.variations)
         yield Mutant(
