@@ -44,6 +44,7 @@ class GateSettings(TypedDict, total=False):
     accept_gone: Words
     not_judged: str
     misunderstood: str
+    batch_failures: str
     strict: bool
 
 
@@ -89,6 +90,7 @@ class RunSettings(GateSettings, EngineSettings, total=False):
     cache: bool
     cache_folder: AnyPath
     cache_key: str
+    slot_order: str
     strength: str
     strength_budget: int
     robustness: bool

@@ -214,6 +214,7 @@ _NEW_RULES = (
         base={"turncheck.yml": "evaluations: [validate, core]\n"},
         given={"evaluations": None},
     ),
+    _settings("slots in any order", "slot-order: any\n", "slot-order from strict to any"),
     _settings("mutants", "strength: changed\n", "strength from off to changed"),
     _settings("time for mutants", "strength-budget: 1\n", "strength-budget from 60 to 1"),
     _settings("noise", "robustness: true\n", "robustness from false to true"),

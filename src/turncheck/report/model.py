@@ -345,6 +345,8 @@ class GateSettings(Part, frozen=True, kw_only=True):
     """The number of folds of a cross-validation."""
     seed: int | None = None
     """The seed of everything random."""
+    slot_order: Literal["strict", "any"] | None = None
+    """Whether consecutive ``slot_was_set`` steps are judged in their order."""
     vectors: str | None = None
     """Whether sentence vectors are used (``true``, ``false``), or the folder that they come from."""
     today: str | None = None

@@ -60,9 +60,11 @@ class EngineRejudge:
     def _passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:
         from turncheck.evaluation.e2e_case import CaseRun, run_case
         from turncheck.run.assistant import running_server  # the engine's imports are slow
+        from turncheck.run.e2e import slot_order_of
 
         found = {}
         inputs = self.inputs
+        run = CaseRun(slot_order=slot_order_of(inputs.settings))
         with running_server(
             inputs.settings,
             self.project,
@@ -82,7 +84,7 @@ class EngineRejudge:
                         for message in messages
                         if message.before is not None and (text := message.text.strip())
                     }
-                    outcome = run_case(engine.hearing(as_before), self.cases[number], CaseRun()).result.outcome
+                    outcome = run_case(engine.hearing(as_before), self.cases[number], run).result.outcome
                     if outcome != "error":
                         found[number] = outcome == "passed"
         return found

@@ -16,12 +16,19 @@ if TYPE_CHECKING:
     from turncheck.engines.base import Engine
     from turncheck.engines.conversation import ConversationEngine
     from turncheck.evaluation.answers import Answers
+    from turncheck.evaluation.e2e_steps import SlotOrder
     from turncheck.process.screen import Console
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Project
     from turncheck.report.model import EndToEnd
     from turncheck.run.inputs import Inputs
+    from turncheck.settings.options import Settings
     from turncheck.work.workplace import Executor
+
+
+def slot_order_of(settings: Settings) -> SlotOrder:
+    """Return how consecutive ``slot_was_set`` steps are judged."""
+    return "any" if settings.slot_order == "any" else "strict"
 
 
 def measure_cases(
@@ -36,7 +43,7 @@ def measure_cases(
 ) -> EndToEnd:
     """Run the conversations of the cases; the action server is started if any of them has no answers yet."""
     settings = inputs.settings
-    run = CaseRun(workers=max(engines.at_once, settings.workers))
+    run = CaseRun(slot_order=slot_order_of(settings), workers=max(engines.at_once, settings.workers))
     engine: ConversationEngine | None = None
     with ExitStack() as stack:
         if unanswered(answers, case_units(cases)):

@@ -49,6 +49,7 @@ def gate_settings(settings: Settings) -> GateSettings:
         engine=settings.engine,
         folds=settings.folds,
         seed=settings.seed,
+        slot_order="any" if settings.slot_order == "any" else "strict",
         vectors=_vectors(settings),
         today=settings.today,
         strength=settings.strength,

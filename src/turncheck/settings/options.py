@@ -224,6 +224,12 @@ class Settings:
         many=True,
         metavar="RULE",
     )
+    slot_order: str = setting(
+        "strict",
+        one_of("strict", "any"),
+        "order of consecutive slot_was_set steps of end-to-end cases: strict (as the slots are set) or any",
+        choices=("strict", "any"),
+    )
     strength: str = setting(
         "off",
         one_of("off", "changed", "all"),

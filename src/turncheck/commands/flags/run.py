@@ -30,6 +30,7 @@ GROUPS = {
             "cache-key",
             "shard",
             "strict",
+            "slot-order",
             "vectors",
             "today",
             "allow-custom-code",
