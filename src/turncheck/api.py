@@ -44,6 +44,7 @@ class GateSettings(TypedDict, total=False):
     accept_gone: Words
     not_judged: str
     misunderstood: str
+    batch_failures: str
     strict: bool
 
 
