@@ -39,7 +39,13 @@ if TYPE_CHECKING:
 
 def main() -> int:
     """Run the action in the environment of this process and return its exit code."""
-    return run_action(os.environ, lambda text: sys.stdout.write(redact(text)))
+    return run_action(os.environ, _say)
+
+
+def _say(text: str) -> None:
+    """Write into the log at once: whatever is published next may take minutes, and the job may be ended meanwhile."""
+    sys.stdout.write(redact(text))
+    sys.stdout.flush()
 
 
 def run_action(environment: MutableMapping[str, str], write: Callable[[str], object]) -> int:

@@ -216,6 +216,7 @@ def test_an_archive_is_downloaded_once_for_all_assistants(place: Place) -> None:
 
 
 def test_the_lists_of_runs_are_fetched_once_for_all_assistants(place: Place) -> None:
+    place.fake.history = [BASE, OLDER]
     place.leaves(OLDER, left(OLDER, "bots/pizza"))
     host = place.host()
     asked: list[int] = []

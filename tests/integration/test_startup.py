@@ -36,7 +36,7 @@ def test_validating_imports_nothing_that_learns_or_draws() -> None:
     assert loaded_by("data", "validate", "--project", str(PIZZERIA)) == ""
 
 
-def test_validating_imports_only_what_it_uses(tmp_path: Path) -> None:
+def test_validating_imports_only_what_it_uses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "domain.yml").write_text("intents: [greet]\n")
     (tmp_path / "data" / "nlu.yml").write_text("nlu:\n- intent: greet\n  examples: |\n    - hi\n    - hello\n")
@@ -44,8 +44,9 @@ def test_validating_imports_only_what_it_uses(tmp_path: Path) -> None:
         *("gzip", "turncheck.process.packed", "turncheck.dialogue.outward_events"),
         *("turncheck.render.links", "turncheck.commands.flags.convert", "turncheck.commands.flags.nlu"),
     )
+    monkeypatch.chdir(tmp_path)
 
-    assert loaded_by("data", "validate", "--project", str(tmp_path), of=unused) == ""
+    assert loaded_by("data", "validate", of=unused) == ""
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["run", "--help"], ["data", "validate", "--help"]])

@@ -107,12 +107,20 @@ def test_a_story_with_other_steps_or_quite_other_words_is_another_one() -> None:
         assert (compared.added, compared.removed) == (1, 1)
 
 
+RESULTS = "e2e_coverage_results/passed.yml"
 CASES = 'version: "3.1"\ntest_cases:\n- test_case: hi\n  steps:\n  - user: hello\n  - utter: utter_greet\n'
 
 
 def test_end_to_end_cases_anywhere_in_the_project_are_recognised_by_their_content(tmp_path: Path) -> None:
     elsewhere = ("conversations/smoke.yml", "data/flows/checks.yaml", "top.yml")
-    for path in (*elsewhere, "tests/any/name.yml", "e2e_tests/a.yml", ".hidden/e2e.yml", "bots/other/tests/e2e.yml"):
+    for path in (
+        *elsewhere,
+        "tests/any/name.yml",
+        "e2e_tests/a.yml",
+        ".hidden/e2e.yml",
+        "bots/other/tests/e2e.yml",
+        RESULTS,
+    ):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(CASES, encoding="utf-8")
     (tmp_path / "e2e_notes.yml").write_text("remarks:\n- test_cases: none\n", encoding="utf-8")

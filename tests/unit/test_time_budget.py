@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 from golden_texts import Golden
+from small_project import write_project
 
+from turncheck import action
 from turncheck.ci import rest
 from turncheck.ci.azure.host import Azure
 from turncheck.ci.bitbucket.host import Bitbucket
@@ -19,7 +24,10 @@ from turncheck.ci.github.host import GitHub
 from turncheck.ci.github.pull_request import IssueComments
 from turncheck.ci.gitlab.host import GitLab
 from turncheck.ci.rest import RestError, RetryBudget
+from turncheck.cli import run_command_line
+from turncheck.messages.errors import UserError
 from turncheck.process.environment import Secret
+from turncheck.publishing.publish import Publishing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -226,3 +234,46 @@ def test_asking_and_publishing_have_a_budget_each(
 
     assert 200 < asking <= 301
     assert 200 < made.now - asking <= 301
+
+
+def piped(monkeypatch: pytest.MonkeyPatch) -> io.BytesIO:
+    """Let standard output be as a job has it: a pipe, into which Python writes when its buffer is full."""
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BufferedWriter(written), "utf-8"))  # type: ignore[type-var]
+    return written
+
+
+def test_the_log_of_the_action_has_at_once_what_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that is ended while it publishes has shown its verdict."""
+    written = piped(monkeypatch)
+    seen: list[bytes] = []
+
+    def run(_environment: Any, write: Callable[[str], object]) -> int:
+        write("the verdict\n")
+        seen.append(written.getvalue())
+        return 0
+
+    monkeypatch.setattr(action, "run_action", run)
+    action.main()
+
+    assert seen == [b"the verdict\n"]
+
+
+def test_a_run_shows_its_summary_before_it_publishes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = piped(monkeypatch)
+    seen: list[tuple[bytes, bool]] = []
+
+    def publish(*_: Any) -> Publishing:
+        seen.append((written.getvalue(), (tmp_path / "results" / "report.json").is_file()))
+        raise UserError("the host is gone")
+
+    monkeypatch.setattr("turncheck.commands.run.publish", publish)
+    monkeypatch.setenv("GITLAB_CI", "true")
+    write_project(tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+    assert run_command_line(["run", "--evaluations", "validate", "--baseline", "none", "--quiet"]) == 2
+
+    ((shown, is_written),) = seen
+    assert is_written
+    assert b"something-was-tested" in shown

@@ -168,9 +168,9 @@ def test_test_cases_are_never_taken_for_something_to_write(capsys: pytest.Captur
         ("test --stroies x", "turncheck test: error: unknown flag --stroies. Did you mean --stories?\n"),
         ("--domian x", "turncheck: error: unknown flag --domian. Did you mean --domain?\n"),
         ("data --domain x", "turncheck data: error: the command is missing that --domain belongs to\n"),
-        ("vlidate", "report, calibrate, kore. Did you mean 'data validate'?\n"),
-        ("strength", "report, calibrate, kore. Did you mean 'test strength'?\n"),
-        ("tset nlu", "report, calibrate, kore. Did you mean 'test'?\n"),
+        ("vlidate", "kore. Did you mean 'data validate'?\n"),
+        ("strength", "kore. Did you mean 'test strength'?\n"),
+        ("tset nlu", "kore. Did you mean 'test'?\n"),
         ("run --fail-on error bots/x", "--fail-on: 'error' is not one of: errors, "),
         (
             "run --fail-on strength.score>=0.6",

@@ -199,12 +199,15 @@ class BaseSearch:
                 return seen
         return self._asked(base.branch, known or head)
 
-    def _branch_of_target(self, name: str) -> str | None:
-        """The commit of a branch of the repository that the change is to be merged into, as it was fetched."""
+    def _branch_of_target(self, name: str, cloned: str | None = None) -> str | None:
+        """The commit of a branch of the repository that the change is to be merged into, as it was fetched.
+
+        ``cloned``: the name of the repository that was cloned, where it is known already.
+        """
         if self.checkout is None:
             return None
         if not self.host.name:
-            return self.checkout.remote_branch(name) or self.checkout.local_branch(name)
+            return self.checkout.remote_branch(name, cloned) or self.checkout.local_branch(name)
         remote = self._remote_of_target()
         return self.checkout.remote_branch(name, remote) if remote is not None else None
 
@@ -234,8 +237,9 @@ class BaseSearch:
             return exact_commit(name)
         if exact_commit(name):
             return name if checkout.has(name) else None
-        short = name.removeprefix(f"{checkout.remote()}/")
-        if found := self._branch_of_target(short) or self._branch_of_target(name):
+        cloned = checkout.remote()
+        short = name.removeprefix(f"{cloned}/")
+        if found := self._branch_of_target(short, cloned) or self._branch_of_target(name, cloned):
             return found
         if (tag := checkout.tag(name)) and self._may_be_tag(name):
             return tag

@@ -12,6 +12,7 @@ import yaml
 
 from turncheck.evaluation.e2e_steps import Exercised
 from turncheck.evaluation.flow_coverage import walked_paths
+from turncheck.project.testfiles import COVERAGE_FOLDER
 from turncheck.publishing.files import write_all
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import text
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Project
 
-DEFAULT_FOLDER: Final = "e2e_coverage_results"
+DEFAULT_FOLDER: Final = COVERAGE_FOLDER
 _COLUMNS: Final = ("Flow Name", "Coverage", "Num Steps", "Missing Steps", "Line Numbers")
 _VERDICTS: Final = {"passed": ("passed",), "failed": ("failed", "error", "misunderstood")}
 

@@ -76,9 +76,9 @@ def run_test_e2e(
     read = read_cases(project.root, options.paths or found or (project.root / DEFAULT_PATH,))
     checked = [] if project.domain.is_empty else check_cases(read, DialogueDomain.of(project), project.flows)
     folder = settings.project
-    _refuse_faulty(read, checked, folder, screen)
     for path in () if options.paths else find_e2e_cases_not_looked_for(project.root, ()):
         screen.note(f"Not run: '{path}' holds end-to-end cases, but it is not below {CASES_BELOW}: name it.")
+    _refuse_faulty(read, checked, folder, screen)
     if not read.cases:
         what = f"there are no end-to-end test cases{at_paths(options.paths)}"
         raise UserError(what, remedy=f"Name a file, or write {DEFAULT_PATH}.")

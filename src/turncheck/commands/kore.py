@@ -182,7 +182,7 @@ def run_on_both(
             if not column.run:  # it may not take two runs at once
                 column.problem = ""
                 _begin(column, name, notes, screen)
-            _end(column, name, csv, screen)
+            _end(column, name, csv, notes, screen)
     as_json = [
         {
             "version": column.version,
@@ -210,7 +210,7 @@ def _begin(column: _Column, name: str, notes: str, screen: Console) -> None:
         column.problem = error.what
 
 
-def _end(column: _Column, name: str, csv: Path | None, screen: Console) -> None:
+def _end(column: _Column, name: str, csv: Path | None, notes: str, screen: Console) -> None:
     if not column.run:
         return
     try:
@@ -219,6 +219,8 @@ def _end(column: _Column, name: str, csv: Path | None, screen: Console) -> None:
         if csv is not None:
             write_file(csv.with_stem(f"{csv.stem}-{column.version}"), content)
         column.report = read_report(content)
+        if notes:
+            _say_if_not_kept(notes, content, screen)
     except (KoreRunError, KoreRefusedError, KoreFaultError) as error:
         column.problem = error.what
     except ReportError as error:
@@ -235,9 +237,10 @@ def _beside(name: str, columns: Sequence[_Column]) -> Iterator[str]:
 
     row("began", lambda one: moment(one.started) or "-")
     row("outcome", _outcome)
-    row("TP, TN, FP, FN", lambda one: ", ".join(str(getattr(one.figures, key)) for key in ("tp", "tn", "fp", "fn")))
-    for title, key in (("precision", "precision"), ("recall", "recall"), ("F1", "f1")):
-        row(title, lambda one, key=key: getattr(one.figures, key) or "-")  # type: ignore[misc]
+    row("TP, TN, FP, FN", lambda one: f"{one.figures.tp}, {one.figures.tn}, {one.figures.fp}, {one.figures.fn}")
+    row("precision", lambda one: one.figures.precision or "-")
+    row("recall", lambda one: one.figures.recall or "-")
+    row("F1", lambda one: one.figures.f1 or "-")
     row("passed", lambda one: f"{one.figures.success} of {one.figures.success + one.figures.failure}")
     if any(one is not None and one.figures.entities for one in done):
         row("entities found", lambda one: f"{one.figures.matched_entities} of {one.figures.entities}")

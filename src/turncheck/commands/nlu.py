@@ -92,9 +92,16 @@ class NluTestOptions:
 
 
 def config_files(paths: Sequence[Path]) -> list[Path]:
-    """Return the configurations that ``--config`` names: files, or one folder with all YAML files in it, sorted."""
+    """Return the configurations that ``--config`` names: files, or one folder with all YAML files in it, sorted.
+
+    Raises:
+        UserError: there is none in the folder.
+    """
     if len(paths) == 1 and paths[0].is_dir():
-        return sorted(path for path in paths[0].iterdir() if path.suffix in _CONFIG_SUFFIXES)
+        found = sorted(path for path in paths[0].iterdir() if path.suffix in _CONFIG_SUFFIXES)
+        if not found:
+            raise UserError(f"there is no configuration at '{paths[0]}'", remedy="Name another one with --config.")
+        return found
     return list(paths)
 
 

@@ -61,11 +61,9 @@ def finish_run(
         written.append(Path(json))
     if plots:
         written += draw_plots(outcome, folder, screen)
-    sys.stdout.write(terminal_summary(outcome, prepared.links))
+    _say(terminal_summary(outcome, prepared.links))
     if on_host:  # summary and comment link to the artifact, so they come with it
-        publishing = publish(
-            result_of(outcome, folder, files), folder, prepared.settings, prepared.host, sys.stdout.write
-        )
+        publishing = publish(result_of(outcome, folder, files), folder, prepared.settings, prepared.host, _say)
         beside = files.index(folder / PAGE) + 1
         written[beside:beside] = publishing.written
     screen.note(written_line(folder, written))
@@ -76,6 +74,12 @@ def finish_run(
     if outcome.report.stopped is not None:
         sys.stderr.write(plain(f"turncheck: {outcome.report.stopped}\n"))
     return outcome.exit_code
+
+
+def _say(text: str) -> None:
+    """Print at once: publishing may take minutes, and the job may be ended meanwhile."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def say_unpublished(given: Mapping[str, Any], screen: Console) -> None:
@@ -129,7 +133,7 @@ def _run_several(
     screen = Console(quiet=quiet, verbose=verbose)
 
     def finished(name: str, outcome: Outcome) -> None:
-        sys.stdout.write(f"{plain(name)}\n{'-' * len(name)}\n{terminal_summary(outcome, outcome.links)}\n")
+        _say(f"{plain(name)}\n{'-' * len(name)}\n{terminal_summary(outcome, outcome.links)}\n")
         if outcome.report.stopped is not None:
             sys.stderr.write(plain(f"turncheck: {outcome.report.stopped}\n"))
 
@@ -142,9 +146,9 @@ def _run_several(
     result = result_of_several(several, folder, written)
     for one in several.members if plots else ():
         written += draw_plots(one.outcome, folder / one.folder, screen)
-    sys.stdout.write(terminal_overview(several.assistants))
+    _say(terminal_overview(several.assistants))
     if runs.host.name:
-        written += publish(result, folder, chosen.settings, runs.host, sys.stdout.write).written
+        written += publish(result, folder, chosen.settings, runs.host, _say).written
     else:
         written += write_own(folder, several.texts())
         say_unpublished(given, screen)

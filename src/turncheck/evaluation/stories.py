@@ -21,7 +21,7 @@ from turncheck.evaluation.scores import score_pairs
 from turncheck.evaluation.story_run import StoryRun, passes_as_written, run_story
 from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.messages.phrasing import count
-from turncheck.project.model import UserStep
+from turncheck.project.model import UserStep, in_order_of_names
 from turncheck.report.model import Core, StoriesAsWritten, StoryResult
 from turncheck.work.workplace import HERE, batches
 
@@ -246,6 +246,7 @@ def evaluate_stories(
     end_to_end: bool = False,
     training: Sequence[Example] = (),
     max_stories: int | None = None,
+    in_file_order: bool = False,
     at_once: int = 1,
     shows: Shows | None = None,
     known: Learnable | None = None,
@@ -266,6 +267,8 @@ def evaluate_stories(
             would pass again: after each message the dialogue continues as the story says in any case.)
         training: the sentences that ``nlu`` was trained on, to find which of them attracted a misunderstood one.
         max_stories: judge only this many stories, the first ones.
+        in_file_order: go through the stories as ``rasa test core`` does, else by their names; which of those that are
+            the same counts depends on it. Rasa before :data:`ALIGNS_ENTITIES` pairs entities by it.
         at_once: the number of stories to judge in parallel, if the policies run on a server. The result does not
             depend on it.
         shows: whether the user sees anything of an action; a story that reaches an action without effect fails.
@@ -285,10 +288,13 @@ def evaluate_stories(
             were judged.
         DelegatedError: other stories are judged elsewhere.
     """
-    trackers = trackers_of([story for story in stories if story.kind == "story"], ensemble.domain)
+    told = [story for story in stories if story.kind == "story"]
+    rasa = ensemble.domain.domain.rasa
+    if not in_file_order and rasa >= ALIGNS_ENTITIES:
+        told = list(in_order_of_names(told))
+    trackers = trackers_of(told, ensemble.domain)
     everything = (*trackers.stories, *trackers.duplicates)[:max_stories]
     twice = set(map(id, trackers.duplicates))
-    rasa = ensemble.domain.domain.rasa
     done = Count(len(everything), progress)
 
     def ask(missing: Sequence[int]) -> list[StoryAnswer]:

@@ -8,7 +8,6 @@ with our name that is not locked was left behind, and the next process of ours r
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import re
@@ -171,6 +170,8 @@ def _is_locked(descriptor: int, path: Path, *, wait: bool) -> bool:
     On a file system without locks (an old network disk) leftovers cannot be distinguished from what is in use: there
     nothing is locked, and nothing is removed.
     """
+    import fcntl  # many commands write nothing, and find nothing that was left
+
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except OSError:

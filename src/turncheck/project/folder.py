@@ -58,12 +58,12 @@ class ProjectFolder:
     def name(self, path: Path) -> str:
         """Return the path relative to the project with forward slashes: ``../shared/nlu.yml`` for a sibling folder.
 
-        A path that has no more than a top-level folder in common with the project is returned unchanged: a file so far
-        away is not in the same repository.
+        A path that has no more than a top-level folder in common with the project is returned as an absolute one: a
+        file so far away is not in the same repository.
         """
         absolute = _absolute(path)
         if len(Path(os.path.commonpath([absolute, self._absolute])).parts) < _PARTS_IN_COMMON:
-            return shown_path(path)
+            return shown_path(absolute)
         return shown_path(os.path.relpath(absolute, self._absolute))
 
     def contains(self, path: Path) -> bool:

@@ -67,7 +67,8 @@ def remarks_on(engine: ComparedEngine) -> Iterator[str]:
     """Yield why an engine did not answer everything."""
     if engine.problem:
         yield engine.problem
-    yield from (f"{evaluation} not run: {why}" for evaluation, why in engine.left_out.items())
+    others = ((evaluation, why) for evaluation, why in engine.left_out.items() if why != engine.problem)
+    yield from (f"{evaluation} not run: {why}" for evaluation, why in others)
 
 
 def summary_of(compared: EnginesCompared) -> str:

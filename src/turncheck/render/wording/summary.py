@@ -106,10 +106,10 @@ def _passed(report: Report, compared: Comparison | None) -> Clause:
     if any(tally.failed for tally in found):
         nothing_new = compared is not None and not newly_failing(report, compared)
         return Clause("nothing fails that passed on the base" if nothing_new else _right_intents(report))
-    return Clause(_tested(report))
+    return Clause(_tested(report, compared))
 
 
-def _tested(report: Report) -> str:
+def _tested(report: Report, compared: Comparison | None) -> str:
     tested = []
     if report.core and report.core.stories:
         outcomes = [story.outcome for story in report.core.stories]
@@ -119,7 +119,9 @@ def _tested(report: Report) -> str:
     if cases := [case for suite in (report.batch.suites if report.batch else ()) for case in suite.cases]:
         tested.append(f"{sum(case.passed for case in cases)} of {count(len(cases), 'batch case')}")
     passed_line = f"{' and '.join(tested)} passed" if tested else ""
-    if tolerated := [tolerated_in_words(tally) for tally in tallies(report) if tally.tolerated]:
+    said_below = compared is not None and newly_failing(report, compared)
+    tolerated = [tolerated_in_words(tally) for tally in tallies(report) if tally.tolerated]
+    if tolerated and not said_below:
         passed_line += f", {joined(tolerated)}"
     if intents := _right_intents(report):
         return f"{passed_line}, {intents}" if passed_line else intents
