@@ -464,7 +464,7 @@ def test_the_comment_of_several_leads_to_each_ones_part_of_the_page() -> None:
     calm = report(examples=[example("hello", "greet")], stories=[story("s", "a!b")], name="calm")
     compared = compare(calm, Missing("first run"))
     outcomes = [
-        Outcome(one, one, Missing("none"), against, judge(one, against, one.settings), LINKS)
+        Outcome(one, Missing("none"), against, judge(one, against, one.settings), LINKS)
         for one, against in ((head, comparison), (calm, compared))
     ]
     several = Several(tuple(Member(one.report.project.name or "", one) for one in outcomes), (), "key", LINKS)

@@ -18,6 +18,7 @@ from turncheck.project.model import (
     OrStep,
     SlotWasSetStep,
     UserStep,
+    in_order_of_names,
 )
 
 if TYPE_CHECKING:
@@ -152,6 +153,7 @@ def _of_responses(project: Project) -> Iterator[Mutant]:
                     variation.location, _with_responses(project, replace(response, variations=variations)),
                     _touched(response), (variation.location,),
                 )  # fmt: skip
+    with_text.sort(key=lambda response: response.name)
     for one, other in zip(with_text[::2], with_text[1::2], strict=False):
         swapped = replace(one, variations=other.variations), replace(other, variations=one.variations)
         yield Mutant(
@@ -444,8 +446,15 @@ def mutants_of(project: Project, seed: int, changed: Lines | None = None) -> lis
     With ``changed``, line numbers by file: only the mutants of these lines.
 
     The position of a mutant depends only on itself and the seed, so that a change elsewhere in the project does not
-    affect the order of the others.
+    affect the order of the others. Which sentences and annotations it takes away hangs on what they say, not on their
+    places in the files.
     """
+    project = replace(
+        project,
+        nlu=project.nlu.in_order(),
+        stories=in_order_of_names(project.stories),
+        rules=in_order_of_names(project.rules),
+    )
     found = {mutant.key: mutant for mutant in _all(project, seed, changed) if changed is None or is_in(mutant, changed)}
     return sorted(found.values(), key=lambda mutant: (_chance(mutant, seed), mutant.key))
 
@@ -458,8 +467,8 @@ def _all(project: Project, seed: int, changed: Lines | None) -> Iterator[Mutant]
 
 
 def _chance(mutant: Mutant, seed: int) -> str:
-    # Without the line number: what was only moved keeps its position.
-    words = f"{seed}/{mutant.operator.name}/{mutant.location.path}/{mutant.what}"
+    # Without the place: what was only moved keeps its position.
+    words = f"{seed}/{mutant.operator.name}/{mutant.what}"
     return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()
 
 

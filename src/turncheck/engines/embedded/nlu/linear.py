@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from turncheck.engines.embedded.model_archive import ensure_dimensions
-from turncheck.engines.embedded.nlu.many_intents import FEWEST_LABELS, fit_many
+from turncheck.engines.embedded.nlu.many_intents import FEWEST_LABELS, MOST_EACH, fit_many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -188,7 +188,7 @@ class LinearModel:
         if len(labels) <= MOST_ROWS:
             return cls._fit_small(features.with_products(), truth, names)
         matrix, columns = features.to_scipy(), None
-        if len(names) >= FEWEST_LABELS and features.vectors is None:
+        if len(names) >= FEWEST_LABELS and len(labels) <= MOST_EACH * len(names) and features.vectors is None:
             duals = fit_many(matrix, truth, len(names), PENALTY, _TOLERANCE)
             if duals is not None:
                 sums = (matrix.T.tocsr() @ duals).astype(np.float32)

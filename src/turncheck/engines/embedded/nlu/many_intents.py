@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 FEWEST_LABELS: Final = 300
-"""From this many labels on, this is faster than LIBLINEAR."""
+"""From this many labels on, this is faster than LIBLINEAR, if they have few sentences."""
+
+MOST_EACH: Final = 20
+"""With more sentences than this for each label on average, too many of them hinder each other."""
 
 _FIRST: Final = 24
 """The number of labels that a sentence competes with at first: those whose sentences are most like it."""
@@ -43,6 +46,10 @@ _SMALLEST_BLOCK: Final = 8
 _SCORED_AT_ONCE: Final = 64
 
 _ROUNDS: Final = 20
+_TRIED: Final = 5
+_HOPELESS: Final = 10.0
+"""The violation, as a multiple of the tolerance, that is given up after so many rounds."""
+
 _SWEEPS: Final = 8
 _SHARES: Final = (8.0, 3.0, 0.7)
 """The violation that ends a round of sweeps, as a multiple of the tolerance: later rounds are more exact."""
@@ -216,6 +223,8 @@ class _Search:
             if found.worst.max() <= self._tolerance:
                 shape = len(rows), self._problem.labels
                 return sparse.csr_matrix((working.weights, working.labels, working.starts), shape=shape)
+            if number + 1 >= _TRIED and not found.worst.max() <= _HOPELESS * self._tolerance:
+                return None
             working = working.with_more(found.rows, found.labels, truth)
             standing = found.worst <= _SETTLED * self._tolerance
         return None
