@@ -299,7 +299,7 @@ class FakeKore:
         ]
         entities = [{"field": field, "value": value} for field, value in self.entities.get(text, {}).items()]
         result = ("failintent", "successintent", "ambiguousintent")[min(len(found), 2)]
-        response = {
+        response: dict[str, Any] = {
             "usedtime": 313,
             "bot": name,
             "botid": BOT,

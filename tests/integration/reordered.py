@@ -208,7 +208,7 @@ def _halves(key: str, value: yaml.Node) -> list[yaml.Node]:
         return [value]
     middle = len(value.value) // 2
     return [
-        type(value)(value.tag, part, flow_style=value.flow_style)  # type: ignore[arg-type]
+        type(value)(value.tag, part, flow_style=value.flow_style)
         for part in (value.value[:middle], value.value[middle:])
     ]
 
@@ -262,7 +262,7 @@ def _json(file: Path, how: Reordering, *, may_split: bool) -> Iterator[tuple[str
         yield file.name, json.dumps(_reordered(content, how), ensure_ascii=False, indent=1)
         return
     number = 0
-    for key, items in data.items():
+    for key, items in (data or {}).items():
         for item in items if isinstance(items, list) and items else [None]:
             part = {key: items if item is None else [item]}
             yield how.name(file.stem, number, ".json"), json.dumps({"rasa_nlu_data": part}, ensure_ascii=False)

@@ -16,10 +16,17 @@ from in_process import turncheck
 EXAMPLE: Final = Path(__file__).parents[2] / "examples" / "pizzeria"
 _SECONDS: Final = 60
 _MOST_MEMORY: Final = 6 << 30
+
+
+def _sparse(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 8 << 30)
+
+
 KINDS: Final[dict[str, Callable[[Path], object]]] = {
     "pipe": os.mkfifo,
     "device": lambda path: path.symlink_to("/dev/zero"),
-    "sparse": lambda path: path.touch() or os.truncate(path, 8 << 30),
+    "sparse": _sparse,
 }
 _VALIDATE: Final = ("run", "--quiet", "--evaluations", "validate")
 _NO_PLOT: Final = "--no-plot"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from numpy._core._multiarray_umath import __cpu_dispatch__
+from numpy._core._multiarray_umath import __cpu_dispatch__  # type: ignore[import-not-found]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

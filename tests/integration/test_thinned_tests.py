@@ -69,7 +69,7 @@ def test_half_of_the_tests_are_weaker_and_suggestions_bring_it_back(tmp_path: Pa
         half = evaluate_strength(project, workshop, kept, some)
         path = tmp_path / f"suggested-{first}.yml"
         path.write_text(cases_text([one for one in half.suggested if one.kind == "case"]), encoding="utf-8")
-        more = replace(kept, cases=(*kept.cases, *read_cases(tmp_path, [path]).cases))
+        more = kept._replace(cases=(*kept.cases, *read_cases(tmp_path, [path]).cases))
         mended = evaluate_strength(project, workshop, more, replace(some, suggest=False))
 
         assert half.score is not None

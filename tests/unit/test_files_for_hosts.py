@@ -18,6 +18,7 @@ from turncheck.comparison.compare import compare
 from turncheck.comparison.metrics import MetricDelta
 from turncheck.comparison.model import Comparison, Missing, Present
 from turncheck.conclude import conclude
+from turncheck.messages.finding import Severity
 from turncheck.messages.location import Location
 from turncheck.render.annotations import render_job_annotations
 from turncheck.render.findings import findings_commands, findings_text
@@ -198,7 +199,7 @@ def test_a_second_place_in_a_message_is_from_the_repositorys_top_in_every_docume
                 seen += [one.name] if "(bots/a/data/more.yml" in text else []
     assert {"comment.md", "summary.md", "junit.xml", "findings.sarif", "gl-code-quality-report.json"} <= set(seen)
 
-    counts = {"error": 0, "warning": 1, "info": 0}
+    counts: dict[Severity, int] = {"error": 0, "warning": 1, "info": 0}
     assert "(bots/a/data/more.yml:9:7)" in findings_text([near], counts, lambda _: None, folder="bots/a")
     assert "(bots/a/data/more.yml:9:7)" in findings_commands([near], "bots/a")
     assert "(data/more.yml:9:7)" in findings_text([near], counts, lambda _: None)

@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 from turncheck.engines.embedded.nlu import linear
 from turncheck.engines.embedded.nlu.intent_model import SentenceFeatures
 from turncheck.engines.embedded.nlu.linear import PENALTY, LinearModel
-from turncheck.engines.embedded.nlu.many_intents import fit_many
+from turncheck.engines.embedded.nlu.many_intents import FEWEST_LABELS, fit_many
 from turncheck.engines.embedded.nlu.ngrams import NgramFeatures
 
 TOLERANCE = 0.003
@@ -80,7 +80,7 @@ def test_the_order_of_sentences_has_no_part_in_it() -> None:
 
 
 def test_both_solvers_answer_alike_where_one_takes_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts, names = made(linear.FEWEST_LABELS, 5)
+    texts, names = made(FEWEST_LABELS, 5)
     features, rows = SentenceFeatures.fit(texts, None, few=False)
     assert len(texts) > linear.MOST_ROWS
     new = [f"{one.split(' ')[0]} {other}" for one, other in zip(texts[:600], texts[300:900], strict=True)]

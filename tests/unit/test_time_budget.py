@@ -239,7 +239,7 @@ def test_asking_and_publishing_have_a_budget_each(
 def piped(monkeypatch: pytest.MonkeyPatch) -> io.BytesIO:
     """Let standard output be as a job has it: a pipe, into which Python writes when its buffer is full."""
     written = io.BytesIO()
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BufferedWriter(written), "utf-8"))  # type: ignore[type-var]
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BufferedWriter(written), "utf-8"))
     return written
 
 
