@@ -279,7 +279,7 @@ def test_mistakes_are_named_before_anything_runs(project: Path, capsys: pytest.C
     )
     assert run_command_line(["test", "e2e"]) == 2
     shown = capsys.readouterr()
-    assert "tests/e2e_test_cases.yml:12:5: 'bott' is not a key of a step." in shown.err
+    assert "tests/e2e_test_cases.yml:12:5: 'bott' is not a key of a step" in shown.err
     assert "The domain has no slot 'prize', which a step names." in shown.err
     assert shown.out == ""
 
@@ -290,7 +290,7 @@ def test_the_main_job_names_the_mistake_that_kept_the_cases_from_being_run(
     path = project / "tests" / "e2e_test_cases.yml"
     path.write_text(path.read_text().replace("- bot: What size?", "- bott: What size?"))
     assert run_command_line(["run", ".", "--evaluations", "e2e", "--out", "out"]) == 1
-    told = "the end-to-end cases are faulty: tests/e2e_test_cases.yml:12:5: 'bott' is not a key of a step."
+    told = "the end-to-end cases are faulty: tests/e2e_test_cases.yml:12:5: 'bott' is not a key of a step"
     assert told in capsys.readouterr().out
     assert (project / "out" / "report.json").is_file()
 

@@ -69,8 +69,8 @@ def test_the_last_value_counts_in_what_is_written(project: tuple[Path, str], tmp
     assert pairs["x"] == last
     split = ["data", "split", "nlu", "--out", "halves", "--random-seed", "1", "--training-fraction", "0.5"]
     assert run_command_line(split) == EXIT_OK
-    for name in ("training_data.yml", "test_data.yml"):
-        half, _ = read_nlu([tmp_path / "halves" / name], folder)
+    for name in ("training_data", "test_data"):
+        half, _ = read_nlu([*(tmp_path / "halves").glob(f"{name}.*")], folder)
         blocks = [one for one in half.synonyms if one.synonym == "x"]
         assert blocks[-1].value == _last_of_training(folder), name
 

@@ -249,7 +249,9 @@ def test_a_section_that_is_no_list_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["nlu:\n", "nlu: []\n", "nlu: null\nresponses: {}\n"])
 def test_a_section_may_be_empty(tmp_path: Path, text: str) -> None:
-    assert healthy(tmp_path, text).examples == ()
+    data, findings = read(tmp_path, text)
+    assert data.examples == ()
+    assert [one.code for one in findings] == ["path-without-data"]
 
 
 def test_a_block_full_of_lines_without_dashes_does_not_drown_the_report(tmp_path: Path) -> None:

@@ -31,7 +31,8 @@ class Sign(NamedTuple):
     """A feature that only some versions of Rasa have: what it is, and where.
 
     ``first`` and ``last``: the oldest and the newest major version that accepted it. ``typical``: the version whose
-    projects usually have it, if nothing else decides.
+    projects usually have it, if nothing else decides. ``rank``: 0 if the version itself is written, 2 if something is
+    absent, which shows least.
     """
 
     what: str
@@ -39,6 +40,7 @@ class Sign(NamedTuple):
     first: int = OLDEST
     last: int = NEWEST
     typical: int = NEWEST
+    rank: int = 1
 
     def __str__(self) -> str:
         return f"{self.location}: {self.what}"
@@ -106,9 +108,10 @@ def version_of(signs: Iterable[Sign]) -> RasaVersion:
         major = min(max(oldest, min((sign.typical for sign in found), default=NEWEST)), newest)
     telling = [sign for sign in found if sign.first <= major <= sign.last]
     # What every version accepts from here on says nothing about an older one, and the reverse.
-    telling.sort(key=lambda sign: (sign.last - sign.first, sign.what))
+    telling.sort(key=lambda sign: (sign.last - sign.first, sign.rank, sign.what))
     others = sorted(
-        (sign for sign in found if not sign.first <= major <= sign.last), key=lambda sign: (sign.first, sign.what)
+        (sign for sign in found if not sign.first <= major <= sign.last),
+        key=lambda sign: (sign.first, sign.rank, sign.what),
     )
     return RasaVersion(major, tuple(telling), tuple(others))
 
@@ -218,7 +221,7 @@ def _version_sign(root: YamlMapping) -> Iterator[Sign]:
     written = str(node.value) if isinstance(node, YamlScalar) else ""
     if node is not None and written[:1] in {"2", "3"}:
         major = int(written[0])
-        yield Sign(f"version '{written}'", node.location, first=major, last=major, typical=major)
+        yield Sign(f"version '{written}'", node.location, first=major, last=major, typical=major, rank=0)
 
 
 def _first_yaml(files: Iterable[ProjectFile]) -> Iterator[Sign]:
@@ -305,7 +308,7 @@ def _slot_signs(root: YamlMapping) -> Iterator[Sign]:
             return
     says_three = any(sign.first == 3 for sign in _version_sign(root))
     if written and not says_three:
-        yield Sign("no slot has 'mappings'", root.key_location("slots"), last=2, typical=2)
+        yield Sign("no slot has 'mappings'", root.key_location("slots"), last=2, typical=2, rank=2)
 
 
 # --- configuration ---------------------------------------------------------------------------------------------------

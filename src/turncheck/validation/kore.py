@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from turncheck.messages.phrasing import count
 from turncheck.project.batch.model import comparable
 from turncheck.project.export import in_order
-from turncheck.project.nlu_data import in_order_of_texts
 from turncheck.validation.findings import found
 from turncheck.validation.similarity import near_duplicates, shown
 
@@ -55,7 +54,7 @@ def _all_findings(project: Project, *, strict: bool) -> Iterator[Finding]:
 def _repeated_sentences(utterances: Iterable[Example]) -> Iterator[Finding]:
     """Report each sentence that equals an earlier one: of its own intent, else of another."""
     first: dict[str, dict[str | None, Example]] = {}
-    for example in in_order_of_texts(utterances):
+    for example in utterances:
         known = first.setdefault(example.text.casefold(), {})
         if (same := known.get(example.intent)) is not None:
             message = f"The sentence '{shown(example.text)}' appears twice in '{example.intent}'."
@@ -79,7 +78,7 @@ def _intents_without_utterances(intents: Iterable[KoreIntent]) -> Iterator[Findi
 
 def _repeated_phrases(phrases: Iterable[Example]) -> Iterator[Finding]:
     first: dict[str, Example] = {}
-    for example in in_order_of_texts(phrases):
+    for example in phrases:
         rival = first.setdefault(example.text.casefold(), example)
         if rival.intent != example.intent:
             message = f"The phrase '{shown(example.text)}' of the FAQ '{shown(str(example.intent))}' is also in"
@@ -89,7 +88,7 @@ def _repeated_phrases(phrases: Iterable[Example]) -> Iterator[Finding]:
 
 def _same_names(intents: Iterable[KoreIntent]) -> Iterator[Finding]:
     first: dict[str, KoreIntent] = {}
-    for intent in sorted(intents, key=lambda one: (one.name, one.kind)):
+    for intent in intents:
         rival = first.setdefault(comparable(intent.name), intent)
         if rival is not intent:
             message = f"The {_KINDS[intent.kind]} '{shown(intent.name)}' has the name of the {_KINDS[rival.kind]}"

@@ -135,8 +135,9 @@ def check_responses(facts: Facts) -> Iterator[Finding]:
     Rasa does not look into forms and custom actions.
     """
     used = gathered((step.action, step) for _, step in facts.action_steps() if step.action.startswith(UTTER))
-    for name, (first, *others) in used.items():
+    for name, steps in used.items():
         if name not in facts.utterances:
+            first, *others = sorted(steps, key=lambda step: step.location.sort_key)
             finding = found(
                 "response-undefined",
                 f"The response '{name}' is used in stories or rules, but it is defined nowhere.",
