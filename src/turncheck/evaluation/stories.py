@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from turncheck.dialogue.events import UserUttered
-from turncheck.dialogue.training import trackers_of
+from turncheck.dialogue.training import Trackers, trackers_of
 from turncheck.engines.at_once import ask_all
 from turncheck.engines.conversation import read_direct_message
 from turncheck.engines.parse import Parse, PredictedIntent
@@ -267,8 +267,8 @@ def evaluate_stories(
             would pass again: after each message the dialogue continues as the story says in any case.)
         training: the sentences that ``nlu`` was trained on, to find which of them attracted a misunderstood one.
         max_stories: judge only this many stories, the first ones.
-        in_file_order: go through the stories as ``rasa test core`` does, else by their names; which of those that are
-            the same counts depends on it. Rasa before :data:`ALIGNS_ENTITIES` pairs entities by it.
+        in_file_order: of stories that are the same the first of the files counts, as in ``rasa test core``, else the
+            one whose name comes first. Rasa before :data:`ALIGNS_ENTITIES` pairs entities by the order of the files.
         at_once: the number of stories to judge in parallel, if the policies run on a server. The result does not
             depend on it.
         shows: whether the user sees anything of an action; a story that reaches an action without effect fails.
@@ -290,9 +290,9 @@ def evaluate_stories(
     """
     told = [story for story in stories if story.kind == "story"]
     rasa = ensemble.domain.domain.rasa
-    if not in_file_order and rasa >= ALIGNS_ENTITIES:
-        told = list(in_order_of_names(told))
     trackers = trackers_of(told, ensemble.domain)
+    if trackers.duplicates and not in_file_order and rasa >= ALIGNS_ENTITIES:
+        trackers = _chosen_by_name(told, trackers)
     everything = (*trackers.stories, *trackers.duplicates)[:max_stories]
     twice = set(map(id, trackers.duplicates))
     done = Count(len(everything), progress)
@@ -320,6 +320,17 @@ def evaluate_stories(
         raise CutShortError(stopped, finished)
     total = len(trackers.stories) + len(trackers.duplicates)
     return _core(judged, sentences, twice, rasa, *_left(total, len(judged), f"--max-stories {max_stories}"))
+
+
+def _chosen_by_name(stories: Sequence[Story], read: Trackers) -> Trackers:
+    """The same dialogues in the same order; of those that are the same, the one counts whose name comes first."""
+    place = {one.location: number for number, one in enumerate((*read.stories, *read.duplicates))}
+    chosen = trackers_of(in_order_of_names(stories), read.stories[0].domain)
+    told, dropped = (
+        tuple(sorted(some, key=lambda one: place.get(one.location, len(place))))
+        for some in (chosen.stories, chosen.duplicates)
+    )
+    return replace(chosen, stories=told, duplicates=dropped)
 
 
 @dataclass(frozen=True, slots=True)
