@@ -25,8 +25,7 @@ PROJECTS = (
     ROOT / "examples" / "bike_workshop",
     *(ORACLE / "nlu" / name / "project" for name in ("lr_crf_travel", "roles_groups", "response_selector")),
     *(ORACLE / "legacy" / "test_nlu" / name / "project" for name in ("keyword_crf_110", "keyword_json_110")),
-    ORACLE / "legacy" / "test_core" / "form" / "project",
-    ORACLE / "core" / "e2e_entities_extracted" / "project",
+    *(ORACLE / "legacy" / "test_core" / name / "project" for name in ("form", "memo_augmented")),
 )
 CHECKED = sorted(
     {

@@ -340,7 +340,6 @@ def judged(
         end_to_end=options.end_to_end,
         training=training,
         max_stories=options.max_stories,
-        in_file_order=True,
         at_once=parts.engines.at_once,
         timed=None if screen is None else screen.timer("core"),
     )

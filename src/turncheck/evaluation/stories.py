@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from turncheck.dialogue.events import UserUttered
-from turncheck.dialogue.training import Trackers, trackers_of
+from turncheck.dialogue.training import trackers_of
 from turncheck.engines.at_once import ask_all
 from turncheck.engines.conversation import read_direct_message
 from turncheck.engines.parse import Parse, PredictedIntent
@@ -21,7 +21,7 @@ from turncheck.evaluation.scores import score_pairs
 from turncheck.evaluation.story_run import StoryRun, passes_as_written, run_story
 from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.messages.phrasing import count
-from turncheck.project.model import UserStep, in_order_of_names
+from turncheck.project.model import UserStep
 from turncheck.report.model import Core, StoriesAsWritten, StoryResult
 from turncheck.work.workplace import HERE, batches
 
@@ -246,7 +246,6 @@ def evaluate_stories(
     end_to_end: bool = False,
     training: Sequence[Example] = (),
     max_stories: int | None = None,
-    in_file_order: bool = False,
     at_once: int = 1,
     shows: Shows | None = None,
     known: Learnable | None = None,
@@ -267,8 +266,6 @@ def evaluate_stories(
             would pass again: after each message the dialogue continues as the story says in any case.)
         training: the sentences that ``nlu`` was trained on, to find which of them attracted a misunderstood one.
         max_stories: judge only this many stories, the first ones.
-        in_file_order: of stories that are the same the first of the files counts, as in ``rasa test core``, else the
-            one whose name comes first. Rasa before :data:`ALIGNS_ENTITIES` pairs entities by the order of the files.
         at_once: the number of stories to judge in parallel, if the policies run on a server. The result does not
             depend on it.
         shows: whether the user sees anything of an action; a story that reaches an action without effect fails.
@@ -288,13 +285,10 @@ def evaluate_stories(
             were judged.
         DelegatedError: other stories are judged elsewhere.
     """
-    told = [story for story in stories if story.kind == "story"]
-    rasa = ensemble.domain.domain.rasa
-    trackers = trackers_of(told, ensemble.domain)
-    if trackers.duplicates and not in_file_order and rasa >= ALIGNS_ENTITIES:
-        trackers = _chosen_by_name(told, trackers)
+    trackers = trackers_of([story for story in stories if story.kind == "story"], ensemble.domain)
     everything = (*trackers.stories, *trackers.duplicates)[:max_stories]
     twice = set(map(id, trackers.duplicates))
+    rasa = ensemble.domain.domain.rasa
     done = Count(len(everything), progress)
 
     def ask(missing: Sequence[int]) -> list[StoryAnswer]:
@@ -320,17 +314,6 @@ def evaluate_stories(
         raise CutShortError(stopped, finished)
     total = len(trackers.stories) + len(trackers.duplicates)
     return _core(judged, sentences, twice, rasa, *_left(total, len(judged), f"--max-stories {max_stories}"))
-
-
-def _chosen_by_name(stories: Sequence[Story], read: Trackers) -> Trackers:
-    """The same dialogues in the same order; of those that are the same, the one counts whose name comes first."""
-    place = {one.location: number for number, one in enumerate((*read.stories, *read.duplicates))}
-    chosen = trackers_of(in_order_of_names(stories), read.stories[0].domain)
-    told, dropped = (
-        tuple(sorted(some, key=lambda one: place.get(one.location, len(place))))
-        for some in (chosen.stories, chosen.duplicates)
-    )
-    return replace(chosen, stories=told, duplicates=dropped)
 
 
 @dataclass(frozen=True, slots=True)
