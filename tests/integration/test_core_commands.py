@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tarfile
 from pathlib import Path
 from unittest.mock import patch
@@ -205,19 +206,31 @@ def test_nothing_to_learn_from_ends_training_with_2(project: Path, capsys: pytes
 
 
 @pytest.mark.follows(
-    page="rasa-3", sentence="Several models of `--model` are compared, and a graph shows which is best."
+    page="rasa-3", sentence="Several models of `--model` are compared, without a graph (as Rasa 3.6.21 does)."
 )
 def test_several_models_are_compared(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("a", "b"):
         run_command_line(["train", "core", "-q", "--fixed-model-name", name])
-    models = ["models/a.tar.gz", "models/b.tar.gz"]
-    assert run_command_line(["test", "core", "-q", "--model", *models, "--no-plot"]) == EXIT_OK
-    results = project / "results"
-    assert json.loads((results / "results.json").read_text()) == {"a.tar.gz": [1], "b.tar.gz": [1]}
-    assert not (results / "core_model_comparison_graph.pdf").exists()
-    assert run_command_line(["test", "core", "-q", "--model", *models]) == EXIT_OK
-    assert (results / "core_model_comparison_graph.pdf").read_bytes().startswith(b"%PDF")
-    assert (results / "core_model_comparison_graph.png").read_bytes().startswith(b"\x89PNG")
+    assert run_command_line(["test", "core", "-q", "--model", "models/a.tar.gz", "models/b.tar.gz"]) == EXIT_OK
+    assert json.loads((project / "results" / "results.json").read_text()) == {"a.tar.gz": [1], "b.tar.gz": [1]}
+    assert [path.name for path in (project / "results").iterdir()] == ["results.json"]
+    assert "models/b.tar.gz: 1 of 2 stories right" in capsys.readouterr().out
+
+
+@pytest.mark.follows(
+    page="rasa-1.0", sentence="Several models of `--model` are compared, and a graph shows which is best."
+)
+def test_compared_models_of_rasa_1_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(Path(__file__).parents[2] / "examples" / "migration" / "rasa-1", tmp_path / "bot")
+    monkeypatch.chdir(tmp_path / "bot")
+    for name in ("a", "b"):
+        assert run_command_line(["train", "core", "-q", "--fixed-model-name", name]) == EXIT_OK
+    command = ["test", "core", "-q", "--model", "models/a.tar.gz", "models/b.tar.gz"]
+    assert run_command_line([*command, "--no-plot"]) == EXIT_OK
+    assert [path.name for path in Path("results").iterdir()] == ["results.json"]
+    assert run_command_line(command) == EXIT_OK
+    assert Path("results", "core_model_comparison_graph.pdf").read_bytes().startswith(b"%PDF")
+    assert Path("results", "core_model_comparison_graph.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_models_with_the_same_file_name_are_told_apart(project: Path) -> None:

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def heard() -> Iterator[list[int]]:
-    """What the handler of SIGINT got."""
+def heard(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """What the handler of SIGINT got; whatever came to this process in earlier tests is forgotten."""
+    monkeypatch.setattr("turncheck.process.interrupts._heard", [])
     numbers: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _frame: numbers.append(number))
     yield numbers

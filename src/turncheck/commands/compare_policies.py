@@ -33,7 +33,7 @@ from turncheck.process.regular_file import read_regular
 from turncheck.project.model import Config, Project
 from turncheck.publishing.files import write_all, write_file
 from turncheck.render.nlu_comparison import CORE_CURVE, CurvePoint, draw_curves
-from turncheck.render.rasa_files import as_json
+from turncheck.render.rasa_files import NAMED_AS_TODAY, as_json
 from turncheck.render.sinks.terminal import text
 from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.trainable import ensure_policies_accepted, ensure_trainable, read_assistant
@@ -197,12 +197,15 @@ class _Correct:
     total: int
     configured: Configured
     learnt: str
+    rasa: int
+    """The major version of Rasa of what it was trained on."""
 
 
 def run_test_models(options: CoreTestOptions, models: Sequence[Path], output: CoreOutput, screen: Console) -> int:
-    """Judge several models; write for each the number of right stories to ``results.json``, print and draw them.
+    """Judge several models; write for each the number of right stories to ``results.json``, and print them.
 
-    A model is called by its file's name; those that have the same one by their paths.
+    A model is called by its file's name; those that have the same one by their paths. A graph is drawn for a project of
+    Rasa 1 or older, whose manual promises one (1.0 to 1.1); Rasa 3.6.21 writes only ``results.json``.
 
     Raises:
         UserError: nothing to judge, a model that cannot be read.
@@ -213,7 +216,7 @@ def run_test_models(options: CoreTestOptions, models: Sequence[Path], output: Co
     taken = Counter(path.name for path in found)
     right = {path.name if taken[path.name] == 1 else str(path): correct.right for path, correct in found.items()}
     write_all(output.folder, [as_json("results.json", {name: [number] for name, number in right.items()})])
-    if output.plots:
+    if output.plots and any(one.rasa < NAMED_AS_TODAY for one in found.values()):
         from turncheck.render.plots import bars  # imports matplotlib
 
         with screen.step("plots", "Drawing"):
@@ -270,7 +273,9 @@ def _judge(path: Path, stories: Sequence[Story], options: CoreTestOptions, scree
         core = judged(stories, parts, options)
     counted = [story for story in core.stories if not story.duplicate]
     right = sum(story.passed for story in counted)
-    return _Correct(right, len(counted), _configured(engines.ensemble), _learnt(engines.ensemble))
+    ensemble = engines.ensemble
+    major = int(ensemble.domain.domain.rasa)
+    return _Correct(right, len(counted), _configured(ensemble), _learnt(ensemble), major)
 
 
 def _configured(ensemble: Ensemble) -> Configured:

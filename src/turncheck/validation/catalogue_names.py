@@ -406,6 +406,7 @@ UNUSED = (
         "Nothing is read from it. Correct the path, or leave it out.",
         "turncheck data validate --data docs",
         "turncheck data validate --data data",
+        eased="warning",
     ),
     _check(
         "data-not-found",
@@ -414,6 +415,7 @@ UNUSED = (
         "Nothing is read from it. Correct the path.",
         "turncheck data validate --data dta",
         "turncheck data validate --data data",
+        eased="warning",
     ),
     _check(
         "importers-ignored",
