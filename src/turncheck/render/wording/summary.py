@@ -472,7 +472,8 @@ def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Jud
     causes, symptoms = found[:cut], found[cut:]
     broken = [clause for clause in (*causes, Clause(intents), *symptoms, Clause(misunderstood)) if clause.words]
     away = [Clause(words) for words in taken_away_in_words(compared)] if compared else []
-    if found or intents or _misunderstood(report, comparison):
+    is_news = bool(found or intents or _misunderstood(report, comparison))
+    if is_news:
         first = [*causes, *away[:1], *broken[len(causes) :], *away[1:]]
     else:
         taken, *others = [*away, Clause(removed_in_words(compared) if compared else "")]
@@ -484,7 +485,7 @@ def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Jud
         accepted_in_words(report, compared, gates),
         left_open(report, comparison, gates, first),
         trained_on(report, compared),
-        *(changes(report, compared, failing) if compared and not broken and not away else []),
+        *(changes(report, compared, failing) if compared and not is_news and not away else []),
     ]
     return "; ".join([words for words in said if words][:_MOST])
 
