@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from turncheck.evaluation.answers import ASKED_HERE
+from turncheck.messages.errors import CutShortError
 from turncheck.run.nlu import KeptAnswers
 from turncheck.work.workplace import HERE
 
@@ -37,6 +38,7 @@ def measure_robustness(
 
     Raises:
         UserError: the project's own word lists cannot be read, or it cannot be trained.
+        CutShortError: the engine failed, or the run was interrupted; ``finished`` are the figures until then.
     """
     from turncheck.evaluation.robustness.robustness import cross_validate_robustness, evaluate_robustness
 
@@ -77,11 +79,16 @@ def measure_training_sentences(
 
     Raises:
         UserError: the project's own word lists cannot be read, or it cannot be trained.
+        CutShortError: the engine failed, or it was interrupted: with some of the variants nothing can be decided.
     """
     from turncheck.evaluation.robustness.robustness import evaluate_robustness, training_sentences
 
     engine = engines.nlu
     if tests is None or engine is None:
         return ()
-    robustness = evaluate_robustness(project, engine, tests, seed=settings.seed)
-    return training_sentences(project, tests, robustness, engines.nlu_trainer, settings.seed)
+    try:
+        robustness = evaluate_robustness(project, engine, tests, seed=settings.seed)
+        return training_sentences(project, tests, robustness, engines.nlu_trainer, settings.seed)
+    except CutShortError as error:
+        error.finished = None
+        raise
