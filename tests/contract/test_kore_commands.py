@@ -67,7 +67,7 @@ def test_suites_are_listed_with_their_runs(kore: FakeKore, folder: Path, capsys:
 
 @pytest.mark.follows(
     page="kore-batch",
-    sentence="The summary of a run has precision, recall and F1, the intents and the entities that were right.",
+    sentence="The summary of a run has precision, recall and F1, and how many utterances and entities were right.",
 )
 def test_a_run_prints_the_platforms_figures_and_ends_by_them(
     kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
@@ -84,7 +84,14 @@ def test_a_run_prints_the_platforms_figures_and_ends_by_them(
     assert b"True Positive" in (folder / "out.csv").read_bytes()
     written = json.loads((folder / "run.json").read_text())
     assert (written["run"], written["outcome"], written["figures"]["f1"]) == (number, "success", "0.67")
+    found = [{"entityName": name, "entityValue": "Oslo"} for name in ("City", "From")]
+    kore.suites[NAME].content = json.dumps({"testCases": [{**CASES[0], "entities": found}, CASES[1]]}).encode()
+    kore.entities["two bags to Oslo"] = {"City": "Oslo"}
+    assert run(kore, "run", NAME) == 1
+    assert "  1 of 2 utterances passed, 1 of 2 entities found\n" in capsys.readouterr().out
     kore.intents["stop it"] = ("Cancel Order",)
+    assert run(kore, "run", NAME) == 1, "every utterance passes, but an entity was not found"
+    kore.entities["two bags to Oslo"] = {"City": "Oslo", "From": "Oslo"}
     assert run(kore, "run", NAME) == 0
     kore.fails = ("stop it",)
     assert run(kore, "run", NAME) == 1
@@ -108,7 +115,7 @@ def test_a_run_is_begun_and_looked_at(kore: FakeKore, folder: Path, capsys: pyte
     assert "Test Result not found." in capsys.readouterr().err
 
 
-@pytest.mark.follows(page="kore-batch", sentence="Two suites are built in, and can be run.")
+@pytest.mark.follows(page="kore-batch", sentence="Two suites are built in and can be run.")
 def test_the_platforms_own_suites_are_run_by_their_names(kore: FakeKore, folder: Path) -> None:
     kore.suites["Developer defined utterances"] = Suite("AllMlUtterances", "", CONTENT, "json")
     for name in ("Developer defined utterances", "AllMlUtterances"):
@@ -311,8 +318,7 @@ def test_a_version_that_cannot_be_run_is_a_column_that_says_so(
 
 @pytest.mark.follows(
     page="kore-batch",
-    sentence="A run that is under way can be cancelled, in either version. (No public call only cancels: it"
-    " is deleted.)",
+    sentence="A run that is under way can be cancelled. (No public call only cancels a run: it is deleted.)",
 )
 def test_a_run_is_cancelled_on_the_platform(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kore.polls = 5
@@ -335,7 +341,7 @@ def test_a_run_is_cancelled_on_the_platform(kore: FakeKore, folder: Path, capsys
 
 @pytest.mark.follows(
     page="kore-batch",
-    sentence="Cancelling is refused while another run or another cancellation is under way: the reason is shown.",
+    sentence="Cancelling is refused while another cancellation is under way: the reason is shown.",
 )
 def test_a_platform_that_refuses_to_cancel_says_why(
     kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
@@ -353,7 +359,10 @@ def test_a_platform_that_refuses_to_cancel_says_why(
 
 @pytest.mark.follows(
     page="kore-batch",
-    sentence="Notes say what a run is for, when it is started. (No documented call takes them: they are sent along.)",
+    sentence=(
+        "Notes that say what a run is for are given at its start. (No documented call takes them: they "
+        "are sent all the same.)"
+    ),
 )
 @pytest.mark.parametrize("takes", [True, False, None])
 def test_notes_reach_a_platform_that_takes_them(
