@@ -514,3 +514,32 @@ def test_each_utterance_is_asked_by_itself(kore: FakeKore, folder: Path) -> None
         {"input": "stop it", "streamName": "Tea Shop"},
         {"input": "hm", "streamName": "Tea Shop", "parentIntent": "B||C"},
     ]
+
+
+@pytest.mark.parametrize(("ends_as", "outcome"), [("cancelled", "cancelled"), ("failed", "failed")])
+@pytest.mark.parametrize("command", [("test", "batch"), ("run",)])
+def test_one_of_several_suites_that_did_not_end_is_no_judgement(
+    kore: FakeKore,
+    folder: Path,
+    command: tuple[str, ...],
+    ends_as: str,
+    outcome: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Also where all other cases pass: the command ends with 2, not with 1 or 0."""
+    kore.intents |= {"stop it": ("Cancel Order",), "hm": ()}
+    for name in ("first", "second", "third"):
+        (folder / f"{name}.json").write_text((folder / "smoke.json").read_text("utf-8"), "utf-8")
+    ended = answer(200, {"status": ends_as, "message": "as somebody wanted"})
+    kore.fault = lambda call: ended if "/second/" in call.path and call.path.endswith("/status") else None
+    files = ("first.json", "second.json", "third.json")
+    of_run = (".", "--batch", *files, "--evaluations", "batch", "--baseline", "none")
+    arguments = (*(of_run if command == ("run",) else files), "--kore-way", "batch", "--json", "r.json")
+    assert run(kore, *arguments, command=command) == 2
+    suites = batch_of(folder).suites
+    assert [suite.outcome for suite in suites] == ["success", outcome, "success"]
+    assert [suite.passed for suite in suites] == [len(CASES), 0, len(CASES)]
+    assert report_of(folder).stopped is not None
+    told = capsys.readouterr().err
+    assert "the suite 'second' was not run to its end: the platform's run" in told
+    assert f"ended as '{ends_as}': as somebody wanted" in told
