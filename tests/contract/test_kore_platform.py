@@ -109,6 +109,12 @@ def test_the_published_version_is_asked_where_it_is_wanted(kore: FakeKore, folde
     assert batch_of(folder).suites[0].version == "published"
     run(kore, "smoke.json", "--kore-version", "published", "--kore-way", "batch")
     assert next(call.body for call in kore.calls if call.path.endswith("/run")) == {"version": "published"}
+    kore.calls.clear()
+    run(kore, "smoke.json", "--json", "r.json")
+    assert {call.query["fetchConfiguredTasks"] for call in kore.calls} == {"true"}
+    assert batch_of(folder).suites[0].version == "in-development"
+    run(kore, "smoke.json", "--kore-way", "batch")
+    assert next(call.body for call in kore.calls if call.path.endswith("/run")) == {"version": "inDevelopment"}
 
 
 def test_a_case_without_an_answer_is_not_evaluated(kore: FakeKore, folder: Path) -> None:
@@ -129,11 +135,16 @@ def test_a_case_without_an_answer_is_not_evaluated(kore: FakeKore, folder: Path)
     sentence="Success with a warning: one or more records could not be evaluated because of a system error;"
     " the reason is shown.",
 )
-def test_a_partial_run_of_the_platform_is_a_warning(kore: FakeKore, folder: Path) -> None:
+def test_a_partial_run_of_the_platform_is_a_warning(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     kore.fails = ("hm",)
     assert run(kore, "smoke.json", "--json", "r.json", "--kore-way", "batch") == 1
     (suite,) = batch_of(folder).suites
     assert (suite.outcome, suite.not_evaluated) == ("success with warning", 1)
+    printed = capsys.readouterr().out
+    assert "suite smoke: 5 cases (success with warning)" in printed
+    assert "1 batch case was not evaluated: the platform's report has no row for it" in printed
 
 
 def test_nothing_could_be_evaluated(kore: FakeKore, folder: Path) -> None:
