@@ -170,8 +170,16 @@ def test_entities_with_the_right_intent_alone_are_a_number_of_their_own() -> Non
             "a b 356 d e",
         ),
         (
-            dict(zip(("CityLocal", "City", "Longitude", "Latitude", "ICAO", "IATA", "AirportName"), "gfedcba", strict=True)),
-            "a b c d e f g",
+            {
+                "CityLocal": "g",
+                "City": "f",
+                "Longitude": 5,
+                "Latitude": 4,
+                "ICAO": "c",
+                "IATA": "b",
+                "AirportName": "a",
+            },
+            "a b c 4 5 f g",
         ),
     ],
 )

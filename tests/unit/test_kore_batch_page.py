@@ -313,9 +313,7 @@ SETTING = BatchSetting(
 
 def table(*judged_cases: BatchCase, version: str = "published") -> list[list[str]]:
     numbers = numbers_of(judged_cases)
-    suite = BatchSuite(
-        **numbers, name="s", version=version, outcome="success", setting=SETTING, cases=judged_cases
-    )
+    suite = BatchSuite(**numbers, name="s", version=version, outcome="success", setting=SETTING, cases=judged_cases)
     written = render_batch_csv(report(), suite, "s.csv").encoded.decode()
     return list(csv.reader(io.StringIO(written)))
 

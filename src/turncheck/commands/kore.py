@@ -269,7 +269,7 @@ def _beside(name: str, columns: Sequence[_Column]) -> Iterator[str]:
         rows.append([title, *("-" if one is None else of(one) for one in done)])
 
     row("began", lambda one: moment(one.started) or "-")
-    rows.append(["outcome", *(_outcome(one.done) if one.done else one.status for one in columns)])
+    rows.append(["outcome", *(_outcome(one.done) if one.done else one.status if one.run else "-" for one in columns)])
     row("TP, TN, FP, FN", lambda one: f"{one.figures.tp}, {one.figures.tn}, {one.figures.fp}, {one.figures.fn}")
     row("precision", lambda one: one.figures.precision or "-")
     row("recall", lambda one: one.figures.recall or "-")

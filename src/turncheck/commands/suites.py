@@ -107,7 +107,7 @@ def write_cases(cases: Sequence[SuiteCase], target: Path, screen: Console) -> No
 
 def _suite_target(out: Path) -> Path:
     if out.suffix.lower() not in SUFFIXES:
-        raise UserError(f"'{out}' is neither .json nor .csv", remedy="Name such a file with --out.")
+        raise UserError(f"'{out}' is neither .json nor .csv", remedy="Name a file with one of these endings.")
     return out
 
 

@@ -37,6 +37,7 @@ from turncheck.render.phrases import (
     circumstances,
     expected_got,
     expected_intent,
+    moment,
     nearest,
     parse_and_base_parse,
     sure,
@@ -271,6 +272,8 @@ class SuiteWriter:
         known = {"project": report.project.name, "seed": str(report.seed), "turncheck": report.tool.version}
         if report.engine:
             known["engine"] = f"{report.engine.name} {report.engine.version}"
+        if report.source.measured:
+            known["measured"] = moment(report.source.measured)
         properties = {key: attribute(value) for key, value in {**known, **(facts or {})}.items()}
         seconds = report.timings.get(step, 0.0) if step else 0.0
         return Suite(attribute(f"{self._project} {evaluation}".strip(), LONGEST_CLASS), cases, properties, seconds)

@@ -302,20 +302,18 @@ def _by_engine(response: Mapping[str, Json], resolver: Mapping[str, Json]) -> di
 def _bots(response: Mapping[str, Json], resolver: Mapping[str, Json]) -> dict[str, str]:
     """Return the bot of each intent, as the winner, the ranking or an engine names it.
 
-    Linked bots may have intents of the same name: of these the task of the winner counts.
+    Linked bots may have intents of the same name: only the winner's task counts.
     """
     winners = _entries(resolver, "winningIntent")
     named = [*winners, *_entries(resolver, "ranking")]
     named += [entry for key in ("fm", "ml", "faq") for entry in _entries(response.get(key), "definitive", "possible")]
     tasks = {_first_string(one, _NAMES): _first_string(one, ("taskId",)) for one in reversed(winners)}
     found: dict[str, str] = {}
-    for is_same_task in (True, False):
-        for entry in named:
-            intent, scoring = _first_string(entry, _NAMES), entry.get("scoring")
-            bot = _first_string(entry, _BOTS) or _first_string(scoring if isinstance(scoring, dict) else {}, _BOTS)
-            task = tasks.get(intent)
-            if intent and bot and (not is_same_task or (task and _first_string(entry, ("taskId",)) == task)):
-                found.setdefault(intent, bot)
+    for entry in named:
+        intent, task, scoring = _first_string(entry, _NAMES), _first_string(entry, ("taskId",)), entry.get("scoring")
+        bot = _first_string(entry, _BOTS) or _first_string(scoring if isinstance(scoring, dict) else {}, _BOTS)
+        if intent and bot and (not task or tasks.get(intent) in {None, "", task}):
+            found.setdefault(intent, bot)
     return found
 
 
