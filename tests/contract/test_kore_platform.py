@@ -422,11 +422,17 @@ def test_the_bot_of_a_universal_bots_intent_is_compared(kore: FakeKore, folder: 
     case = {"input": "two bags to Oslo", "intent": "Order Tea|Reserve Book", "botName": "tea_shop|City Library"}
     (folder / "universal.json").write_text(json.dumps({"testCases": [case]}), "utf-8")
     kore.bots = {"Order Tea": bot} if bot else {}
-    run(kore, "universal.json", "--json", "r.json")
+    run(kore, "universal.json", "--json", "r.json", "--out", "out")
     (judged,) = batch_of(folder).suites[0].cases
     assert (judged.result, judged.bots) == (result, ("tea_shop", "City Library"))
     assert judged.matched_bots == ((bot,) if bot else ())
     assert judged.reason == ("Order Tea is matched in the bot City Library" if result == "fp" else None)
+    if result == "fp":
+        junit = (folder / "out" / "junit.xml").read_text("utf-8")
+        assert "\nbot: expected 'tea_shop or City Library', got 'City Library'\n" in junit
+        run_command_line(["report", "render", "r.json", "--out", "again"])
+        shown = (folder / "again" / "summary.md").read_text("utf-8")
+        assert "got `Order Tea` (Order Tea is matched in the bot City Library) ·" in shown
 
 
 @pytest.mark.follows(page="kore-batch", sentence="A cancelled run is marked as such, and has no CSV of results.")

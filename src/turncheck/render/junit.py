@@ -180,7 +180,8 @@ def batch_lines(case: BatchCase) -> Iterator[str]:
     if case.parent:
         yield f"parent: {' >> '.join(case.parent)}"
     if case.bots:
-        yield f"bot: {expected_got(' or '.join(dict.fromkeys(case.bots)), ', '.join(case.matched_bots) or 'not known')}"
+        got = ", ".join(case.matched_bots) or "not known"
+        yield f"bot: {plain(expected_got(' or '.join(dict.fromkeys(case.bots)), got))}"
     for entity in case.entities:
         sign = " " if entity.passed else "!"
         words = plain(expected_got(" or ".join(entity.expected), entity.matched or "nothing"))
