@@ -231,8 +231,7 @@ def test_pull_requests_in_a_merge_queue_are_measured_too() -> None:
 
 @pytest.mark.follows(
     page="kore-batch",
-    sentence="First create a suite of most of what users say, run it, and train what failed. (`init` proposes"
-    " the suite.)",
+    sentence="Before anything else, create a suite of what users say. (`init` proposes it.)",
 )
 @pytest.mark.parametrize("name", ["city_library", "tea_shop"])
 def test_an_export_of_kore_gets_a_suite_instead_of_rasas_files(name: str, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_suites_are_listed_with_their_runs(kore: FakeKore, folder: Path, capsys:
 )
 @pytest.mark.follows(
     page="kore-batch",
-    sentence="The summary of a run has precision, recall and F1, the intents and the entities that were right.",
+    sentence="The summary of a run has precision, recall and F1, and how many utterances and entities were right.",
 )
 def test_a_run_prints_the_platforms_figures_and_ends_by_them(
     kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
@@ -96,7 +96,7 @@ def test_a_run_prints_the_platforms_figures_and_ends_by_them(
     written = json.loads((folder / "run.json").read_text())
     assert (written["run"], written["outcome"], written["figures"]["f1"]) == (number, "success", "0.67")
     kore.intents["stop it"] = ("Cancel Order",)
-    assert run(kore, "run", NAME) == 1
+    assert run(kore, "run", NAME) == 1, "every utterance passes, but an entity was not found"
     kore.entities["two bags to Oslo"]["Quantity"] = 3
     assert run(kore, "run", NAME) == 0
     kore.fails = ("stop it",)
@@ -121,7 +121,7 @@ def test_a_run_is_begun_and_looked_at(kore: FakeKore, folder: Path, capsys: pyte
     assert "Test Result not found." in capsys.readouterr().err
 
 
-@pytest.mark.follows(page="kore-batch", sentence="Two suites are built in, and can be run.")
+@pytest.mark.follows(page="kore-batch", sentence="Two suites are built in and can be run.")
 def test_the_platforms_own_suites_are_run_by_their_names(kore: FakeKore, folder: Path) -> None:
     kore.suites["Developer defined utterances"] = Suite("AllMlUtterances", "", CONTENT, "json")
     kore.suites["Successful user utterances"] = Suite("Last100sentences", "", CONTENT, "json")
@@ -381,8 +381,7 @@ def test_an_imported_suite_is_said_to_be_there_though_it_cannot_be_run(
 
 @pytest.mark.follows(
     page="kore-batch",
-    sentence="A run that is under way can be cancelled, in either version. (No public call only cancels: it"
-    " is deleted.)",
+    sentence="A run that is under way can be cancelled. (No public call only cancels a run: it is deleted.)",
 )
 def test_a_run_is_cancelled_on_the_platform(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kore.polls = 5
@@ -428,7 +427,7 @@ def test_a_cancelled_run_has_no_csv(kore: FakeKore, folder: Path, capsys: pytest
 
 @pytest.mark.follows(
     page="kore-batch",
-    sentence="Cancelling is refused while another run or another cancellation is under way: the reason is shown.",
+    sentence="Cancelling is refused while another cancellation is under way: the reason is shown.",
 )
 def test_a_platform_that_refuses_to_cancel_says_why(
     kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
@@ -446,7 +445,10 @@ def test_a_platform_that_refuses_to_cancel_says_why(
 
 @pytest.mark.follows(
     page="kore-batch",
-    sentence="Notes say what a run is for, when it is started. (No documented call takes them: they are sent along.)",
+    sentence=(
+        "Notes that say what a run is for are given at its start. (No documented call takes them: they "
+        "are sent all the same.)"
+    ),
 )
 @pytest.mark.parametrize("takes", [True, False, None])
 def test_notes_reach_a_platform_that_takes_them(

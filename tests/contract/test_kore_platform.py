@@ -379,8 +379,10 @@ def table_of(folder: Path) -> list[dict[str, str]]:
 
 @pytest.mark.follows(
     page="kore-batch",
-    sentence="The actual order of entities: as given; where none is given, that of the system (what is learnt"
-    " or found by a pattern first); where some are, both combined.",
+    sentence=(
+        "The actual order of entities: as given; if none is given, that of the system (entities that are "
+        "learned or found by a pattern first); if some are, both combined."
+    ),
 )
 def test_the_platforms_own_order_of_entities_is_told_where_none_was_given(kore: FakeKore, folder: Path) -> None:
     kore.entities["two bags to Oslo"] = {"Quantity": 2, "City": ["Oslo"]}
@@ -394,7 +396,7 @@ def test_the_platforms_own_order_of_entities_is_told_where_none_was_given(kore: 
 
 @pytest.mark.follows(
     page="kore-batch",
-    sentence="The scores of FM, ML and KG are shown each by itself, as far as the engine detects the intent.",
+    sentence="The scores of FM, ML and KG are shown separately, if the engine detects the intent.",
 )
 def test_the_scores_of_the_platforms_engines_are_kept_apart(kore: FakeKore, folder: Path) -> None:
     kore.engines["stop it"] = {
@@ -435,7 +437,9 @@ def test_the_bot_of_a_universal_bots_intent_is_compared(kore: FakeKore, folder: 
         assert "got `Order Tea` (Order Tea is matched in the bot City Library) ·" in shown
 
 
-@pytest.mark.follows(page="kore-batch", sentence="A cancelled run is marked as such, and has no CSV of results.")
+@pytest.mark.follows(
+    page="kore-batch", sentence="A cancelled run is marked as such, and none of its cases has a result."
+)
 @pytest.mark.parametrize("command", [("test", "batch"), ("run",)])
 def test_a_suite_that_was_cancelled_is_in_the_report_as_such(
     kore: FakeKore, folder: Path, command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
@@ -521,7 +525,8 @@ def test_every_report_has_date_and_time_of_the_run(
 
 
 @pytest.mark.follows(
-    page="kore-batch", sentence="Batch tests know no context of a conversation: each utterance is asked by itself."
+    page="kore-batch",
+    sentence="Batch tests do not know the context of a conversation: each utterance is sent by itself.",
 )
 def test_each_utterance_is_asked_by_itself(kore: FakeKore, folder: Path) -> None:
     cases = [{"input": "stop it", "intent": "Cancel Order"}, {"input": "hm", "intent": "A", "parentIntent": "B||C"}]

@@ -51,7 +51,7 @@ def test_a_comparison_leaves_out_up_to_90_percent(project: Path) -> None:
     assert list(run_of["training"]) == ["0", "25", "50", "75", "90"]
 
 
-@pytest.mark.follows(page="rasa-1", sentence="Samples that were predicted wrongly are saved to `errors.json`.")
+@pytest.mark.follows(page="rasa-1", sentence="Misclassified samples are saved to `errors.json`.")
 def test_what_is_wrong_is_in_errors_json(project: Path) -> None:
     assert run("test", "nlu", "--cross-validation", "--no-plot", "--json", "r.json") == 0
     wrong = json.loads(Path("results/errors.json").read_text())
@@ -90,8 +90,10 @@ def test_without_errors_pictures_are_below_the_output_folder(project: Path) -> N
 def test_each_intent_is_printed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("test", "nlu") == 0
     printed = capsys.readouterr().out
-    rows = {line.split()[0] for line in printed[printed.index("Each intent:") :].splitlines()[2:]}
-    assert rows == {"greet", "bye", "weighted"}
+    head, *rows = printed[printed.index("Each intent:") :].splitlines()[1:]
+    assert head.split()[:3] == ["precision", "recall", "f1"]
+    assert {row.split()[0] for row in rows} == {"greet", "bye", "weighted"}
+    assert rows[-1].startswith("  weighted average ")
 
 
 @pytest.mark.follows(
@@ -108,9 +110,7 @@ def test_markdown_is_split_into_markdown(project: Path) -> None:
     assert run("test", "nlu", "-u", "train_test_split/test_data.md", "--no-plot") == 0
 
 
-@pytest.mark.follows(
-    page="rasa-1", sentence="What a split has for responses is in files of its own, where there are any."
-)
+@pytest.mark.follows(page="rasa-1", sentence="If there are responses, the split writes them to files of their own.")
 def test_responses_of_a_split_are_written_where_there_are_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(LEGACY / "nlu" / "md_retrieval" / "project", tmp_path / "bot")
     monkeypatch.chdir(tmp_path / "bot")

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -182,6 +183,43 @@ def test_a_damaged_entry_is_ignored_and_said(
     said = capsys.readouterr().err
     assert f"13 cache entries in {tmp_path / 'cache'} are damaged: they are ignored." in said
     assert "taken from the cache" not in said
+
+
+def first_parse(fold: Any) -> Any:
+    return fold["FoldRun"][1]["()"][0]["Parse"]
+
+
+ANSWERS: list[tuple[str, Callable[[Any], object]]] = [
+    ("a sentence less", lambda fold: fold["FoldRun"][1]["()"].pop()),
+    ("a sentence twice", lambda fold: fold["FoldRun"][1]["()"].append(fold["FoldRun"][1]["()"][0])),
+    ("of another fold", lambda fold: fold["FoldRun"].__setitem__(0, 77)),
+    ("of another sentence", lambda fold: first_parse(fold).__setitem__(0, "another one")),
+    ("a number as the intent", lambda fold: first_parse(fold).__setitem__(1, 7)),
+    ("a ranking of numbers", lambda fold: first_parse(fold).__setitem__(2, {"()": [7]})),
+    ("a confidence that is none", lambda fold: first_parse(fold)[1]["PredictedIntent"].__setitem__(1, float("nan"))),
+    ("a list as the engine", lambda fold: fold["FoldRun"].__setitem__(2, {"[]": []})),
+]
+
+
+@pytest.mark.parametrize(("what", "change"), ANSWERS, ids=[what for what, _ in ANSWERS])
+def test_answers_that_cannot_be_those_of_a_fold_are_damaged(
+    what: str, change: Callable[[Any], object], quick: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = run(quick, tmp_path / "1", "--cache-folder", tmp_path / "cache")
+    changed = 0
+    for path in (tmp_path / "cache").rglob("*.entry"):
+        content = gzip.decompress(path.read_bytes().partition(b"\n")[2])
+        if content.startswith(b'{"FoldRun":'):
+            fold = json.loads(content)
+            change(fold)
+            packed = gzip.compress(json.dumps(fold).encode())
+            path.write_bytes(f"turncheck cache v1 {path.stem} {hashlib.sha256(packed).hexdigest()}\n".encode() + packed)
+            changed += 1
+    assert changed > 1, what
+    capsys.readouterr()
+
+    assert run(quick, tmp_path / "2", "--cache-folder", tmp_path / "cache") == first
+    assert f"{changed} cache entries in {tmp_path / 'cache'} are damaged" in capsys.readouterr().err
 
 
 def test_an_entry_under_another_name_is_not_believed(tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ def test_entities_with_the_right_intent_alone_are_a_number_of_their_own() -> Non
 
 @pytest.mark.follows(
     page="kore-batch",
-    sentence="Values of entities are flattened to a string, the keys of each type in an order of its own.",
+    sentence="Entity values are flattened to a string, with the keys of each type in a fixed order.",
 )
 @pytest.mark.parametrize(
     ("value", "flat"),
@@ -271,8 +271,10 @@ def test_two_composite_values_of_one_entity_are_two_items() -> None:
 
 @pytest.mark.follows(
     page="kore-batch",
-    sentence="The actual order of entities: as given; where none is given, that of the system (what is learnt"
-    " or found by a pattern first); where some are, both combined.",
+    sentence=(
+        "The actual order of entities: as given; if none is given, that of the system (entities that are "
+        "learned or found by a pattern first); if some are, both combined."
+    ),
 )
 @pytest.mark.parametrize(
     ("given", "extracted", "expected", "assumed"),

@@ -200,7 +200,7 @@ def test_the_suite_of_the_data_has_every_utterance(project: Path, tmp_path: Path
 
 @pytest.mark.follows(
     page="kore-batch",
-    sentence="Developer defined utterances: a suite of all utterances that the assistant was trained with.",
+    sentence="Developer defined utterances: a suite of all utterances that the assistant was trained on.",
 )
 @pytest.mark.parametrize("name", ["tea_shop", "city_library", "harbour_pitfalls"])
 @pytest.mark.parametrize("suffix", [".json", ".csv"])
@@ -402,7 +402,7 @@ def test_what_is_expected_of_added_utterances_has_to_be_clear(
     assert not (tmp_path / "a.json").exists()
 
 
-@pytest.mark.follows(page="kore-batch", sentence="A sample of the CSV and JSON format can be had when a suite is made.")
+@pytest.mark.follows(page="kore-batch", sentence="A sample suite in CSV or JSON is available when a suite is created.")
 @pytest.mark.parametrize("suffix", [".json", ".csv"])
 def test_a_sample_suite_shows_what_a_suite_can_hold(tmp_path: Path, suffix: str) -> None:
     sample = tmp_path / f"a{suffix}"

@@ -17,8 +17,8 @@ LABELS = ["ask (price)", "a, more than b", "x on the examples y", "see you. bye"
 def test_a_metrics_label_is_not_cut_by_its_punctuation(label: str) -> None:
     metric = f"nlu.intents[{label}].f1"
     delta = MetricDelta(name=metric, better="higher", kind="score", value=0.7, base=0.9, delta=-0.2)
-    drop = Drop(Regression("", metric, 0.1, significant=False), delta, too_far=True)
-    value = Value(Threshold("", metric, ">=", 0.9), Measured(metric, 0.7, "higher", "score", "bootstrap"), holds=False)
+    drop = Drop(Regression("", metric, 0.1, significant=False), delta)
+    value = Value(Threshold("", metric, ">=", 0.9), Measured(metric, 0.7, "higher", "score", "bootstrap"))
     gates = [Judged("max-regression: x", "failed", "", (drop,), metric=metric, fails=True)]
     gates += [Judged("threshold: x", "failed", "", (value,), metric="other", fails=True)]
 

@@ -195,8 +195,10 @@ def test_the_order_of_entities_in_both_formats(tmp_path: Path) -> None:
 
 @pytest.mark.follows(
     page="kore-batch",
-    sentence="Consecutive rows with the same utterance and different values of an entity are one assertion that accepts"
-    " either; assertions are what is counted.",
+    sentence=(
+        "Consecutive rows with the same utterance and different values of an entity are one assertion "
+        "that accepts either; assertions are counted, not rows."
+    ),
 )
 def test_consecutive_rows_are_one_assertion(tmp_path: Path) -> None:
     text = "input,intent,entityName,entityValue\nto town,Order Tea,City,Oslo\nto town,Order Tea,City,Lyon\n"
@@ -233,7 +235,8 @@ def test_a_false_negative() -> None:
 
 
 @pytest.mark.follows(
-    page="kore-batch", sentence="Small talk is right if what is expected and what is matched are the same, else wrong."
+    page="kore-batch",
+    sentence="Small talk is a true positive if the expected one is matched, otherwise a false positive.",
 )
 def test_small_talk_is_the_same_or_wrong() -> None:
     case = SuiteCase("ta", ("thanks",))
@@ -251,7 +254,7 @@ def test_small_talk_without_any_expected() -> None:
 
 
 @pytest.mark.follows(
-    page="kore-batch", sentence="Traits that are matched over and above the expected ones are a true positive, too."
+    page="kore-batch", sentence="If more traits are matched than expected, that is still a true positive."
 )
 def test_more_traits_are_right_too() -> None:
     assert classify("trait", ["Urgent"], ["Urgent", "Angry"]) == "tp"
@@ -259,7 +262,7 @@ def test_more_traits_are_right_too() -> None:
 
 
 @pytest.mark.follows(
-    page="kore-batch", sentence="With several intents expected, ambiguity among them is a true positive, too."
+    page="kore-batch", sentence="If several intents are expected, ambiguity among them is still a true positive."
 )
 def test_ambiguity_among_expected_intents_is_right() -> None:
     assert judged(SuiteCase("tea", ("Order Tea", "Buy")), "Buy", "Order Tea").result == "tp"

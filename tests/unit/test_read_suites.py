@@ -73,7 +73,7 @@ def test_a_suite_is_read_or_refused_as_expected(name: str) -> None:
 
 @pytest.mark.follows(
     page="kore-batch",
-    sentence="The page's sample of a composite entity is no JSON: its faults are named with line and column.",
+    sentence="The page's sample of a composite entity is not JSON: its faults are reported with line and column.",
 )
 def test_all_faults_of_the_manuals_composite_sample_are_named_with_line_and_column(tmp_path: Path) -> None:
     text = """{

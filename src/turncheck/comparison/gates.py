@@ -85,9 +85,8 @@ def judge_threshold(report: Report, comparison: Comparison | None, rule: Thresho
         return Judged(name, "not judged", "", (NoFigure(metric.reason),), metric=rule.name, needs_base=change)
     holds = rule.holds(metric.value)
     causes = () if holds else _behind(report, comparison, rule.name)
-    return Judged(
-        name, "passed" if holds else "failed", "", (Value(rule, metric, holds),), metric=rule.name, causes=causes
-    )
+    facts = (Value(rule, metric),)
+    return Judged(name, "passed" if holds else "failed", "", facts, metric=rule.name, causes=causes)
 
 
 def _measured(report: Report, comparison: Comparison | None, name: str) -> Measured | NotMeasured:
@@ -123,7 +122,7 @@ def judge_regression(report: Report, comparison: Comparison | None, rule: Regres
     if rule.name.startswith("validation.") and is_read_in_part(report) and delta.delta <= rule.limit:
         return Judged(name, "not judged", "files unread", metric=rule.name)
     if delta.agreement is not None:
-        return Judged(name, "not judged", "agreement", (Drop(rule, delta, too_far=False),), metric=rule.name)
+        return Judged(name, "not judged", "agreement", (Drop(rule, delta),), metric=rule.name)
     examples = comparison.examples
     known = not comparison.unlisted and bool(examples.added or examples.removed or examples.edited)
     if delta.judgement == "not judged" and not is_counted(delta) and (rule.significant or known):
@@ -160,7 +159,7 @@ def _judge_drop(comparison: Comparison, rule: Regression, delta: MetricDelta, na
     drop = difference if delta.better == "lower" else -difference
     too_far = drop > rule.limit + _ROUNDING and not (rule.significant and delta.judgement == "noise")
     causes = _became_worse(comparison, rule.name) if too_far else ()
-    facts = (Drop(rule, delta, too_far),)
+    facts = (Drop(rule, delta),)
     return Judged(name, "failed" if too_far else "passed", "", facts, metric=rule.name, causes=causes)
 
 

@@ -92,11 +92,6 @@ def _new_failures(
     return failed, tuple(_bad(one, one.message) for one in findings)
 
 
-def newly_failing(report: Report, comparison: Comparison) -> list[tuple[str, CaseChange]]:
-    """Return the stories, end-to-end and batch cases that fail and did not on the base, new ones included."""
-    return [(NAMES[name][0], case) for name, cases in tests_of(comparison) for case in failing_of(report, cases)]
-
-
 def failing_of(report: Report, cases: ChangedCases) -> tuple[CaseChange, ...]:
     """Return the cases that newly count as failed: misunderstood ones only if the settings say so."""
     also = cases.newly_misunderstood if report.settings.misunderstood == "fail" else ()

@@ -111,20 +111,18 @@ Cause = FailedTest | NotRunTest | GoneTest | BadFinding | FaultOf | WrongSentenc
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A figure, and whether it is on the right side of its limit."""
+    """A figure and its limit."""
 
     rule: Threshold
     measured: Measured
-    holds: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """A figure on both sides, and whether it became worse by more than the rule allows."""
+    """A figure on both sides, and how much worse it may become."""
 
     rule: Regression
     delta: MetricDelta
-    too_far: bool
 
 
 @dataclass(frozen=True, slots=True)

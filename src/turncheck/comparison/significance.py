@@ -254,9 +254,9 @@ def tested_figures(
         _add_scores(tested, "nlu.intents", paired_scores(judged, head.seed))
         _add_accuracy(tested, "nlu.intents.accuracy", [one for (one,) in judged])
     _add_understood(tested, [(old, new) for old, new in pairs if new.expected.intent], head.seed)
-    for extractor in islice(head.nlu.entities if head.nlu else (), _MOST_TESTED):
+    scored = head.nlu.entities if head.nlu else ()
+    for extractor in islice(scored, _MOST_TESTED):
         if base.nlu and extractor in base.nlu.entities:
-            scored = head.nlu.entities if head.nlu else ()
             words = [_words(old, new, extractor, scored) for old, new in pairs]
             _add_scores(tested, f"nlu.entities.{extractor}", paired_scores(words, head.seed))
             spans = [_spans(old, new, extractor, scored) for old, new in pairs]

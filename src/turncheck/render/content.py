@@ -112,7 +112,7 @@ def overlaps(report: Report, compared: Comparison | None) -> list[OverlapRemark]
 
 def _method(report: Report, compared: Comparison | None) -> list[Entry]:
     """How the figures were computed."""
-    parts = [part for part in (report.nlu, report.core, report.e2e) if part]
+    parts = [part for part in (report.nlu, report.core, report.e2e, report.robustness) if part]
     known = [remark.in_words for remark in overlaps(report, compared) if not remark.new]
     return [Entry(line(Prose(remark, 1000))) for remark in (*known, *(one for part in parts for one in part.remarks))]
 

@@ -49,6 +49,7 @@ def robustness_text(robustness: Robustness, folder: str = "") -> str:
 
 def _figures(robustness: Robustness) -> Iterator[str]:
     of = "test sentences" if robustness.mode == "held-out" else "sentences of the training data, by folds"
+    yield from robustness.remarks
     if robustness.failure_rate is None:
         yield "No sentence that is understood could be varied: there is nothing to measure."
         return

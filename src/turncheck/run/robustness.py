@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from turncheck.evaluation.answers import ASKED_HERE
-from turncheck.evaluation.splits import FoldRun
+from turncheck.messages.errors import CutShortError
 from turncheck.run.nlu import KeptAnswers
 from turncheck.work.workplace import HERE
 
@@ -38,6 +38,7 @@ def measure_robustness(
 
     Raises:
         UserError: the project's own word lists cannot be read, or it cannot be trained.
+        CutShortError: the engine failed, or the run was interrupted; ``finished`` are the figures until then.
     """
     from turncheck.evaluation.robustness.robustness import cross_validate_robustness, evaluate_robustness
 
@@ -50,19 +51,25 @@ def measure_robustness(
         folds=settings.folds,
         seed=settings.seed,
         work=HERE if engines.capabilities.slow_training else work,
-        answers_about=lambda variants: _kept(engines, settings, cache, variants),
+        answers_about=lambda variants, asked: _kept(engines, settings, cache, variants, asked),
     )
 
 
-def _kept(engines: Engine, settings: Settings, cache: Cache | None, variants: Mapping[str, Sequence[str]]) -> Answers:
-    """Return what earlier runs answered for the same variants."""
+def _kept(
+    engines: Engine,
+    settings: Settings,
+    cache: Cache | None,
+    variants: Mapping[str, Sequence[str]],
+    asked: Mapping[int, Sequence[str]],
+) -> Answers:
+    """Return what earlier runs answered for the same variants; ``asked`` are all sentences of each fold."""
     key = None if cache is None else engines.key_of_folds(settings.folds)
     # Messages that state their intent are read by the domain, which is only part of the key if a sentence does so.
     outright = any(text.lstrip().startswith("/") for texts in variants.values() for text in texts)
     if cache is None or key is None or outright:
         return ASKED_HERE
-    asked = json.dumps([key, list(variants.items())])
-    return KeptAnswers(ASKED_HERE, FoldRun, cache, hashlib.sha256(asked.encode()).hexdigest())
+    varied = json.dumps([key, list(variants.items())])
+    return KeptAnswers(ASKED_HERE, asked, cache, hashlib.sha256(varied.encode()).hexdigest())
 
 
 def measure_training_sentences(
@@ -72,11 +79,16 @@ def measure_training_sentences(
 
     Raises:
         UserError: the project's own word lists cannot be read, or it cannot be trained.
+        CutShortError: the engine failed, or it was interrupted: with some of the variants nothing can be decided.
     """
     from turncheck.evaluation.robustness.robustness import evaluate_robustness, training_sentences
 
     engine = engines.nlu
     if tests is None or engine is None:
         return ()
-    robustness = evaluate_robustness(project, engine, tests, seed=settings.seed)
-    return training_sentences(project, tests, robustness, engines.nlu_trainer, settings.seed)
+    try:
+        robustness = evaluate_robustness(project, engine, tests, seed=settings.seed)
+        return training_sentences(project, tests, robustness, engines.nlu_trainer, settings.seed)
+    except CutShortError as error:
+        error.finished = None
+        raise

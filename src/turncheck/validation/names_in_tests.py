@@ -93,6 +93,3 @@ def _of_cases(cases: Sequence[E2ECase]) -> Iterator[_Named]:
                 awaited = assertion.kind != "bot_did_not_utter"
                 if awaited and isinstance(wanted, MessageAsserted) and wanted.utter_name is not None:
                     yield "test-action-undefined", "response", wanted.utter_name, assertion.location
-
-
-# A project's tests, as far as validation checks them.

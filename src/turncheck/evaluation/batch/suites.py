@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from turncheck.engines.base import SuiteAnswers, UtteranceAnswer
-from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, units_of
+from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, UnfitAnswerError, units_of
 from turncheck.evaluation.batch.judging import judged_case
 from turncheck.evaluation.nlu_remarks import ENTITY, covered_intents
 from turncheck.messages.errors import CutShortError, EngineError
@@ -129,6 +129,7 @@ def evaluate_suites(
             ``finished`` is nevertheless the report's section, with the cases without an answer not evaluated; ``None``
             if there is no answer at all.
         DelegatedError: other suites are run elsewhere.
+        UnfitAnswerError: a known answer is not that of its suite.
     """
     judged: list[BatchSuite] = []
     stopped: CutShortError | None = None
@@ -144,6 +145,8 @@ def evaluate_suites(
             given, stopped = _answers(engines, suite, screen)
             if stopped is None:
                 answers.keep(unit, given)
+        if len(given.answers) != len(suite.cases):
+            raise UnfitAnswerError(unit)
         judged.append(judged_suite(suite, given, run))
     if elsewhere and stopped is None:
         raise DelegatedError

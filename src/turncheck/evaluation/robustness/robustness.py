@@ -8,13 +8,17 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import structs
+
 from turncheck.engines.parse import InFront
-from turncheck.evaluation.answers import ASKED_HERE
+from turncheck.evaluation.answers import ASKED_HERE, finished_part
 from turncheck.evaluation.predictions import find_neighbours
 from turncheck.evaluation.robustness.families import FAMILIES, Noise, Sentence
 from turncheck.evaluation.robustness.words import base_language, words_for
 from turncheck.evaluation.scores import before_fallback
 from turncheck.evaluation.splits import run_folds, stable_folds
+from turncheck.messages.errors import CutShortError, EngineError
+from turncheck.messages.phrasing import count
 from turncheck.project.nlu_data import Example
 from turncheck.report.robustness import FailedVariant, NoiseGroup, Robustness, SentenceUnderNoise
 from turncheck.work.workplace import HERE
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import NluData
     from turncheck.work.workplace import Executor
 
+    AnswersAbout = Callable[[Mapping[str, Sequence[str]], Mapping[int, Sequence[str]]], Answers]
+
 
 MOST_SENTENCES: Final = 400
 """At most this many sentences are varied, spread over all intents: more would hardly make the interval narrower."""
@@ -35,6 +41,8 @@ _NEARLY: Final = 0.9
 """A variant this similar to a sentence of another intent is dropped (cosine of n-grams, 0 to 1)."""
 _WORST: Final = 100
 """At most this many sentences are listed."""
+_BATCH: Final = 200
+"""So many texts are parsed at a time: what an interrupt costs."""
 _Z: Final = 1.959963984540054
 
 
@@ -100,17 +108,54 @@ def _unmistakable(variants: Sequence[Variant], training: Sequence[Example]) -> l
     return kept
 
 
+Heard = dict[int, tuple["Parse", dict[str, "Parse"]]]
+"""Of each sentence that was parsed, by its index: its parse, and those of other texts by the same engine."""
+
+
 def evaluate_robustness(project: Project, engine: NluEngine, test_data: NluData, *, seed: int = 42) -> Robustness:
     """Vary held-out sentences.
 
     Raises:
         UserError: the project's own word lists cannot be read.
+        CutShortError: the engine failed, or the run was interrupted; ``finished`` are the figures until then.
     """
     examples = test_data.in_order().examples
     variants = make_variants(examples, project, seed)
-    parses = engine.parse([example.text for example in examples])
-    noisy = engine.parse([one.sentence.text for one in variants])
-    return _section(examples, variants, parses, noisy, "held-out")
+    asked = dict.fromkeys(text for one in variants for text in (examples[one.example].text, one.sentence.text))
+    parses, stopped = finished_part(lambda: _in_batches(engine, list(asked)))
+    by_text = {text: parse for text, parse in zip(asked, parses, strict=False) if parse is not None}
+    heard: Heard = {
+        index: (by_text[example.text], by_text) for index, example in enumerate(examples) if example.text in by_text
+    }
+    left = f"Not run: {len(asked) - len(by_text)} of {count(len(asked), 'sentence')} and variants."
+    return _until_stopped(_section(examples, variants, heard, "held-out"), stopped, left)
+
+
+def _in_batches(engine: NluEngine, texts: Sequence[str]) -> list[Parse | None]:
+    """Parse texts.
+
+    Raises:
+        CutShortError: the engine failed, or the run was interrupted; ``finished`` are the parses until then.
+    """
+    parses: list[Parse | None] = []
+    for start in range(0, len(texts), _BATCH):
+        try:
+            parses += engine.parse(texts[start : start + _BATCH])
+        except (EngineError, KeyboardInterrupt) as error:
+            more = error.finished or () if isinstance(error, CutShortError) else ()
+            raise CutShortError(error, [*parses, *more] or None) from error
+    return parses
+
+
+def _until_stopped(section: Robustness, stopped: CutShortError | None, left: str) -> Robustness:
+    """Return the figures.
+
+    Raises:
+        CutShortError: they are those of a part; they come with it, and say what is left.
+    """
+    if stopped is None:
+        return section
+    raise CutShortError(stopped, structs.replace(section, remarks=(*section.remarks, left)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +176,11 @@ class _Reading(InFront):
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
         """Parse the texts, then the variants of each."""
-        return self.engine.parse([*texts, *(one for text in texts for one in self.variants.get(text, ()))])
+        return self.engine.parse(_with_variants(texts, self.variants))
+
+
+def _with_variants(texts: Sequence[str], variants: Mapping[str, tuple[str, ...]]) -> list[str]:
+    return [*texts, *(one for text in texts for one in variants.get(text, ()))]
 
 
 def cross_validate_robustness(
@@ -141,15 +190,17 @@ def cross_validate_robustness(
     folds: int = 5,
     seed: int = 42,
     work: Executor = HERE,
-    answers_about: Callable[[Mapping[str, Sequence[str]]], Answers] = lambda _: ASKED_HERE,
+    answers_about: AnswersAbout = lambda *_: ASKED_HERE,
 ) -> Robustness:
     """Vary the project's own sentences, each of which is parsed by an engine that was trained without its fold.
 
-    ``answers_about`` takes the variants of each sentence, and returns the known answers of the folds.
+    ``answers_about`` takes the variants of each sentence and all that each fold is asked, and returns the known answers
+    of the folds.
 
     Raises:
         UserError: the project's own word lists cannot be read, or it cannot be trained.
-        CutShortError: the run was interrupted.
+        CutShortError: the engine failed, or the run was interrupted; ``finished`` are the figures of the folds that
+            were done.
     """
     examples = project.nlu.in_order().examples
     project = replace(project, nlu=replace(project.nlu, examples=examples))
@@ -159,27 +210,27 @@ def cross_validate_robustness(
     for one in variants:
         by_text[examples[one.example].text].append(one.sentence.text)
     texts = {text: tuple(dict.fromkeys(found)) for text, found in by_text.items()}
-    runs = run_folds(project, _WithVariants(trainer, texts), plan, work=work, answers=answers_about(texts))
-    read: dict[int, tuple[Parse, dict[str, Parse]]] = {}
+    asked = {fold: _with_variants(judged, texts) for fold, judged in plan.texts(examples).items()}
+    known = answers_about(texts, asked)
+    runs, stopped = finished_part(
+        lambda: run_folds(project, _WithVariants(trainer, texts), plan, work=work, answers=known)
+    )
+    heard: Heard = {}
     for run in runs:
-        judged = plan.judged(run.fold)
-        heard = {parse.text: parse for parse in run.parses}
-        for index, parse in zip(judged, run.parses, strict=False):
-            read[index] = parse, heard
-    kept = [index for index in range(len(examples)) if index in read]
-    place = {index: number for number, index in enumerate(kept)}
-    known = [one for one in variants if one.example in place]
-    noisy = [read[one.example][1][one.sentence.text] for one in known]
-    moved = [replace(one, example=place[one.example]) for one in known]
-    return _section([examples[i] for i in kept], moved, [read[i][0] for i in kept], noisy, "cross-validation")
+        of_fold = {parse.text: parse for parse in run.parses}
+        for index, parse in zip(plan.judged(run.fold), run.parses, strict=False):
+            heard[index] = parse, of_fold
+    left = f"Not run: {folds - len(runs)} of {count(folds, 'fold')}."
+    return _until_stopped(_section(examples, variants, heard, "cross-validation"), stopped, left)
 
 
-def _section(
-    examples: Sequence[Example], variants: Sequence[Variant], parses: Sequence[Parse], noisy: Sequence[Parse], mode: Any
-) -> Robustness:
+def _section(examples: Sequence[Example], variants: Sequence[Variant], heard: Heard, mode: Any) -> Robustness:
     tried: list[_Tried] = []
-    for one, parse in zip(variants, noisy, strict=True):
-        example, before = examples[one.example], parses[one.example]
+    for one in variants:
+        if one.example not in heard or one.sentence.text not in heard[one.example][1]:
+            continue
+        example, (before, of_engine) = examples[one.example], heard[one.example]
+        parse = of_engine[one.sentence.text]
         sentence = Sentence(example.text, example.base_intent or "", example.entities)
         tried.append(
             _Tried(

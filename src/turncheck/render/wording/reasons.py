@@ -51,6 +51,7 @@ from turncheck.render.wording.tests import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from turncheck.comparison.gate_rules import GateOutcome
     from turncheck.comparison.judged import Fact, Judged, Why
     from turncheck.comparison.model import Comparison, OneSided
     from turncheck.comparison.tally import Tally
@@ -102,7 +103,7 @@ def reason_in_short(gate: Judged, report: Report, comparison: Comparison | None)
     """Say the same without the details that belong in the gate's own line."""
     match gate.facts:
         case (Drop() as drop,) if drop.delta.agreement is None:
-            return _drop(drop, short=True)
+            return _difference(drop)
         case (NoFigure(short=short),) if short and gate.requires:
             return f"{gate.requires} was not run: {short}"
         case _ if gate.why == "left out":
@@ -131,7 +132,7 @@ def _of_figure(gate: Judged, _: _Run) -> str:
     if isinstance(fact, Value):
         return _value(fact)
     if isinstance(fact, Drop):
-        return no_verdict(fact.delta.agreement) if fact.delta.agreement is not None else _drop(fact)
+        return no_verdict(fact.delta.agreement) if fact.delta.agreement is not None else _drop(fact, gate.outcome)
     if not isinstance(fact, NoFigure) or fact.base is None:
         return fact.why if isinstance(fact, NoFigure) else ""
     base = figure(fact.base.base or 0.0, fact.base.kind)
@@ -238,22 +239,25 @@ _REASONS: Final[Mapping[Why, Callable[[Judged, _Run], str]]] = {
 def _value(value: Value) -> str:
     rule, measured = value.rule, value.measured
     shown = f"{rule.name} is {figure(measured.value, measured.kind, apart_from=rule.limit)}"
-    return shown if value.holds else f"{shown}, not {rule.operator} {rule.limit:g}"
+    return shown if rule.holds(measured.value) else f"{shown}, not {rule.operator} {rule.limit:g}"
 
 
-def _drop(drop: Drop, *, short: bool = False) -> str:
-    """``core.passed: 3 to 2 (−1), more than 0``; in ``short`` without where it was judged and the limit."""
+def _drop(drop: Drop, outcome: GateOutcome) -> str:
+    """``core.passed: 3 to 2 (−1), more than 0``."""
+    where = " on the examples both sides judged" if shared_examples(drop.delta) else ""
+    limit = f", more than {drop.rule.limit:g}" if outcome == "failed" else ""
+    return f"{_difference(drop)}{where}{limit}"
+
+
+def _difference(drop: Drop) -> str:
+    """``core.passed: 3 to 2 (−1)``."""
     delta = drop.delta
     shared = shared_examples(delta)
     base, value = (shared.base, shared.value) if shared else (delta.base or 0.0, delta.value or 0.0)
     too_few = delta.significance is not None and delta.significance.too_few
     noise = ("", f", {'too few sentences to tell' if too_few else 'within noise'}")[delta.judgement == "noise"]
     words = f"{figure(base, delta.kind)} to {figure(value, delta.kind)} ({change(base, value, delta.kind)}{noise})"
-    if short:
-        return f"{drop.rule.name}: {words}"
-    where = " on the examples both sides judged" if shared else ""
-    limit = f", more than {drop.rule.limit:g}" if drop.too_far else ""
-    return f"{drop.rule.name}: {words}{where}{limit}"
+    return f"{drop.rule.name}: {words}"
 
 
 def errors_in_words(findings: Findings, compared: Comparison | None) -> list[str]:

@@ -446,17 +446,15 @@ _MANY_ANNOTATIONS: Final = 3
 _MOST: Final = 3
 """The largest number of clauses in the line."""
 _ORDER: Final = (
-    *(
-        "completed",
-        "could-be-run",
-        "errors",
-        NEW_ERRORS,
-        NEW_SUPPRESSIONS,
-        "new-failures",
-        "test-failures",
-        GONE_TESTS,
-        "something-was-tested",
-    ),
+    "completed",
+    "could-be-run",
+    "errors",
+    NEW_ERRORS,
+    NEW_SUPPRESSIONS,
+    "new-failures",
+    "test-failures",
+    GONE_TESTS,
+    "something-was-tested",
     "require",
 )
 """The order in which failing gates are named: causes before symptoms, gates about figures last."""
