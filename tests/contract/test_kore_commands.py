@@ -408,7 +408,7 @@ def test_a_run_is_cancelled_on_the_platform(kore: FakeKore, folder: Path, capsys
     assert "was completed before it could be cancelled" in capsys.readouterr().err
 
 
-@pytest.mark.follows(page="kore-batch", sentence="A cancelled run is marked as such, and has no CSV of results.")
+@pytest.mark.follows(page="kore-batch", sentence="A cancelled run has no CSV of results.")
 def test_a_cancelled_run_has_no_csv(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(kore, "run", NAME, "--no-wait")
     number = capsys.readouterr().out.strip()
