@@ -372,11 +372,17 @@ def test_what_one_version_gave_is_shown_though_the_platform_then_gives_up(
 def test_an_imported_suite_is_said_to_be_there_though_it_cannot_be_run(
     kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kore.fault = lambda call: refusal(403, "No access") if call.path.endswith("/run") else None
-    assert run(kore, "import", "smoke.json", "--wait") == 2
-    told = capsys.readouterr().err
-    assert "'smoke' is on the platform: 2 cases" in told
-    assert "refuses the credentials" in told
+    faults = (
+        lambda call: call.path.endswith("/run"),
+        lambda call: call.path.endswith("/testsuite") and len(kore.suites) > 1,
+    )
+    for number, is_refused in enumerate(faults):
+        kore.fault = lambda call, is_refused=is_refused: refusal(403, "No access") if is_refused(call) else None
+        assert run(kore, "import", "smoke.json", "--wait", "--name", f"new {number}") == 2
+        told = capsys.readouterr().err
+        assert f"'new {number}' is on the platform: 2 cases" in told
+        assert "refuses the credentials" in told
+        del kore.suites[f"new {number}"]
 
 
 @pytest.mark.follows(

@@ -493,7 +493,7 @@ def test_notes_are_added_to_a_report_and_changed_after_the_run(
     run(kore, "smoke.json", "--json", "r.json")
     assert batch_of(folder).suites[0].notes == ""
     for notes in ("looked at: only one is wrong", "fixed in the next version"):
-        assert run_command_line(["report", "notes", "r.json", notes]) == 0
+        assert run_command_line(["report", "notes", "r.json", f" {notes}\n"]) == 0
         assert batch_of(folder).suites[0].notes == notes
         assert run_command_line(["report", "render", "r.json", "--out", "again"]) == 0
         for name in ("summary.md", "report.html", "junit.xml"):

@@ -20,7 +20,7 @@ from turncheck.engines.kore.client import (
 )
 from turncheck.engines.kore.engines import ReportError, as_uploaded, platform_of, read_report
 from turncheck.engines.kore.platform import VERSIONS
-from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK
+from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, EngineError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import log_json, plain
 from turncheck.process.regular_file import read_regular
@@ -400,11 +400,11 @@ def import_suite(
     told = {"suite": suite.name, "description": description, "cases": len(suite.cases)}
     if not (is_new and run):
         return Answered((words,), told)
-    if any(stored.runs for stored in platform.suites() if stored.name == suite.name):
-        return Answered((words, "The platform runs it already: `turncheck kore suites` lists the runs."), told)
     try:
+        if any(stored.runs for stored in platform.suites() if stored.name == suite.name):
+            return Answered((words, "The platform runs it already: `turncheck kore suites` lists the runs."), told)
         ran = run_on_both(platform, screen, suite.name, wait=wait, csv=None)
-    except KoreError:
+    except EngineError:
         screen.note(words)
         raise
     return Answered((words, *ran.lines), {**told, "runs": ran.json["runs"]}, ran.code)

@@ -180,7 +180,7 @@ def judged_suite(suite: Suite, answers: SuiteAnswers, run: SuiteRun) -> BatchSui
         **numbers_of(cases),
         name=suite.name,
         description=suite.description,
-        notes=_notes(run.notes, answers.notes),
+        notes=_notes(run.notes.strip(), answers.notes.strip()),
         version=answers.version,
         path=suite.path,
         setting=_setting(answers.setting, run.setting),
