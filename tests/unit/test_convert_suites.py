@@ -280,7 +280,57 @@ def test_intents_that_cannot_be_varied_are_named(
     project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert make("suggest", "--project", project, "--out", tmp_path / "a.json") == 0
-    assert "Without a case, since their sentences cannot be varied: order_tea." in capsys.readouterr().err
+    assert "Without a case, since they have no sentence that can be varied: order_tea." in capsys.readouterr().err
+
+
+def small_export(tmp_path: Path) -> Path:
+    """The bicycle workshop with small talk that follows other small talk, and a dialog without sentences."""
+    data = json.loads((BIKES / "botDefinition.json").read_text("utf-8"))
+    first, *others = data["smallTalk"][0]["groups"][0]["nodes"]
+    said = [{"text": "and how is the weather today"}, {"text": "~emosun"}]
+    second = {"nodeId": "smn-next", "parentId": first["nodeId"], "userUtterances": said}
+    third = {"nodeId": "smn-last", "parentId": "smn-next", "userUtterances": [{"text": "will it be sunny tomorrow"}]}
+    data["smallTalk"][0]["groups"][0]["nodes"] = [first, *others, second, third]
+    data["dialogs"].append({"_id": "dg-x", "localeData": {"en": {"name": "Only Patterns"}}, "nodes": [{"nodeId": "a"}]})
+    for name, kind in (("Only Patterns", "intent"),):
+        component = {"_id": "dc-x", "name": name, "type": kind, "dialogId": "dg-x"}
+        data["dialogComponents"].append({**component, "localeData": {"en": {"intent": name}}})
+    (tmp_path / "bot").mkdir()
+    (tmp_path / "bot" / "botDefinition.json").write_text(json.dumps(data), "utf-8")
+    return tmp_path / "bot"
+
+
+def test_small_talk_that_follows_other_small_talk_is_suggested_with_what_precedes_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bot = small_export(tmp_path)
+    assert make("suggest", "--project", bot, "--number", "200", "--out", tmp_path / "a.json") == 0
+    (suite,) = read_suites(tmp_path, [tmp_path / "a.json"]).suites
+    first = json.loads((BIKES / "botDefinition.json").read_text("utf-8"))["smallTalk"][0]["groups"][0]["nodes"][0]
+    root = first["userUtterances"][0]["text"]
+    parents = {case.intents: case.parent for case in suite.cases if case.parent}
+    assert parents == {
+        ("and how is the weather today",): (root,),
+        ("will it be sunny tomorrow",): (root, "and how is the weather today"),
+    }
+    assert "since they have no sentence that can be varied: Only Patterns." in capsys.readouterr().err
+    assert run_command_line(["init", str(bot), "--write"]) == 0
+    (first_suite,) = read_suites(bot, [bot / "tests" / "first_suite.csv"]).suites
+    assert not any(case.parent for case in first_suite.cases)
+
+
+@pytest.mark.parametrize(
+    ("intent", "told"),
+    [
+        ("Book Repare", "the project has no intent 'Book Repare'\nDid you mean 'Book Repair'?"),
+        ("Sunday", "the project has no intent 'Sunday'"),
+    ],
+)
+def test_cases_of_an_intent_that_is_not_there_are_refused(
+    intent: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert make("suggest", "--project", BIKES, "--intent", intent, "--out", tmp_path / "a.json") == 2
+    assert told in capsys.readouterr().err
 
 
 @pytest.mark.follows(page="kore-batch", sentence="Generated cases are reviewed, and added when they are ready.")
@@ -296,8 +346,19 @@ def test_suggest_in_an_export_is_about_a_suite(tmp_path: Path, capsys: pytest.Ca
     written = bot / "tests" / "suite_suggested_1.template"
     assert written.read_text("utf-8") in shown
     assert find_suites(bot) == ()
+    reviewed = bot / "tests" / "reviewed_1.csv"
+    written.rename(reviewed)
+    suggested = set(cases_in(reviewed))
+    for number in (2, 3):
+        capsys.readouterr()
+        assert run_command_line(["suggest", "--project", str(bot), "--write"]) == 0
+        reviewed = bot / "tests" / f"reviewed_{number}.csv"
+        written.rename(reviewed)
+        more = set(cases_in(reviewed))
+        assert more
+        assert not suggested & more
+        suggested |= more
     capsys.readouterr()
-    written.rename(bot / "tests" / "reviewed.csv")
     assert run_command_line(["suggest", "--project", str(bot)]) == 0
     assert "There is nothing new to suggest" in capsys.readouterr().out
 
@@ -328,6 +389,7 @@ def test_utterances_are_added_with_parent_entities_and_their_order(tmp_path: Pat
         (("--entity", "City="), "--entity: expected NAME=VALUE"),
         (("--entity", "City=Oslo", "--entity-order", "City>Quantity"), "'Quantity', which no --entity gives a value"),
         (("--intent", "A | B", "--entity", "City=Oslo", "--entity-order", "City"), "for one intent"),
+        (("--entity", "City=Oslo", "--entity-order", "City>City"), "--entity-order names 'City' twice"),
     ],
 )
 def test_what_is_expected_of_added_utterances_has_to_be_clear(

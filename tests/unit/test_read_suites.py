@@ -161,10 +161,10 @@ def test_strictly_unknown_keys_are_errors_and_advice_on_names_is_given(tmp_path:
     assert [(one.code, one.severity) for one in read(tmp_path, text, strict=True).findings] == [
         ("suite-unknown-key", "error")
     ]
-    fine = suite_of([{"input": "x", "intent": "I want to pay my bill"}])
-    assert [(one.code, one.severity) for one in read(tmp_path, fine, strict=True).findings] == [
-        ("suite-name-style", "info")
-    ]
+    for name, advised in (("I want to pay my bill", ["info"]), ("Pay my bill#1", ["info"]), ("Pay my bill", [])):
+        found = read(tmp_path, suite_of([{"input": "x", "intent": name}]), strict=True).findings
+        assert [one.severity for one in found if one.code == "suite-name-style"] == advised
+        assert not read(tmp_path, suite_of([{"input": "x", "intent": name}])).findings
 
 
 @pytest.mark.parametrize(

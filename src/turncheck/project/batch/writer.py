@@ -66,7 +66,8 @@ def _ensure_same(
     raise UserError(
         f"the case '{shortened(case.text)}' cannot be written as {what}: {why.rstrip('.')}",
         location=where,
-        remedy="Put another case between the two, write JSON, or rename what holds `|` or `>`.",
+        remedy=(fault.hint if fault else "")
+        or "Put another case between the two, write JSON, or rename what holds `|` or `>`.",
     )
 
 
