@@ -319,6 +319,30 @@ def test_small_talk_that_follows_other_small_talk_is_suggested_with_what_precede
     assert not any(case.parent for case in first_suite.cases)
 
 
+@pytest.mark.parametrize("suffix", [".json", ".csv"])
+def test_what_a_suite_cannot_name_is_left_out_and_said(
+    tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One name with a delimiter is no reason to suggest nothing."""
+    bot = small_export(tmp_path)
+    data = json.loads((bot / "botDefinition.json").read_text("utf-8"))
+    data["knowledgeTasks"][0]["faqs"]["faqs"][0]["question"] = "When is the workshop | the shop open?"
+    component = next(one for one in data["dialogComponents"] if one["type"] == "intent" and one.get("dialogId"))
+    dialog = next(one for one in data["dialogs"] if one["_id"] == component["dialogId"])
+    dialog["localeData"]["en"]["name"] = component["localeData"]["en"]["intent"] = "Fix | Repair"
+    (bot / "botDefinition.json").write_text(json.dumps(data), "utf-8")
+    assert make("suggest", "--project", bot, "--number", "200", "--out", tmp_path / f"a{suffix}") == 0
+    told = capsys.readouterr().err
+    assert "since a suite cannot hold their names: Fix | Repair, When is the workshop | the shop open?." in told
+    assert len({intents for _, intents in cases_in(tmp_path / f"a{suffix}")}) > 5
+    assert make("suggest", "--project", bot, "--intent", "Fix | Repair", "--out", tmp_path / f"b{suffix}") == 2
+    assert make("from-data", "--project", bot, "--out", tmp_path / f"c{suffix}") == 0
+    assert "left out: a suite cannot hold the intent's name" in capsys.readouterr().err
+    assert run_command_line(["suggest", "--project", str(bot)]) == 0
+    assert run_command_line(["init", str(bot), "--write"]) == 0
+    assert (bot / "tests" / "first_suite.csv").is_file()
+
+
 @pytest.mark.parametrize(
     ("intent", "told"),
     [
