@@ -360,6 +360,7 @@ def test_an_answer_that_drips_ends_when_the_turns_time_is_over(engine: EmbeddedE
     )
 
 
+@pytest.mark.follows(page="rasa-pro", sentence="A stub replaces a custom action, which is not called.")
 def test_stubs_stand_for_actions_and_nobody_is_called(engine: EmbeddedEngine) -> None:
     stub = {"events": [{"event": "slot", "name": "note", "value": 5}], "responses": [{"response": "utter_after"}]}
     conversation = engine.assistant(NoActionServer()).conversation(stubs={"action_remember": stub})

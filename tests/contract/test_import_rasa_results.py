@@ -32,6 +32,7 @@ ORACLE = Path(__file__).parents[1] / "oracle"
 REPORTS = ORACLE.glob("nlu/*/expected/results/intent_report.json")
 NLU = sorted(path.parents[1] for path in REPORTS if (path.parents[2] / "test_data.yml").exists())
 CORE = sorted(path.parent for path in ORACLE.glob("core/*/expected/*/story_report.json"))
+RASA_1 = sorted(ORACLE.glob("legacy/test_nlu/*_110/expected/*/results/*/intent_report.json"))
 TEST_FILES = {"failed_test_stories.yml", "successful_test_stories.yml", "stories_with_warnings.yml"}
 
 
@@ -78,6 +79,66 @@ def test_results_of_test_core_come_out_as_they_went_in(folder: Path, tmp_path: P
         assert (wrong == {story.name for story in failed}) != unclear, "what was predicted instead is among the steps"
     listed = (folder / "successful_test_stories.yml").exists() or not conversations["correct"]
     assert listed == (not any("--successes" in remark for remark in core.remarks))
+
+
+@pytest.mark.parametrize("report", RASA_1, ids=lambda path: path.parent.name)
+def test_results_of_rasa_1_have_the_micro_average_where_something_unexpected_was_found(
+    report: Path, tmp_path: Path
+) -> None:
+    written = json.loads(report.read_text("utf-8"))
+    of = written["weighted avg"]["support"]
+    entries = {
+        part: len(json.loads(path.read_text("utf-8")))
+        for part in ("errors", "successes")
+        if (path := report.with_name(f"intent_{part}.json")).exists()
+    }
+    nlu = import_results(report.parent, tmp_path).nlu
+    assert nlu is not None
+    assert nlu.intents is not None
+    right = entries.get("successes", of - entries.get("errors", 0))
+    assert nlu.intents.accuracy == pytest.approx(right / of)
+    assert nlu.intents.report == written
+    assert sum(entries.values()) + nlu.unlisted == nlu.examples == of
+
+
+def test_results_of_rasa_1_are_of_both_kinds() -> None:
+    assert {"accuracy" in json.loads(path.read_text("utf-8")) for path in RASA_1} == {True, False}
+
+
+def test_own_results_of_a_rasa_1_project_are_imported_as_measured(tmp_path: Path) -> None:
+    example = Path(__file__).parents[2] / "examples" / "migration" / "rasa-1"
+    sentences = tmp_path / "test.md"
+    sentences.write_text("## intent:greet\n- zzz\n- hello\n\n## intent:thank\n- bye\n- thanks\n")
+    measured, results = tmp_path / "measured.json", tmp_path / "results"
+    done = turncheck(
+        *("test", "nlu", "--nlu", sentences, "--out", results, "--json", measured, "--no-plot", "--successes"),
+        cwd=example,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    ours, read = decode(measured.read_bytes()).nlu, import_results(results, example, nlu=[sentences]).nlu
+    assert "accuracy" not in json.loads((results / "intent_report.json").read_text("utf-8"))
+    assert ours is not None
+    assert read is not None
+    assert ours.intents is not None
+    assert read.intents is not None
+    assert 0 < read.intents.accuracy < 1
+    assert read.intents.accuracy == ours.intents.accuracy
+    wanted = {(one.text, one.predicted.intent, one.correct) for one in ours.predictions}
+    assert {(one.text, one.predicted.intent, one.correct) for one in read.predictions} == wanted
+
+
+def test_the_accuracy_of_actions_is_that_of_the_micro_average_too(tmp_path: Path) -> None:
+    for path in (STORIES / "broken_wrong_action").iterdir():
+        if path.is_file():
+            shutil.copy(path, tmp_path)
+    measured = import_results(tmp_path, tmp_path).core
+    stated = json.loads((tmp_path / "story_report.json").read_text("utf-8"))
+    stated["micro avg"] = {"precision": 1.0, "recall": stated.pop("accuracy"), "f1-score": 0.9, "support": 9}
+    (tmp_path / "story_report.json").write_text(json.dumps(stated))
+    read = import_results(tmp_path, tmp_path).core
+    assert measured is not None
+    assert read is not None
+    assert 0 < read.accuracy == measured.accuracy < 1
 
 
 def test_imported_reports_are_compared_and_judged(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def run_of(case: str, name: str) -> dict[str, Any]:
     page="rasa-1", sentence="`rasa test nlu` judges a model on test data, and writes its reports as JSON."
 )
 @pytest.mark.follows(
-    page="rasa-1", sentence="The report of all extractors and selectors has each label and the average."
+    page="rasa-1", sentence="The report of each extractor and response selector has every label and the average."
 )
 def test_the_files_are_those_of_rasa_1(
     case: str, name: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -55,9 +55,9 @@ def test_the_files_are_those_of_rasa_1(
 
 @pytest.mark.follows(
     page="rasa-0",
-    sentence="A confusion matrix shows which intents are mistaken for which, a histogram the confidences.",
+    sentence="A confusion matrix and a histogram of the confidences are drawn.",
 )
-@pytest.mark.follows(page="rasa-0", sentence="Wrong samples are saved to `errors.json`.")
+@pytest.mark.follows(page="rasa-0", sentence="Misclassified samples are saved to `errors.json`.")
 def test_rasa_nlu_0_writes_where_it_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = commands_below("keyword_crf_015", tmp_path, monkeypatch)
     before = set(files_below(Path()))
@@ -86,18 +86,23 @@ def test_the_flags_of_rasa_nlu_0_name_its_files(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.follows(
     page="rasa-0",
-    sentence="`--mode crossvalidation` estimates how a model generalises, in 10 folds; it writes no files.",
+    sentence="`--mode crossvalidation` estimates in 10 folds how a model generalises, and writes no files.",
 )
 def test_rasa_nlu_0_writes_nothing_by_cross_validation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commands_below("keyword_011", tmp_path, monkeypatch)
+    with Path("data/nlu.md").open("a") as data:
+        data.write("\n## intent:long\n" + "".join(f"- long {number}\n" for number in "abcdefghij"))
     before = files_below(Path())
-    run = run_of("keyword_011", "crossvalidation")
-    assert run_command_line(["test", "nlu", *run["command"].removeprefix(OF_RASA_0).split()]) == 0
-    assert files_below(Path()) == before
+    command = run_of("keyword_011", "crossvalidation")["command"].removeprefix(OF_RASA_0)
+    told = tmp_path / "report.json"
+    for flags, folds in ((command, 3), (command.removesuffix(" -f 3"), 10)):
+        assert run_command_line(["test", "nlu", *flags.split(), "--json", str(told)]) == 0
+        assert files_below(Path()) == before
+        assert json.loads(told.read_text())["nlu"]["folds"] == folds
 
 
 @pytest.mark.follows(
-    page="rasa-0", sentence="Cross-validation takes no model, since it trains a new one for each fold."
+    page="rasa-0", sentence="Cross-validation does not accept a model, since it trains a new one for each fold."
 )
 def test_cross_validation_takes_no_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -110,7 +115,7 @@ def test_cross_validation_takes_no_model(
 
 
 @pytest.mark.follows(
-    page="rasa-0", sentence="`evaluate` with `-d` and `-c` prints accuracy, precision and F1 of the intents together."
+    page="rasa-0", sentence="`evaluate` with `-d` and `-c` gives accuracy, precision and F1 over all intents."
 )
 def test_the_figures_of_rasa_nlu_0_11_are_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commands_below("keyword_011", tmp_path, monkeypatch)
@@ -124,7 +129,7 @@ def test_the_figures_of_rasa_nlu_0_11_are_ours(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.follows(
-    page="rasa-1", sentence="Several configurations are compared: sets, models and reports are saved in a folder."
+    page="rasa-1", sentence="A comparison of several configurations saves data sets, models and reports in a folder."
 )
 def test_a_comparison_has_the_tree_of_rasa_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = commands_below("keyword_crf_110", tmp_path, monkeypatch)

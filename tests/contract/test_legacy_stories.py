@@ -53,7 +53,10 @@ def test_what_rasa_1_refuses_to_train_is_refused(case: str) -> None:
 @pytest.mark.parametrize(("case", "name"), JUDGED)
 @pytest.mark.follows(
     page="rasa-1",
-    sentence="End-to-end stories give intent and text; forms, their unhappy paths and events of actions are in them.",
+    sentence=(
+        "End-to-end stories give the intent and text of each message; they may have forms, unhappy paths "
+        "and events of actions."
+    ),
 )
 def test_each_action_is_predicted_as_by_rasa_1(case: str, name: str) -> None:
     run = next(run for run in expected(case)["runs"] if run["name"] == name)
@@ -128,7 +131,7 @@ def blocks(written: str) -> list[tuple[str, str]]:
     return sorted((head.removeprefix("## ").rpartition(" (")[0], body) for head, _, body in found)
 
 
-@pytest.mark.follows(page="rasa-1.0", sentence="`rasa test core` without `--stories` takes the data.")
+@pytest.mark.follows(page="rasa-1.0", sentence="`rasa test core` without `--stories` judges the training stories.")
 def test_where_no_stories_are_named_the_data_are_judged_as_by_rasa_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

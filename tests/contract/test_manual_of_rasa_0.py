@@ -90,7 +90,7 @@ def table(printed: str, title: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.follows(
-    page="rasa-0", sentence="Precision, recall and F1 of each intent are printed, and summarized once for all intents."
+    page="rasa-0", sentence="Precision, recall and F1 of each intent are printed, with one summary for all intents."
 )
 def test_each_intent_is_printed_with_its_figures(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = judged()["intents"]["report"]
@@ -119,7 +119,7 @@ def test_the_tables_are_printed_in_cross_validation(project: Path, capsys: pytes
     assert "Each entity by CRFEntityExtractor, by token:" in printed
 
 
-@pytest.mark.follows(page="rasa-0", sentence="The figures are in files as well; here also without `--report`.")
+@pytest.mark.follows(page="rasa-0", sentence="The figures are also written to files, here even without `--report`.")
 def test_the_figures_are_in_files_without_report(project: Path) -> None:
     nlu = judged()
     intents = json.loads(Path("reports/intent_report.json").read_text())
@@ -129,7 +129,7 @@ def test_the_figures_are_in_files_without_report(project: Path) -> None:
 
 
 @pytest.mark.follows(
-    page="rasa-0", sentence="Duckling is evaluated for each dimension that is set, in a table of its own."
+    page="rasa-0", sentence="Each dimension that is set for Duckling is evaluated, in a table of its own."
 )
 def test_duckling_has_a_table_for_each_dimension(
     project: Path, server: str, capsys: pytest.CaptureFixture[str]
@@ -146,7 +146,7 @@ def test_duckling_has_a_table_for_each_dimension(
 
 
 @pytest.mark.follows(
-    page="rasa-0", sentence="Without `dimensions` all that Duckling knows are evaluated; here those that occur."
+    page="rasa-0", sentence="Without `dimensions`, all that Duckling knows are evaluated; here, only those that occur."
 )
 def test_without_dimensions_those_that_occur_have_a_table(project: Path, server: str) -> None:
     entities = judged(pipeline=f"  url: {server}\n")["entities"]
@@ -159,7 +159,7 @@ def test_without_dimensions_those_that_occur_have_a_table(project: Path, server:
 
 @pytest.mark.follows(
     page="rasa-0",
-    sentence="Duckling is not fitted to the data: the figures leave out what it cannot know, such as a city.",
+    sentence="Duckling is not trained on the data: its figures leave out what it cannot know, such as a city.",
 )
 @pytest.mark.parametrize("dimensions", ["", "  dimensions: [time, amount-of-money]\n"])
 def test_all_right_that_duckling_can_know_is_a_full_score(project: Path, server: str, dimensions: str) -> None:
@@ -170,7 +170,8 @@ def test_all_right_that_duckling_can_know_is_a_full_score(project: Path, server:
 
 
 @pytest.mark.follows(
-    page="rasa-0", sentence="An entity type of the test data is the dimension's own name; another one counts as missed."
+    page="rasa-0",
+    sentence="An entity of the test data has the dimension's name; under any other name it counts as missed.",
 )
 def test_a_dimension_that_is_annotated_otherwise_is_missed(project: Path, server: str) -> None:
     Path("test.md").write_text(TEST.replace("from 3", "[from 3](when)"))
@@ -178,7 +179,9 @@ def test_a_dimension_that_is_annotated_otherwise_is_missed(project: Path, server
     assert scores["f1"] == 0.0
 
 
-@pytest.mark.follows(page="rasa-0", sentence="Each extractor has a table: of one that could not run it says why.")
+@pytest.mark.follows(
+    page="rasa-0", sentence="Each extractor has a table; if the extractor could not run, the table says why."
+)
 def test_an_extractor_that_was_not_run_has_a_table_that_says_so(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -188,14 +191,14 @@ def test_an_extractor_that_was_not_run_has_a_table_that_says_so(
     assert "Each entity by DucklingEntityExtractor, by token:\n  not run: the pipeline gives it no url\n" in printed
 
 
-@pytest.mark.follows(page="rasa-0", sentence="Synonyms have no table, since they find no entity.")
+@pytest.mark.follows(page="rasa-0", sentence="The synonym mapper has no table, since it does not find entities.")
 def test_synonyms_have_no_table(project: Path, server: str) -> None:
     entities = judged(pipeline=f"  url: {server}\n")["entities"]
     assert not any("Synonym" in name for name in entities)
 
 
 @pytest.mark.follows(
-    page="rasa-0", sentence="In newer projects Duckling is scored with `--pretrained` alone, and by dimension as well."
+    page="rasa-0", sentence="In newer projects Duckling is scored only with `--pretrained`, also by dimension."
 )
 def test_newer_projects_score_duckling_on_request(project: Path, server: str) -> None:
     Path("data/nlu.md").unlink()

@@ -126,13 +126,16 @@ TRUTH = spans((0, 19, "loc"), (20, 27, "time"))
 
 
 @pytest.mark.follows(
-    page="rasa-0", sentence="Entities are scored token by token: a part found counts, a split is no mistake."
+    page="rasa-0",
+    sentence="Entities are scored token by token: a part that is found counts, and a split is not a mistake.",
 )
 @pytest.mark.follows(
-    page="rasa-1", sentence="Entities are scored token by token: a part found counts, a split is no mistake."
+    page="rasa-1",
+    sentence="Entities are scored token by token: a part that is found counts, and a split is not a mistake.",
 )
 @pytest.mark.follows(
-    page="rasa-3", sentence="Entities are scored token by token: a part found counts, a split is no mistake."
+    page="rasa-3",
+    sentence="Entities are scored token by token: a part that is found counts, and a split is not a mistake.",
 )
 @pytest.mark.parametrize(
     ("found", "labels", "simple", "exact"),
@@ -160,7 +163,9 @@ def test_the_rows_of_the_manuals_table_have_its_scores(
 @pytest.mark.follows(
     page="rasa-3", sentence="Bare `rasa test` runs the test stories with their texts, and tests the NLU data."
 )
-@pytest.mark.follows(page="rasa-3", sentence="Custom actions are not run in test stories: the story has their events.")
+@pytest.mark.follows(
+    page="rasa-3", sentence="Custom actions are not run in test stories: the story gives their events."
+)
 def test_bare_test_judges_stories_with_texts_and_nlu_data(project: Path) -> None:
     assert run("test", "--no-plot", "--json", "r.json", "--out", "results") == 0
     report = json.loads(Path("r.json").read_text())
@@ -173,7 +178,7 @@ def test_bare_test_judges_stories_with_texts_and_nlu_data(project: Path) -> None
 
 
 @pytest.mark.follows(
-    page="rasa-3", sentence="A comparison goes to `nlu_comparison_results`: graph, sets, models, reports."
+    page="rasa-3", sentence="A comparison is saved in `nlu_comparison_results`: graph, data sets, models and reports."
 )
 @pytest.mark.follows(
     page="rasa-3", sentence="The whole process is repeated three times, with 0, 25, 50 and 75 % left out."
@@ -215,7 +220,7 @@ def test_no_warnings_is_in_the_help(command: tuple[str, ...], capsys: pytest.Cap
     assert "--no-warnings" in capsys.readouterr().out
 
 
-@pytest.mark.follows(page="rasa-cli", sentence="`--no-warnings`: stories with warnings are not written to a file.")
+@pytest.mark.follows(page="rasa-cli", sentence="With `--no-warnings`, stories with warnings are not written to a file.")
 def test_no_warnings_leaves_the_file_out(project: Path) -> None:
     assert run("test", "--no-plot", "--out", "with") == 0
     assert run("test", "--no-plot", "--no-warnings", "--out", "without") == 0
@@ -225,10 +230,13 @@ def test_no_warnings_leaves_the_file_out(project: Path) -> None:
 
 
 @pytest.mark.follows(
-    page="rasa-3", sentence="Right predictions are blue bars of the histogram, wrong ones red; each has an axis."
+    page="rasa-3",
+    sentence="In the histogram, correct predictions are blue and wrong ones red, each with an axis of its own.",
 )
 @pytest.mark.parametrize("wrong", ["greet", "same"])
 def test_a_histogram_without_wrong_sentences_has_an_axis_from_zero(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from matplotlib.colors import to_rgb
+
     from turncheck.render import plots
 
     figures: list[Any] = []
@@ -240,6 +248,9 @@ def test_a_histogram_without_wrong_sentences_has_an_axis_from_zero(wrong: str, m
     monkeypatch.setattr(plots, "_png", kept)
     plots._histogram("intent", "t", [0.9, 0.8], [0.4] if wrong == "greet" else [], "s", threshold=0.3)
     above, below = figures[0].axes
+    for axes, strongest in ((above, "blue"), (below, "red")):
+        (colour,) = {to_rgb(bar.get_facecolor()) for bar in axes.patches}
+        assert max(zip(colour, ("red", "green", "blue"), strict=True))[1] == strongest
     assert above.get_ylim()[0] == 0
     highest, least = below.get_ylim()  # upside down
     assert (least, highest >= 1) == (0, True)

@@ -262,7 +262,9 @@ def is_false_alarm(message: Message, request: Request, findings: list[Finding]) 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
 @pytest.mark.follows(
     page="rasa-3",
-    sentence="`rasa data validate` verifies that domain, NLU data and stories have no mistakes or inconsistencies.",
+    sentence=(
+        "`rasa data validate` verifies that domain, NLU data and stories contain no mistakes or inconsistencies."
+    ),
 )
 def test_says_what_rasa_says(case: Path) -> None:
     tally = Tally()

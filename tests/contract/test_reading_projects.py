@@ -150,5 +150,10 @@ def test_a_fault_is_found_in_the_line_that_rasa_names(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", sorted((ORACLE / "validate").glob("*/project")), ids=lambda path: path.parent.name)
-def test_no_recorded_project_is_a_traceback(case: Path) -> None:
-    read_project(case)
+def test_every_fault_of_a_recorded_project_is_at_a_line_that_is_there(case: Path) -> None:
+    project = read_project(case)
+    for finding in project.findings:
+        place = finding.location
+        if place.line is not None:
+            lines = (case / place.path).read_bytes().splitlines()
+            assert 1 <= place.line <= max(1, len(lines)), finding  # an empty file has a first line, too

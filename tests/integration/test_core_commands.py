@@ -65,7 +65,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.follows(
-    page="rasa-3", sentence="`rasa test core --stories` writes failed stories to `failed_test_stories.yml`."
+    page="rasa-3", sentence="`rasa test core --stories FILE` writes failed stories to `failed_test_stories.yml`."
 )
 @pytest.mark.follows(page="rasa-3", sentence="A story fails if at least one action is predicted wrongly.")
 @pytest.mark.follows(
@@ -79,7 +79,8 @@ def test_failed_stories_do_not_fail_the_command_unless_asked_to(
     assert "Stories: 1 of 2 right" in shown
     assert "1 more are identical to others" in shown
     assert "Failed: wrong (tests/test_stories.yml:5:3)" in shown
-    assert run_command_line(["test", "core", "--no-plot", "--fail-on-prediction-errors"]) == EXIT_FAILED
+    of_file = ["--stories", "tests/test_stories.yml", "--fail-on-prediction-errors"]
+    assert run_command_line(["test", "core", "--no-plot", *of_file]) == EXIT_FAILED
     assert "predicted: utter_hi" in (project / "results" / "failed_test_stories.yml").read_text()
 
 
@@ -109,7 +110,7 @@ def test_the_report_names_the_place_of_each_wrong_step_and_what_no_test_reaches(
     assert "utter_never" in not_covered
 
 
-@pytest.mark.follows(page="rasa-cli", sentence="`--max-stories` is the most that are tested.")
+@pytest.mark.follows(page="rasa-cli", sentence="`--max-stories` limits how many stories are tested.")
 def test_max_stories_limits_the_stories(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["test", "core", "--no-plot", "-q", "--json", "all.json"]) == EXIT_OK
     assert "Not run" not in capsys.readouterr().out
@@ -187,10 +188,12 @@ def test_unreadable_test_stories_are_not_passed_over(project: Path, capsys: pyte
 
 
 @pytest.mark.follows(page="rasa-3", sentence="Rules that contradict stories or rules abort the training.")
+@pytest.mark.parametrize(("section", "kind"), [("rules", "rule"), ("stories", "story")])
 def test_contradicting_rules_end_training_with_1_and_both_names(
-    project: Path, capsys: pytest.CaptureFixture[str]
+    project: Path, section: str, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (project / "data" / "more.yml").write_text("rules: [{rule: other, steps: [{intent: greet}, {action: utter_bye}]}]")
+    other = f"{section}: [{{{kind}: other, steps: [{{intent: greet}}, {{action: utter_bye}}]}}]"
+    (project / "data" / "more.yml").write_text(other)
     assert run_command_line(["train", "core"]) == EXIT_FAILED
     printed = capsys.readouterr().err
     assert "'hello'" in printed
@@ -243,7 +246,7 @@ def test_models_with_the_same_file_name_are_told_apart(project: Path) -> None:
 
 
 @pytest.mark.follows(
-    page="rasa-cli", sentence="`--url` fetches the test stories; the certificates in `SSL_CERT_FILE` count."
+    page="rasa-cli", sentence="`--url` fetches the test stories, with the certificates in `SSL_CERT_FILE`."
 )
 def test_the_certificates_of_the_environment_count_for_url(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -274,6 +277,8 @@ def test_a_comparison_is_the_same_for_the_same_seed(project: Path) -> None:
     one, two = (sorted((project / out).rglob("*.tar.gz")) for out in ("one", "two"))
     assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
     assert run_command_line(["test", "core", "-q", "-m", "one", "--evaluate-model-directory"]) == EXIT_OK
+    judged = json.loads((project / "results" / "results.json").read_text())
+    assert {name: [len(run) for run in runs] for name, runs in judged.items()} == {"config": [2, 2], "other": [2, 2]}
     assert (project / "results" / "core_model_comparison_graph.pdf").is_file()
 
 
@@ -317,7 +322,6 @@ def test_a_comparison_that_makes_no_sense_is_refused(project: Path, arguments: l
     assert run_command_line(["train", "core", "-q", *configs, *arguments]) == EXIT_NOT_DONE
 
 
-@pytest.mark.follows(page="rasa-cli", sentence="`--url` fetches the test stories.")
 def test_stories_that_were_downloaded_are_judged(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(core_commands, "download", lambda *_: TESTS.encode())
     assert run_command_line(["test", "core", "--no-plot", "-q", "--url", "https://example.com/t.yml"]) == EXIT_OK

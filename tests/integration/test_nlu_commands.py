@@ -31,9 +31,10 @@ def names(folder: Path) -> set[str]:
 
 @pytest.mark.follows(page="rasa-3", sentence="`rasa test nlu --nlu FILE` judges the model on a test set.")
 @pytest.mark.follows(
-    page="rasa-3", sentence="It writes `intent_report.json`, `intent_confusion_matrix.png` and `intent_histogram.png`."
+    page="rasa-3",
+    sentence=("`rasa test nlu` writes `intent_report.json`, `intent_confusion_matrix.png` and `intent_histogram.png`."),
 )
-@pytest.mark.follows(page="rasa-cli", sentence="`--successes` writes right predictions, too.")
+@pytest.mark.follows(page="rasa-cli", sentence="`--successes` also writes correct predictions.")
 def test_held_out_data_give_the_files_that_rasa_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, report = tmp_path / "results", tmp_path / "report.json"
     arguments = ("test", "nlu", "--project", TRAVEL / "project", "--nlu", TRAVEL / "test_data.yml")
@@ -56,15 +57,19 @@ def test_held_out_data_give_the_files_that_rasa_writes(tmp_path: Path, capsys: p
 
 @pytest.mark.follows(page="rasa-3", sentence="`--cross-validation` makes several train/test splits by itself.")
 @pytest.mark.follows(
-    page="rasa-cli", sentence="In cross-validation any model is ignored; `--folds` names the number of folds."
+    page="rasa-cli", sentence="In cross-validation a model is ignored; `--folds` is the number of folds."
 )
 def test_cross_validation_judges_every_sentence_and_does_not_use_a_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     project = ORACLE / "cross_validation" / "project"
     arguments = ("test", "nlu", "--project", project, "--cross-validation", "--folds", "3", "--no-plot")
-    assert turncheck(*arguments, "--model", "models", "--out", tmp_path) == 0
+    told = tmp_path / "report.json"
+    assert turncheck(*arguments, "--model", "models", "--out", tmp_path, "--json", told) == 0
     captured = capsys.readouterr()
+    nlu = decode(told.read_bytes()).nlu
+    assert nlu is not None
+    assert (nlu.mode, nlu.folds) == ("cross-validation", 3)
     assert "--model is not used" in captured.err
     assert "mean of folds" in captured.out
     assert "intent_report.json" in names(tmp_path)
@@ -93,7 +98,10 @@ def test_the_report_does_not_depend_on_the_number_of_workers(tmp_path: Path) -> 
 @pytest.mark.follows(page="rasa-3", sentence="`--report` saves the reports as JSON files.")
 @pytest.mark.follows(
     page="rasa-3",
-    sentence="Wrong samples are saved to `errors.json`: here with `--errors errors.json`, else `intent_errors.json`.",
+    sentence=(
+        "Misclassified samples are saved to `errors.json`; here to `intent_errors.json`, unless "
+        "`--errors` names another file."
+    ),
 )
 def test_the_flags_of_older_versions_write_their_files(tmp_path: Path) -> None:
     arguments = ("test", "nlu", "--project", TRAVEL / "project", "--nlu", TRAVEL / "test_data.yml", "--no-plot")
@@ -127,10 +135,6 @@ def read(path: Path) -> NluData:
 
 
 @pytest.mark.follows(page="rasa-3", sentence="`rasa data split nlu` splits NLU data into training and test data.")
-@pytest.mark.follows(
-    page="rasa-cli",
-    sentence="`data split nlu` puts 80 % into the training data; `--training-fraction` chooses another share.",
-)
 def test_the_two_files_of_a_split_are_the_original_together(tmp_path: Path) -> None:
     source = ORACLE / "table_split" / "project"
     arguments = ("data", "split", "nlu", "--project", source, "--random-seed", "42", "--training-fraction", "0.8")
@@ -154,7 +158,21 @@ def test_the_two_files_of_a_split_are_the_original_together(tmp_path: Path) -> N
 
 
 @pytest.mark.follows(
-    page="rasa-cli", sentence="The responses of retrieval intents are split along, into files of their own."
+    page="rasa-cli",
+    sentence="`data split nlu` puts 80 % into the training data; `--training-fraction` chooses another share.",
+)
+@pytest.mark.parametrize(("flags", "fraction"), [((), 0.8), (("--training-fraction", "0.5"), 0.5)])
+def test_a_split_puts_a_share_into_the_training_data(flags: tuple[str, ...], fraction: float, tmp_path: Path) -> None:
+    words = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+    nlu = [f"- intent: {intent}\n  examples: |\n    - " + f"\n    - {intent} ".join(words) for intent in ("a", "b")]
+    (tmp_path / "nlu.yml").write_text("\n".join(["nlu:", *nlu, ""]))
+    assert turncheck("data", "split", "nlu", "--nlu", tmp_path / "nlu.yml", *flags, "--out", tmp_path / "out") == 0
+    parts = {name: len(read(tmp_path / "out" / f"{name}_data.yml").examples) for name in ("training", "test")}
+    assert parts == {"training": 20 * fraction, "test": 20 - 20 * fraction}
+
+
+@pytest.mark.follows(
+    page="rasa-cli", sentence="The responses of retrieval intents are split with them, into files of their own."
 )
 def test_retrieval_examples_take_their_responses_along(tmp_path: Path) -> None:
     case = ORACLE / "response_selector"
@@ -165,7 +183,7 @@ def test_retrieval_examples_take_their_responses_along(tmp_path: Path) -> None:
         assert (tmp_path / name).read_text(encoding="utf-8") == recorded.read_text(encoding="utf-8")
 
 
-@pytest.mark.follows(page="rasa-cli", sentence="`--random-seed` makes a split again.")
+@pytest.mark.follows(page="rasa-cli", sentence="`--random-seed` repeats a split.")
 def test_a_split_without_a_seed_says_how_to_make_it_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = ORACLE / "table_split" / "project"
     assert turncheck("data", "split", "nlu", "--project", source, "--out", tmp_path / "one") == 0
@@ -194,7 +212,7 @@ def test_unreadable_nlu_data_are_not_called_missing(tmp_path: Path, capsys: pyte
 
 
 @pytest.mark.follows(page="rasa-3", sentence="A model trained on one part of a split is judged on the other.")
-@pytest.mark.follows(page="rasa-cli", sentence="Of a folder of models the newest is used.")
+@pytest.mark.follows(page="rasa-cli", sentence="The newest model in a folder is used.")
 def test_the_newest_model_is_judged_on_what_was_split_off_from_its_training_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

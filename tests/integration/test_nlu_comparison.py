@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
+from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,10 +22,15 @@ from turncheck.commands.nlu_output import NluOutput
 from turncheck.engines.base import Models
 from turncheck.messages.errors import UserError
 from turncheck.process.screen import Console
+from turncheck.render.nlu_comparison import draw_curves
 from turncheck.settings.options import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from turncheck.commands.compare_pipelines import Outcome, Task
+    from turncheck.render.nlu_comparison import CurvePoint
+    from turncheck.render.rendered import Rendered
 
 CASE = Path(__file__).parent.parent / "oracle" / "nlu" / "comparison"
 PROJECT = CASE / "project"
@@ -47,7 +54,10 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.follows(
     page="rasa-3",
-    sentence="Several configurations are trained and judged; sets, models, reports and the F1 graph are saved.",
+    sentence=("Several configurations are trained and judged; data sets, models, reports and the F1 graph are saved."),
+)
+@pytest.mark.follows(
+    page="rasa-3", sentence="The graph shows whether more data would help; here the output also says so."
 )
 def test_the_tree_is_rasas_and_a_little_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compare(tmp_path, plots=True) == 0
@@ -66,6 +76,29 @@ def test_the_tree_is_rasas_and_a_little_more(tmp_path: Path, capsys: pytest.Capt
     printed = capsys.readouterr().out
     assert "c1" in printed
     assert "sign test" in printed
+    for name in ("c1", "c2"):
+        assert re.search(rf"(More data would (hardly )?help|Whether more data would help) {name}\b", printed)
+
+
+@pytest.mark.follows(page="rasa-1", sentence="A graph shows means and standard deviations of the F1 scores.")
+@pytest.mark.follows(
+    page="rasa-3", sentence="A graph shows means and standard deviations of the F1 scores across all runs."
+)
+def test_the_graph_is_of_means_and_deviations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Mapping[str, Sequence[CurvePoint]]] = []
+
+    def kept(curves: Mapping[str, Sequence[CurvePoint]]) -> list[Rendered]:
+        drawn.append(curves)
+        return draw_curves(curves)
+
+    monkeypatch.setattr(pipeline_fits, "draw_curves", kept)
+    assert compare(tmp_path, plots=True, runs=2) == 0
+    scores = json.loads((tmp_path / "results.json").read_text())
+    for name, runs in scores.items():
+        expected = [(fmean(both), pstdev(both)) for both in zip(*runs, strict=True)]  # of 0 %, and of 50 % left out
+        assert [(point.mean, point.deviation) for point in reversed(drawn[0][name])] == [
+            pytest.approx(one) for one in expected
+        ]
 
 
 def test_a_finished_fit_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +148,7 @@ def test_two_workers_give_the_same_files(tmp_path: Path) -> None:
     assert tree(tmp_path / "one") == tree(tmp_path / "two")
 
 
-@pytest.mark.follows(page="rasa-1", sentence="A folder of configurations stands for all of them.")
+@pytest.mark.follows(page="rasa-1", sentence="A folder of configurations stands for all files in it.")
 def test_a_folder_of_configurations_is_all_files_in_it(tmp_path: Path) -> None:
     for name in ("b.yml", "a.yaml", "notes.txt"):
         shutil.copy(CONFIGS[0], tmp_path / name)
@@ -214,7 +247,9 @@ def test_pipelines_that_differ_only_in_what_is_ignored_are_not_called_equally_go
 
 @pytest.mark.follows(
     page="rasa-3",
-    sentence="Pipelines are compared by configuration; here it is also said which of their differences can be judged.",
+    sentence=(
+        "Pipelines are compared by configuration; here the output also says which of their differences can be judged."
+    ),
 )
 def test_it_is_said_which_differences_are_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = _PIPELINE.format(epochs=300)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ import pytest
 
 from turncheck.cli import run_command_line
 from turncheck.messages.errors import UserError
-from turncheck.run.shards.document import HEAD_NAME, faults_of_settings, settings_given
+from turncheck.run.shards.document import ANSWERS_NAME, HEAD_NAME, PackedAnswers, faults_of_settings, settings_given
 from turncheck.settings.options import options
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -292,3 +295,50 @@ def test_no_line_of_a_shard_is_a_command_to_the_runner(
     shown = capsys.readouterr().err
     assert "forged" in shown
     assert not re.search(r"^\s*::|##\[|##vso\[", shown, re.MULTILINE)
+
+
+def pizzeria_by_folds(folder: Path) -> Path:
+    project = shutil.copytree(EXAMPLES / "pizzeria", folder / "pizzeria")
+    (project / "tests" / "test_nlu.yml").unlink()
+    return project
+
+
+ANSWERS: list[tuple[str, str, Callable[[Any], object]]] = [
+    ("a fold with a sentence less", "fold:", lambda answer: answer["FoldRun"][1]["()"].pop()),
+    ("a fold of another number", "fold:", lambda answer: answer["FoldRun"].__setitem__(0, 77)),
+    (
+        "a fold whose intents are numbers",
+        "fold:",
+        lambda answer: answer["FoldRun"][1]["()"][0]["Parse"].__setitem__(1, 7),
+    ),
+    ("a suite with a case less", "suite:", lambda answer: answer["SuiteAnswers"][0]["()"].pop()),
+    ("a suite whose answers are text", "suite:", lambda answer: answer["SuiteAnswers"].__setitem__(0, {"()": ["x"]})),
+]
+
+
+@pytest.mark.parametrize(("what", "kind", "change"), ANSWERS, ids=[what for what, _, _ in ANSWERS])
+def test_answers_to_something_else_are_an_error(
+    what: str,
+    kind: str,
+    change: Callable[[Any], object],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    suites = shutil.copytree(EXAMPLES / "bike_workshop", tmp_path / "bike_workshop")
+    project = suites if kind == "suite:" else pizzeria_by_folds(tmp_path)
+    place = tmp_path / "parts" / "1"
+    assert turncheck("run", project, "--shard", "1/1", "--out", place, "--quiet") == 0
+    answers = json.loads(gzip.decompress((place / ANSWERS_NAME).read_bytes()))
+    unit = next(unit for unit in answers if unit.startswith(kind))
+    change(answers[unit])
+    packed = PackedAnswers()
+    for name, answer in answers.items():
+        packed.add(name, json.dumps(answer))
+    content = packed.content()
+    (place / ANSWERS_NAME).write_bytes(content)
+    written(place.parent, answers=hashlib.sha256(content).hexdigest())
+    capsys.readouterr()
+
+    code = turncheck("report", "merge", place, "--project", project, "--out", tmp_path / "m", "--quiet")
+    assert code == 2, what
+    assert f"none of them has the answer to `{unit}`" in capsys.readouterr().err

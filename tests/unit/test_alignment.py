@@ -27,9 +27,9 @@ def _misaligned(folder: Path, sentence: str, *edits: tuple[str, str, str]) -> li
         "a [large ](size)pizza",
     ],
 )
-@pytest.mark.follows(page="rasa-0", sentence="An entity cannot begin or end inside a token: that is reported.")
-@pytest.mark.follows(page="rasa-1", sentence="An entity cannot begin or end inside a token: that is reported.")
-@pytest.mark.follows(page="rasa-3", sentence="An entity cannot begin or end inside a token: that is reported.")
+@pytest.mark.follows(page="rasa-0", sentence="An entity that begins or ends inside a token is reported.")
+@pytest.mark.follows(page="rasa-1", sentence="An entity that begins or ends inside a token is reported.")
+@pytest.mark.follows(page="rasa-3", sentence="An entity that begins or ends inside a token is reported.")
 def test_part_of_a_token_is_misaligned(sentence: str, tmp_path: Path) -> None:
     assert len(_misaligned(tmp_path, sentence)) == 1
 

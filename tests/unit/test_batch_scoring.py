@@ -145,7 +145,7 @@ def test_entities_with_the_right_intent_alone_are_a_number_of_their_own() -> Non
 
 @pytest.mark.follows(
     page="kore-batch",
-    sentence="Values of entities are flattened to a string, the keys of each type in an order of its own.",
+    sentence="Entity values are flattened to a string, with the keys of each type in a fixed order.",
 )
 @pytest.mark.parametrize(
     ("value", "flat"),
@@ -162,6 +162,25 @@ def test_entities_with_the_right_intent_alone_are_a_number_of_their_own() -> Non
         ({"shortName": "India", "alpha2": "IN", "alpha3": "IND"}, "IN IND India"),
         ({"City": "X", "IATA": "IAD", "AirportName": "Dulles"}, "Dulles IAD X"),
         ({"z": 1, "a": {"b": 2}}, "1 2"),
+        ([{"code": "USD", "amount": 10}], "10 USD"),
+        ({"source": "10 miles", "type": "length", "unit": "meter", "amount": 16093.4}, "16093.4 meter length 10 miles"),
+        ({"lat": 28.4, "lng": -81.4, "formatted_address": "8529 Park"}, "8529 Park 28.4 -81.4"),
+        (
+            {"localName": "d", "shortName": "e", "numericalCode": 356, "alpha3": "b", "alpha2": "a"},
+            "a b 356 d e",
+        ),
+        (
+            {
+                "CityLocal": "g",
+                "City": "f",
+                "Longitude": 5,
+                "Latitude": 4,
+                "ICAO": "c",
+                "IATA": "b",
+                "AirportName": "a",
+            },
+            "a b c 4 5 f g",
+        ),
     ],
 )
 def test_values_are_flattened_as_the_manual_says(value: Any, flat: str | None) -> None:
@@ -252,8 +271,10 @@ def test_two_composite_values_of_one_entity_are_two_items() -> None:
 
 @pytest.mark.follows(
     page="kore-batch",
-    sentence="The actual order of entities: as given; where none is given, that of the system (what is learnt"
-    " or found by a pattern first); where some are, both combined.",
+    sentence=(
+        "The actual order of entities: as given; if none is given, that of the system (entities that are "
+        "learned or found by a pattern first); if some are, both combined."
+    ),
 )
 @pytest.mark.parametrize(
     ("given", "extracted", "expected", "assumed"),

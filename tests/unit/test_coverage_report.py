@@ -79,7 +79,8 @@ def rows_of(path: Path) -> dict[str, list[str]]:
     sentence="The coverage report has the share of each flow's steps that tests reach, and their number.",
 )
 @pytest.mark.follows(
-    page="rasa-pro", sentence="It lists the missing steps with their lines, and has a row for the total."
+    page="rasa-pro",
+    sentence="The coverage report lists the missing steps with their lines, and has a row for the total.",
 )
 def test_each_flow_has_its_share_and_the_lines_of_what_is_missing(calm: Project) -> None:
     walked = Exercised().with_turn(
@@ -125,7 +126,9 @@ def test_the_stack_is_followed_through_its_changes() -> None:
         assert with_update(two, unreadable) == two
 
 
-@pytest.mark.follows(page="rasa-pro", sentence="Coverage is reported apart for tests that pass and tests that fail.")
+@pytest.mark.follows(
+    page="rasa-pro", sentence="Coverage is reported separately for tests that pass and tests that fail."
+)
 @pytest.mark.follows(page="rasa-pro", sentence="The commands that tests reach are drawn as histograms.")
 def test_what_passed_and_what_failed_have_files_of_their_own(calm: Project, tmp_path: Path) -> None:
     cases = tmp_path / "cases.yml"
@@ -158,7 +161,9 @@ def test_what_passed_and_what_failed_have_files_of_their_own(calm: Project, tmp_
 
 @pytest.mark.follows(
     page="rasa-pro",
-    sentence="`--coverage-report` writes to `e2e_coverage_results` in the assistant's folder and prints.",
+    sentence=(
+        "`--coverage-report` writes the report to `e2e_coverage_results` in the assistant's folder, and prints it."
+    ),
 )
 @pytest.mark.follows(page="rasa-pro", sentence="`--coverage-output-path` names another folder.")
 def test_the_command_shows_and_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,6 +70,7 @@ test_cases:
 
 
 @pytest.mark.follows(page="rasa-pro", sentence="A case has a name and steps, and may have fixtures and metadata.")
+@pytest.mark.follows(page="rasa-pro", sentence="A stub can be limited to one case: `case::action`.")
 def test_all_that_a_file_may_hold_is_read(tmp_path: Path) -> None:
     cases = read(tmp_path, WHOLE)
     assert faults(cases) == []
@@ -413,7 +414,6 @@ def test_what_an_assertion_asks_for_is_typed(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.follows(page="rasa-pro", sentence="A stub may be for one case: `case::action`.")
 def test_a_stub_for_a_case_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     text = "stub_custom_actions: {ther::action_a: {}}\ntest_cases: [{test_case: other, steps: [{user: a}, {bot: b}]}]"
     assert faults(read(tmp_path, text)) == [
@@ -538,7 +538,7 @@ def test_a_missing_path_is_an_error(tmp_path: Path) -> None:
     assert (missing.code, missing.location.path) == ("e2e-not-found", "none.yml")
 
 
-@pytest.mark.follows(page="rasa-pro", sentence="A step with assertions is judged by them alone.")
+@pytest.mark.follows(page="rasa-pro", sentence="A step with assertions is judged only by them.")
 def test_assertions_push_other_steps_aside(tmp_path: Path) -> None:
     text = """
 test_cases:

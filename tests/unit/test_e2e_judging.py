@@ -20,7 +20,7 @@ from timing import Timing
 from turncheck.commands.e2e import Progress, results_yaml
 from turncheck.engines.conversation import CustomAction, Turn
 from turncheck.evaluation.e2e import evaluate_cases
-from turncheck.evaluation.e2e_case import CaseRun, judge_assertions
+from turncheck.evaluation.e2e_case import NO_JUDGE, CaseRun, judge_assertions
 from turncheck.evaluation.e2e_steps import judge_steps, same
 from turncheck.messages.errors import CutShortError, UserError
 from turncheck.messages.location import Location
@@ -75,7 +75,8 @@ def reason(expected: Expectation, happened: Turn) -> str | None:
 
 
 @pytest.mark.follows(
-    page="rasa-pro", sentence="More messages and slots than expected are ignored, in whatever order they come."
+    page="rasa-pro",
+    sentence="Messages and slots may come in any order, and those beyond the expected ones are ignored.",
 )
 def test_order_does_not_matter_and_more_than_expected_never_fails() -> None:
     happened = turn(bot("a", "utter_a"), slot("x", 1), bot("b", "utter_b"), slot("y", 2))
@@ -87,6 +88,7 @@ def test_order_does_not_matter_and_more_than_expected_never_fails() -> None:
 def test_each_message_meets_one_step_of_a_kind() -> None:
     assert outcomes([step("bot", "a"), step("bot", "a")], turn(bot("a"))) == ["passed", "failed"]
     assert outcomes([step("bot", "a"), step("utter", "utter_a")], turn(bot("a", "utter_a"))) == ["passed", "passed"]
+    assert outcomes([step("utter", "utter_b")], turn(bot("a", "utter_a"))) == ["failed"]
 
 
 @pytest.mark.follows(page="rasa-pro", sentence="A `bot` step is the exact text of a message.")
@@ -153,6 +155,7 @@ def test_a_slot_set_to_nothing_counts_as_set() -> None:
     happened = turn(slot("a", None))
     assert outcomes([step("slot_was_set", "a"), step("slot_was_set", "a", None)], happened) == ["passed", "passed"]
     assert outcomes([step("slot_was_set", "a", None)], turn(slot("a", 1))) == ["failed"]
+    assert outcomes([step("slot_was_set", "b")], happened) == ["failed"]
 
 
 @pytest.mark.follows(page="rasa-pro", sentence="`slot_was_not_set`: the slot was not set, or not to this value.")
@@ -286,6 +289,17 @@ def test_a_failed_assertion_about_flows_shows_what_became_of_them(golden: Golden
     golden(judged.lines[0])
 
 
+@pytest.mark.follows(
+    page="rasa-pro",
+    sentence="Assertions that need a language model as a judge are skipped on purpose, and the reason is given.",
+)
+@pytest.mark.parametrize("kind", ["generative_response_is_grounded", "generative_response_is_relevant"])
+def test_an_assertion_that_needs_a_language_model_is_skipped_and_says_so(kind: str) -> None:
+    (judged,) = asserted(HAPPENED, (kind, {"threshold": 0.5}))
+    assert judged == ("skipped", NO_JUDGE)
+    assert "language model" in NO_JUDGE
+
+
 @pytest.mark.follows(page="rasa-pro", sentence="The first assertion that fails ends the case.")
 def test_the_first_failed_assertion_ends_it() -> None:
     found = asserted(HAPPENED, ("action_executed", "none"), ("action_executed", "action_a"))
@@ -293,7 +307,7 @@ def test_the_first_failed_assertion_ends_it() -> None:
 
 
 @pytest.mark.follows(
-    page="rasa-pro", sentence="With `assertion_order_enabled` each assertion is met after the one before."
+    page="rasa-pro", sentence="With `assertion_order_enabled`, each assertion must be met after the previous one."
 )
 def test_ordered_assertions_look_behind_the_one_before() -> None:
     expected = (("slot_was_set", [{"name": "x"}]), ("action_executed", "action_a"))
@@ -448,7 +462,6 @@ def test_a_case_may_begin_with_what_the_assistant_says_by_itself() -> None:
 
 
 @pytest.mark.follows(page="rasa-pro", sentence="Slots of fixtures are set before the first step.")
-@pytest.mark.follows(page="rasa-pro", sentence="Stubs stand for custom actions, which are not called.")
 def test_fixtures_and_stubs_reach_the_conversation() -> None:
     script = Script({"a": turn(bot("x"))})
     run(
@@ -505,10 +518,6 @@ def test_an_engine_that_fails_is_an_error_of_that_case_alone() -> None:
     assert (result.failed, result.passed) == (1, 1)
 
 
-@pytest.mark.follows(
-    page="rasa-pro",
-    sentence="Assertions that need a language model as a judge are skipped with the reason: on purpose.",
-)
 def test_a_case_with_assertions_that_cannot_be_judged_is_skipped() -> None:
     judged = CaseTurn("a", PLACE, assertions=(Assertion.of("flow_started", "f", PLACE),))
     found = only(run(Script({"a": turn()}), case("n", judged)))

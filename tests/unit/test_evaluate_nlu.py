@@ -162,14 +162,15 @@ def test_an_extractor_that_found_nothing_scores_zero_and_that_is_said() -> None:
 
 @pytest.mark.follows(page="rasa-1", sentence="spaCy and Duckling are not evaluated.")
 @pytest.mark.follows(page="rasa-3", sentence="Pretrained extractors are not evaluated.")
-def test_pretrained_extractors_are_left_out_unless_asked_for() -> None:
-    found = PredictedEntity(2, 7, "thing", "pizza", "DucklingEntityExtractor")
+@pytest.mark.parametrize("name", ["DucklingEntityExtractor", "SpacyEntityExtractor"])
+def test_pretrained_extractors_are_left_out_unless_asked_for(name: str) -> None:
+    found = PredictedEntity(2, 7, "thing", "pizza", name)
     parse = replace(parse_of("a pizza", ("order", 0.9)), entities=(found,))
-    assert "DucklingEntityExtractor" not in held_out([example_of("order", "a [pizza]")], parse).entities
+    assert name not in held_out([example_of("order", "a [pizza]")], parse).entities
     engine = ScriptedEngine({"a pizza": parse})
     data = NluData((example_of("order", "a [pizza]"),))
     with_them = evaluate_held_out(project_of([]), engine, data, pretrained=True).section
-    assert with_them.entities["DucklingEntityExtractor"].f1 == 1.0
+    assert with_them.entities[name].f1 == 1.0
 
 
 def test_each_selector_is_scored_on_the_intents_it_answers_for() -> None:

@@ -52,7 +52,7 @@ def write(folder: Path, content: str) -> Path:
     return path
 
 
-@pytest.mark.follows(page="rasa-cli", sentence="`--logging-config-file` names a file that configures the logs.")
+@pytest.mark.follows(page="rasa-cli", sentence="`--logging-config-file` names a file that configures logging.")
 def test_what_a_command_notes_is_logged(tmp_path: Path) -> None:
     project = write_project(tmp_path / "bot")
     config = write(tmp_path, CONFIG.format(file=tmp_path / "log.txt", level="INFO"))

@@ -90,7 +90,7 @@ def nlu_of(report: Report) -> Nlu:
     return report.nlu
 
 
-@pytest.mark.follows(page="rasa-3", sentence="The confusion matrix shows which intents are mistaken for others.")
+@pytest.mark.follows(page="rasa-3", sentence="The confusion matrix shows which intents are misclassified as others.")
 def test_the_cells_of_a_matrix_are_all_that_was_counted() -> None:
     intents = nlu_of(report_of(("greet", "bye"))).intents
     assert intents is not None
@@ -106,10 +106,6 @@ def test_the_matrix_of_an_extractor_has_the_tokens_without_entity() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.follows(page="rasa-1", sentence="A graph shows the means and standard deviations of the F1 scores.")
-@pytest.mark.follows(
-    page="rasa-3", sentence="A graph shows the means and standard deviations of the F1 scores across all runs."
-)
 def test_curves_are_a_pdf_and_a_png_that_do_not_change_from_one_drawing_to_the_next() -> None:
     curves = {"a$b$": [CurvePoint(10, 0.5, 0.1), CurvePoint(40, 0.8, 0.0)], "_c": [CurvePoint(10, 0.4, 0.2)]}
     once, again = draw_curves(curves), draw_curves(curves)

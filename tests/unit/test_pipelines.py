@@ -58,9 +58,6 @@ def test_one_pipeline_has_nobody_to_be_compared_with() -> None:
     assert not alone.is_noise
 
 
-@pytest.mark.follows(
-    page="rasa-3", sentence="The graph tells whether more data would help; here that is also said in words."
-)
 def test_the_slope_is_the_gain_for_twice_the_data() -> None:
     plans = [plan(run, {0: 40, 50: 20, 75: 10}) for run in (1, 2)]
     scores = [score("one", share, right, run=run) for run in (1, 2) for share, right in ((0, 8), (50, 7), (75, 6))]

@@ -73,7 +73,7 @@ def test_a_suite_is_read_or_refused_as_expected(name: str) -> None:
 
 @pytest.mark.follows(
     page="kore-batch",
-    sentence="The page's sample of a composite entity is no JSON: its faults are named with line and column.",
+    sentence="The page's sample of a composite entity is not JSON: its faults are reported with line and column.",
 )
 def test_all_faults_of_the_manuals_composite_sample_are_named_with_line_and_column(tmp_path: Path) -> None:
     text = """{
@@ -161,10 +161,10 @@ def test_strictly_unknown_keys_are_errors_and_advice_on_names_is_given(tmp_path:
     assert [(one.code, one.severity) for one in read(tmp_path, text, strict=True).findings] == [
         ("suite-unknown-key", "error")
     ]
-    fine = suite_of([{"input": "x", "intent": "I want to pay my bill"}])
-    assert [(one.code, one.severity) for one in read(tmp_path, fine, strict=True).findings] == [
-        ("suite-name-style", "info")
-    ]
+    for name, advised in (("I want to pay my bill", ["info"]), ("Pay my bill#1", ["info"]), ("Pay my bill", [])):
+        found = read(tmp_path, suite_of([{"input": "x", "intent": name}]), strict=True).findings
+        assert [one.severity for one in found if one.code == "suite-name-style"] == advised
+        assert not read(tmp_path, suite_of([{"input": "x", "intent": name}])).findings
 
 
 @pytest.mark.parametrize(

@@ -5,17 +5,21 @@ from __future__ import annotations
 import gzip
 import json
 import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from turncheck.engines.parse import Parse, PredictedIntent
 from turncheck.evaluation.answers import EngineFacts
+from turncheck.evaluation.splits import FoldRun
 from turncheck.evaluation.stories import StoryAnswer
 from turncheck.evaluation.story_run import StoryRun
-from turncheck.evaluation.written_answers import AnswerReader, write_answer
+from turncheck.evaluation.written_answers import AnswerReader, UnreadableError, write_answer
 from turncheck.messages.errors import UserError
-from turncheck.report.model import Alternative, EngineInfo, StoryStep, WrittenStep
+from turncheck.report.model import Alternative, EngineInfo, StoryStep, Substitution, WrittenStep
 from turncheck.run.shards import document
 from turncheck.run.shards.document import ANSWERS_NAME, HEAD_NAME, PackedAnswers, read_answers, read_head
 from turncheck.run.shards.merge import MergedAnswers, MissingAnswerError
@@ -184,3 +188,54 @@ def test_what_answers_have_in_common_is_in_memory_once() -> None:
     assert reader.value_of(pairs)[0] is reader.value_of(pairs)[0]
     for value in (True, 1.0):
         assert type(step(value)[1].step["size"]) is type(value)  # equal to 1, and not the same
+
+
+RUN = FoldRun(
+    0,
+    (Parse("hi", PredictedIntent("greet", 0.9), (PredictedIntent("greet", 0.9),), responses={}, tokens=((0, 2),)),),
+    EngineInfo(
+        name="embedded",
+        version="1",
+        substitutions=(Substitution(component="DIETClassifier", used=None, reason="no networks"),),
+    ),
+    ("DIETClassifier",),
+)
+
+
+def places_of(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield place
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield from places_of(value[key], (*place, key))
+
+
+@pytest.mark.parametrize(
+    "given", [None, True, -1, 10**400, float("nan"), float("inf"), "x", [], {}, {"[]": []}, {"()": [7]}]
+)
+def test_an_answer_with_anything_else_in_a_place_is_refused_or_has_its_types(given: object) -> None:
+    plain = json.loads(write_answer(RUN))
+    refused = 0
+    for place in places_of(plain):
+        tree: Any = {"whole": json.loads(json.dumps(plain))}
+        *way, last = ("whole", *place)
+        target = tree
+        for key in way:
+            target = target[key]
+        target[last] = given
+        try:
+            read = AnswerReader().value_of(tree["whole"])
+        except UnreadableError:
+            refused += 1
+            continue
+        if not isinstance(read, FoldRun):
+            continue  # whoever asked for a fold says so
+        assert type(read.fold) is int
+        assert isinstance(read.info, EngineInfo)
+        assert all(isinstance(one, Parse) for one in read.parses)
+        assert all(isinstance(name, str) for name in read.extractors)
+        for parse in read.parses:
+            for one in (parse.intent, *parse.ranking):
+                assert isinstance(one.name, str | None)
+                assert abs(one.confidence) <= 1e15
+            assert all(len(border) == 2 for border in parse.tokens or ())
+        msgspec.json.encode(read.info)
+    assert refused > 10

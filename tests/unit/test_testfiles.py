@@ -114,9 +114,7 @@ def test_e2e_cases_that_are_not_run_are_named(tmp_path: Path) -> None:
     assert not_run("tests", "e2e_tests/b.yml") == []
 
 
-@pytest.mark.follows(
-    page="rasa-pro", sentence="Test cases are in `tests/e2e_test_cases.yml`, or in a file or folder that is named."
-)
+@pytest.mark.follows(page="rasa-pro", sentence="Test cases are in `tests/e2e_test_cases.yml` by default.")
 def test_e2e_cases_stand_where_rasa_has_them(tmp_path: Path) -> None:
     assert find_e2e_cases(tmp_path) == []
     write(tmp_path, tests__e2e_test_cases="test_cases: []\n")

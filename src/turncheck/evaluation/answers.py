@@ -31,6 +31,10 @@ class DelegatedError(Exception):
     """Some answers come from elsewhere, so nothing can be judged here. The answers that were asked here are kept."""
 
 
+class UnfitAnswerError(Exception):
+    """What somebody else gave as the answer to a unit cannot be one: it is about more or fewer than were asked."""
+
+
 class Answers(Protocol):
     """Where the answers to units come from, and where they go."""
 

@@ -143,6 +143,19 @@ def figure(row: Json, name: str) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
+def accuracy_of(report: Mapping[str, Json] | None) -> float:
+    """Return the share that is right, 0 of no report.
+
+    Until Rasa 2 a report has the micro average instead if a label was predicted that is never expected; its recall is
+    the same figure.
+
+    >>> accuracy_of({"a": {}, "micro avg": {"precision": 1.0, "recall": 0.5, "support": 4}})
+    0.5
+    """
+    found = report or {}
+    return figure(found, "accuracy") if "accuracy" in found else figure(found.get("micro avg"), "recall")
+
+
 def _ensure(found: Json, shape: Any, name: str) -> None:
     try:
         msgspec.convert(found, shape)
@@ -239,8 +252,8 @@ def import_nlu(
 
 def _remarks(intents: Results, extractors: Mapping[str, Results]) -> Iterable[str]:
     yield SOURCE
-    right = intents.report is not None and figure(intents.report, "accuracy") > 0
-    wrong = intents.report is not None and figure(intents.report, "accuracy") < 1
+    right = intents.report is not None and accuracy_of(intents.report) > 0
+    wrong = intents.report is not None and accuracy_of(intents.report) < 1
     if right and intents.successes is None:
         yield NO_SUCCESSES
     if wrong and intents.errors is None:
@@ -265,7 +278,7 @@ def _ensure_counted(name: str, results: Results) -> None:
     number = _supported(results)
     if not number:
         return
-    right = round(figure(results.report, "accuracy") * number)
+    right = round(accuracy_of(results.report) * number)
     for part, listed, counted in (("errors", results.errors, number - right), ("successes", results.successes, right)):
         if listed is not None and len(listed) != counted:
             what = "wrong" if part == "errors" else "right"
@@ -369,7 +382,7 @@ def _intent_scores(intents: Results) -> IntentScores | None:
     average = _average(intents.report)
     return IntentScores(
         report=dict(intents.report),
-        accuracy=figure(intents.report, "accuracy"),
+        accuracy=accuracy_of(intents.report),
         precision=average.precision,
         recall=average.recall,
         f1=average.f1,
@@ -383,7 +396,7 @@ def _response_scores(responses: Results) -> ResponseScores | None:
     average = _average(responses.report)
     return ResponseScores(
         report=dict(responses.report),
-        accuracy=figure(responses.report, "accuracy"),
+        accuracy=accuracy_of(responses.report),
         precision=average.precision,
         recall=average.recall,
         f1=average.f1,

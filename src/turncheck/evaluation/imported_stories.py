@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
-from turncheck.evaluation.imported_nlu import figure
+from turncheck.evaluation.imported_nlu import accuracy_of, figure
 from turncheck.evaluation.misunderstood import span_written
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
@@ -98,7 +98,7 @@ def import_core(
         stories=stories,
         as_written=_as_written(stories),
         report=dict(report),
-        accuracy=figure(report, "accuracy"),
+        accuracy=accuracy_of(report),
         conversation_accuracy=figure(conversations, "accuracy"),
         precision=figure(averages, "precision"),
         recall=figure(averages, "recall"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
-from turncheck.evaluation.answers import ASKED_HERE, EngineFacts, answered, finished_part, units_of
+from turncheck.evaluation.answers import ASKED_HERE, EngineFacts, UnfitAnswerError, answered, finished_part, units_of
 from turncheck.evaluation.nlu_remarks import (
     Overlap,
     find_insights,
@@ -39,7 +39,7 @@ from turncheck.evaluation.scores import (
     score_selectors,
     score_spans,
 )
-from turncheck.evaluation.splits import FoldRun, Folds, run_folds, stable_folds
+from turncheck.evaluation.splits import FoldRun, Folds, fold_unit, run_folds, stable_folds
 from turncheck.messages.errors import CutShortError
 from turncheck.messages.phrasing import count
 from turncheck.project.components import DUCKLING_DIMENSIONS
@@ -223,10 +223,17 @@ def cross_validate(
 
 
 def _in_order(examples: Sequence[Example], plan: Folds, runs: Iterable[FoldRun]) -> list[Judged]:
-    """Return the sentences of all folds in the order of the examples."""
+    """Return the sentences of all folds in the order of the examples.
+
+    Raises:
+        UnfitAnswerError: a fold has more or fewer answers than sentences.
+    """
     placed: dict[int, Judged] = {}
     for run in runs:
-        for index, parse in zip(plan.judged(run.fold), run.parses, strict=True):
+        indexes = plan.judged(run.fold)
+        if len(indexes) != len(run.parses):
+            raise UnfitAnswerError(fold_unit(run.fold))
+        for index, parse in zip(indexes, run.parses, strict=True):
             placed[index] = Judged(examples[index], parse, run.fold)
     return [placed[index] for index in sorted(placed)]
 

@@ -16,7 +16,7 @@ from operator import itemgetter
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.evaluation.answers import ASKED_HERE, answered
+from turncheck.evaluation.answers import ASKED_HERE, UnfitAnswerError, answered
 from turncheck.evaluation.predictions import shortened
 from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.report.model import UnjudgedIntent
@@ -48,6 +48,10 @@ class Folds:
     def trained(self, fold: int) -> list[int]:
         """Return the indexes of the examples that the engine of this fold is trained on."""
         return [index for index, own in enumerate(self.fold_of) if own != fold]
+
+    def texts(self, examples: Sequence[Example]) -> dict[int, list[str]]:
+        """Return the sentences that each fold judges."""
+        return {fold: [examples[index].text for index in self.judged(fold)] for fold in range(self.count)}
 
 
 def stable_folds(examples: Sequence[Example], folds: int, seed: int) -> Folds:
@@ -115,6 +119,7 @@ def run_folds(
         CutShortError: the engine failed, or the run was interrupted; ``finished`` has the folds that were done,
             ``None`` if there are none.
         DelegatedError: other folds are run elsewhere.
+        UnfitAnswerError: a known answer is that of another fold.
     """
     folds = [fold for fold in range(plan.count) if plan.judged(fold)]
 
@@ -128,11 +133,15 @@ def run_folds(
             raise CutShortError(cause, [done.get(fold) for fold in asked] if done else None) from error
 
     try:
-        return [one for one in answered(answers, [fold_unit(fold) for fold in folds], run) if one is not None]
+        runs = [one for one in answered(answers, [fold_unit(fold) for fold in folds], run) if one is not None]
     except CutShortError as error:
         done = [one for one in error.finished or () if one is not None]
         cause = KeyboardInterrupt() if error.interrupted else error
         raise CutShortError(cause, done or None) from error
+    for fold, one in zip(folds, runs, strict=True):
+        if one.fold != fold:
+            raise UnfitAnswerError(fold_unit(fold))
+    return runs
 
 
 def fold_unit(fold: int) -> str:

@@ -8,14 +8,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, Final
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from turncheck.dialogue.events import UserUttered
 from turncheck.engines.base import SuiteAnswers, UtteranceAnswer
 from turncheck.engines.parse import Parse, PredictedEntity, PredictedIntent, SelectedResponse
-from turncheck.evaluation.annotated import AnnotatedText
+from turncheck.evaluation.annotated import AnnotatedText, Entity
 from turncheck.evaluation.answers import EngineFacts
 from turncheck.evaluation.e2e_case import CaseOutcome
 from turncheck.evaluation.e2e_steps import Exercised
@@ -23,7 +25,7 @@ from turncheck.evaluation.splits import FoldRun
 from turncheck.evaluation.stories import StoryAnswer
 from turncheck.evaluation.story_run import Misheard, StoryRun
 from turncheck.messages.location import Location
-from turncheck.report.batch import BatchSetting
+from turncheck.report.batch import BatchResult, BatchSetting
 from turncheck.report.model import (
     Alternative,
     Attempt,
@@ -41,9 +43,10 @@ from turncheck.report.model import (
     TurnTrace,
     WrittenStep,
 )
+from turncheck.report.part import LARGEST, LARGEST_FIGURE
 from turncheck.report.robustness import Robustness
 from turncheck.report.strength import Strength
-from turncheck.report.understanding import EntitySpan
+from turncheck.report.understanding import EntitySpan, Tokens
 
 _TYPES: Final[Mapping[str, type]] = {
     one.__name__: one
@@ -59,6 +62,15 @@ _NAMES: Final[Mapping[type, tuple[str, ...]]] = {
     one: tuple(field.name for field in (fields(one) if is_dataclass(one) else msgspec.structs.fields(one)))
     for one in _TYPES.values()
 }
+_ANNOTATED: Final = {
+    **_TYPES,
+    "Mapping": Mapping,
+    "Any": Any,
+    "Entity": Entity,
+    "Tokens": Tokens,
+    "BatchResult": BatchResult,
+}
+"""What the annotations of their fields name."""
 _SECTIONS: Final[Mapping[str, type]] = {one.__name__: one for one in (Robustness, Strength)}
 """Complete sections of the report that are single answers: written as in the report."""
 ANSWER_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
@@ -161,8 +173,7 @@ class AnswerReader:
             return {self._value(key): self._value(item) for key, item in items}
         if kind in _SECTIONS:
             return msgspec.json.decode(items, type=_SECTIONS[kind])
-        wanted = _TYPES[kind]
-        return wanted(**dict(zip(_NAMES[wanted], map(self._value, items), strict=True)))
+        return _with_fields(kind, dict(zip(_NAMES[_TYPES[kind]], map(self._value, items), strict=True)))
 
 
 def _shared(known: dict[str, Any], text: str, make: Callable[[], Any]) -> Any:
@@ -172,6 +183,57 @@ def _shared(known: dict[str, Any], text: str, make: Callable[[], Any]) -> Any:
             known.clear()
         known[text] = value
     return known[text]
+
+
+# The types of fields: whoever wrote an answer may have put anything there, and what is computed from it relies on them.
+
+
+def _with_fields(kind: str, values: Mapping[str, Any]) -> Any:
+    """Return an object of a class with these fields; what is in them has been checked.
+
+    Raises:
+        ValueError: a field has another type.
+    """
+    for name, fits in _checks(kind).items():
+        if not fits(values[name]):
+            raise UnreadableError(f"{kind}.{name} has another type")
+    return _TYPES[kind](**values)
+
+
+@cache
+def _checks(kind: str) -> dict[str, Callable[[Any], bool]]:
+    hints = get_type_hints(_TYPES[kind], localns=_ANNOTATED, include_extras=True)
+    return {name: _check(hints[name]) for name in _NAMES[_TYPES[kind]]}
+
+
+def _check(hint: Any) -> Callable[[Any], bool]:
+    """Return what checks whether a value is of an annotated type; numbers are as a report may have them."""
+    kind, parts = get_origin(hint) or hint, get_args(hint)
+    if kind is Any:
+        return lambda _: True
+    if kind is Literal:
+        return lambda value: value in parts
+    if kind is Annotated:
+        fits, bounds = _check(parts[0]), parts[1]
+        return lambda value: fits(value) and bounds.ge <= value <= bounds.le
+    checks = [_check(part) for part in parts if part is not Ellipsis]
+    if kind in {Union, UnionType}:
+        return lambda value: any(fits(value) for fits in checks)
+    if kind is tuple and Ellipsis not in parts:
+        return lambda value: (
+            type(value) is tuple
+            and len(value) == len(checks)
+            and all(fits(one) for fits, one in zip(checks, value, strict=True))
+        )
+    if kind in {tuple, list, frozenset}:
+        return lambda value: type(value) is kind and all(map(checks[0], value))
+    if kind in {dict, Mapping}:
+        return lambda value: type(value) is dict and all(map(checks[0], value)) and all(map(checks[1], value.values()))
+    if kind is float:
+        return lambda value: type(value) in {float, int} and abs(value) <= LARGEST_FIGURE  # not what is not a number
+    if kind is int:
+        return lambda value: type(value) is int and abs(value) <= LARGEST
+    return lambda value: type(value) is kind
 
 
 def _plain(value: Any) -> Any:

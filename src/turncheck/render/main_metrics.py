@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from turncheck.comparison.changes import ChangedCases
-    from turncheck.comparison.metrics import Kind, MetricDelta
+    from turncheck.comparison.metrics import MetricDelta
     from turncheck.comparison.model import Comparison
+    from turncheck.evaluations.kind import Unit
     from turncheck.render.spans import Mark
     from turncheck.report.model import Report
 
@@ -142,7 +143,7 @@ def displayed_values(delta: MetricDelta) -> tuple[str, str]:
     return _shown(base, delta.kind), _shown(value, delta.kind)
 
 
-def _shown(value: float | None, kind: Kind) -> str:
+def _shown(value: float | None, kind: Unit) -> str:
     return "–" if value is None else figure(value, kind)
 
 

@@ -4,15 +4,16 @@ from typing import Annotated, Final
 
 import msgspec
 
-_LARGEST: Final = 2**53
+LARGEST: Final = 2**53
 """Beyond it JSON's numbers are not exact."""
+LARGEST_FIGURE: Final = 1e15
 
-Count = Annotated[int, msgspec.Meta(ge=0, le=_LARGEST)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 """How many there are, or the index of one. A report may come from anybody: no number of it is beyond what can be
 computed with."""
-Whole = Annotated[int, msgspec.Meta(ge=-_LARGEST, le=_LARGEST)]
+Whole = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 """A whole number that may be negative."""
-Figure = Annotated[float, msgspec.Meta(ge=-1e15, le=1e15)]
+Figure = Annotated[float, msgspec.Meta(ge=-LARGEST_FIGURE, le=LARGEST_FIGURE)]
 """A share, a score, a confidence, seconds. An engine's own may be a little above 1, by rounding."""
 Date = Annotated[str, msgspec.Meta(pattern=r"^([0-9]{4}-(0[1-9]|1[0-2])-[0-9]{2})?(?!\n)$")]
 """``2026-11-12``; empty if there is none."""

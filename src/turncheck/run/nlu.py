@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from turncheck.evaluation.nlu import cross_validate, evaluate_held_out
-from turncheck.evaluation.splits import FoldRun
+from turncheck.evaluation.splits import FoldRun, fold_unit, stable_folds
 from turncheck.evaluation.written_answers import UnreadableError, UnwritableError, read_answer, write_answer
 from turncheck.process.cache import MOST_BYTES
 from turncheck.process.packed import gunzip
 from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from turncheck.engines.base import Engine
     from turncheck.engines.parse import NluEngine
     from turncheck.evaluation.answers import Answers
@@ -33,11 +35,12 @@ if TYPE_CHECKING:
 class KeptAnswers:
     """The answers of ``others`` and, if they have none, those of earlier runs.
 
-    ``expected``: the type of each. ``key``: the digest of all that the answers depend on, besides their unit's name.
+    ``texts``: the sentences of each fold. ``key``: the digest of all that the answers depend on, besides their unit's
+    name.
     """
 
     others: Answers
-    expected: type
+    texts: Mapping[int, Sequence[str]]
     cache: Cache
     key: str
 
@@ -53,7 +56,7 @@ class KeptAnswers:
             answer = read_answer(gunzip(content, MOST_BYTES).decode())
         except Exception:  # noqa: BLE001 - what somebody put there may go wrong in any way, and is only ignored
             answer = None
-        if not isinstance(answer, self.expected):
+        if not isinstance(answer, FoldRun) or not self._answers(answer, unit):
             self.cache.mark_damaged(key, kind)
             return None
         self.others.keep(unit, answer)
@@ -73,6 +76,9 @@ class KeptAnswers:
         except (UnwritableError, UnreadableError):
             return
         self.cache.put(self._key(unit), unit.partition(":")[0], gzip.compress(text.encode(), 6, mtime=0))
+
+    def _answers(self, run: FoldRun, unit: str) -> bool:
+        return unit == fold_unit(run.fold) and [parse.text for parse in run.parses] == [*self.texts.get(run.fold, ())]
 
     def _key(self, unit: str) -> str:
         return hashlib.sha256(f"{self.key}\0{unit}".encode("utf-8", "surrogatepass")).hexdigest()
@@ -97,6 +103,10 @@ def measure_by_folds(
 ) -> NluMeasurement:
     """Cross-validate; what earlier runs answered for the same sentences is taken from the cache."""
     key = None if cache is None else engines.key_of_folds(settings.folds)
+    if cache is not None and key is not None:
+        examples = project.nlu.examples
+        plan = stable_folds(examples, settings.folds, settings.seed)
+        answers = KeptAnswers(answers, plan.texts(examples), cache, key)
     return cross_validate(
         project,
         engines.nlu_trainer,
@@ -105,5 +115,5 @@ def measure_by_folds(
         work=HERE if engines.capabilities.slow_training else work,
         unknown_entities=engines.capabilities.unknown_entities,
         team_confidences=engines.team_confidences,
-        answers=answers if cache is None or key is None else KeptAnswers(answers, FoldRun, cache, key),
+        answers=answers,
     )

@@ -7,7 +7,6 @@ import json
 from typing import TYPE_CHECKING
 
 from turncheck.evaluation.answers import ASKED_HERE
-from turncheck.evaluation.splits import FoldRun
 from turncheck.messages.errors import CutShortError
 from turncheck.run.nlu import KeptAnswers
 from turncheck.work.workplace import HERE
@@ -52,19 +51,25 @@ def measure_robustness(
         folds=settings.folds,
         seed=settings.seed,
         work=HERE if engines.capabilities.slow_training else work,
-        answers_about=lambda variants: _kept(engines, settings, cache, variants),
+        answers_about=lambda variants, asked: _kept(engines, settings, cache, variants, asked),
     )
 
 
-def _kept(engines: Engine, settings: Settings, cache: Cache | None, variants: Mapping[str, Sequence[str]]) -> Answers:
-    """Return what earlier runs answered for the same variants."""
+def _kept(
+    engines: Engine,
+    settings: Settings,
+    cache: Cache | None,
+    variants: Mapping[str, Sequence[str]],
+    asked: Mapping[int, Sequence[str]],
+) -> Answers:
+    """Return what earlier runs answered for the same variants; ``asked`` are all sentences of each fold."""
     key = None if cache is None else engines.key_of_folds(settings.folds)
     # Messages that state their intent are read by the domain, which is only part of the key if a sentence does so.
     outright = any(text.lstrip().startswith("/") for texts in variants.values() for text in texts)
     if cache is None or key is None or outright:
         return ASKED_HERE
-    asked = json.dumps([key, list(variants.items())])
-    return KeptAnswers(ASKED_HERE, FoldRun, cache, hashlib.sha256(asked.encode()).hexdigest())
+    varied = json.dumps([key, list(variants.items())])
+    return KeptAnswers(ASKED_HERE, asked, cache, hashlib.sha256(varied.encode()).hexdigest())
 
 
 def measure_training_sentences(

@@ -10,7 +10,7 @@ import tarfile
 import zipfile
 import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict, TypeVar
 
 import msgspec
 
@@ -266,8 +266,7 @@ def read_model(path: Path) -> Model:
             raise _damaged(path, f"its member {name} is missing")
         if hashlib.sha256(members[name]).hexdigest() != expected.get(name):
             raise _damaged(path, f"its member {name} is not what was stored")
-    named = tuple(str(one) for one in manifest.get("named") or ())
-    return Model(manifest["fingerprint"], tuple(manifest["parts"]), MemberReader(members), named)
+    return Model(manifest["fingerprint"], manifest["parts"], MemberReader(members), manifest.get("named", ()))
 
 
 def _read_members(path: Path) -> dict[str, bytes]:
@@ -300,19 +299,19 @@ def members_of(file: BoundedGzip) -> Iterator[tuple[str, bytes]]:
             yield head.name.rstrip("/"), b"" if content is None else content.read()
 
 
-def _manifest(path: Path, content: bytes) -> dict[str, Any]:
+class _Manifest(TypedDict):
+    format: str
+    fingerprint: str
+    parts: tuple[str, ...]
+    members: dict[str, str]
+    named: NotRequired[tuple[str, ...]]
+
+
+def _manifest(path: Path, content: bytes) -> _Manifest:
     try:
-        manifest = json.loads(content)
-        kinds = {"format": str, "fingerprint": str, "parts": list, "members": dict}
-        if all(isinstance(manifest[key], kind) for key, kind in kinds.items()) and _is_list(manifest.get("named", [])):
-            return dict(manifest)
-    except (ValueError, KeyError, TypeError, RecursionError):
-        pass
-    raise _damaged(path, "its manifest cannot be read")
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)
+        return as_shape(json.loads(content), _Manifest)
+    except (ValueError, RecursionError):
+        raise _damaged(path, "its manifest cannot be read") from None
 
 
 def _damaged(path: Path, how: str) -> UserError:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import NluData
     from turncheck.work.workplace import Executor
 
+    AnswersAbout = Callable[[Mapping[str, Sequence[str]], Mapping[int, Sequence[str]]], Answers]
+
 
 MOST_SENTENCES: Final = 400
 """At most this many sentences are varied, spread over all intents: more would hardly make the interval narrower."""
@@ -174,7 +176,11 @@ class _Reading(InFront):
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
         """Parse the texts, then the variants of each."""
-        return self.engine.parse([*texts, *(one for text in texts for one in self.variants.get(text, ()))])
+        return self.engine.parse(_with_variants(texts, self.variants))
+
+
+def _with_variants(texts: Sequence[str], variants: Mapping[str, tuple[str, ...]]) -> list[str]:
+    return [*texts, *(one for text in texts for one in variants.get(text, ()))]
 
 
 def cross_validate_robustness(
@@ -184,11 +190,12 @@ def cross_validate_robustness(
     folds: int = 5,
     seed: int = 42,
     work: Executor = HERE,
-    answers_about: Callable[[Mapping[str, Sequence[str]]], Answers] = lambda _: ASKED_HERE,
+    answers_about: AnswersAbout = lambda *_: ASKED_HERE,
 ) -> Robustness:
     """Vary the project's own sentences, each of which is parsed by an engine that was trained without its fold.
 
-    ``answers_about`` takes the variants of each sentence, and returns the known answers of the folds.
+    ``answers_about`` takes the variants of each sentence and all that each fold is asked, and returns the known answers
+    of the folds.
 
     Raises:
         UserError: the project's own word lists cannot be read, or it cannot be trained.
@@ -203,8 +210,10 @@ def cross_validate_robustness(
     for one in variants:
         by_text[examples[one.example].text].append(one.sentence.text)
     texts = {text: tuple(dict.fromkeys(found)) for text, found in by_text.items()}
+    asked = {fold: _with_variants(judged, texts) for fold, judged in plan.texts(examples).items()}
+    known = answers_about(texts, asked)
     runs, stopped = finished_part(
-        lambda: run_folds(project, _WithVariants(trainer, texts), plan, work=work, answers=answers_about(texts))
+        lambda: run_folds(project, _WithVariants(trainer, texts), plan, work=work, answers=known)
     )
     heard: Heard = {}
     for run in runs:

@@ -19,13 +19,14 @@ from turncheck.comparison.gates_on_tests import (
     tests_of,
 )
 from turncheck.comparison.judged import BadFinding, Findings
-from turncheck.comparison.tally import NAMES, tallies
+from turncheck.comparison.tally import tallies
 from turncheck.comparison.training_changes import (
     dropped_intents,
     is_likely_misheard,
     is_likely_noise,
     sentences_of,
 )
+from turncheck.evaluations.kinds import TESTS, WITHOUT_TESTS
 from turncheck.messages.location import Location
 from turncheck.messages.phrasing import count, first_line
 from turncheck.render.wording.changes import (
@@ -37,7 +38,7 @@ from turncheck.render.wording.changes import (
     unseen_in_words,
 )
 from turncheck.render.wording.figures import NO_BASE
-from turncheck.render.wording.reasons import STAND_IN, WITHOUT_TESTS, errors_in_words, reason_in_short, reason_of
+from turncheck.render.wording.reasons import STAND_IN, errors_in_words, reason_in_short, reason_of
 from turncheck.render.wording.tests import (
     all_failed_of,
     by_cause,
@@ -363,7 +364,7 @@ def _clauses(gate: Judged, report: Report, comparison: Comparison | None) -> lis
 
 def _says_gone(comparison: Comparison) -> frozenset[str]:
     not_run = any(cases.not_run for _, cases in tests_of(comparison))
-    lost = any(one.evaluation in NAMES for one in comparison.lost if not one.files)
+    lost = any(one.evaluation in TESTS for one in comparison.lost if not one.files)
     return frozenset({"not run"} if not_run or lost else ())
 
 

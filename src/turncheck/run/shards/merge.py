@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from turncheck import __version__
 from turncheck.ci.hosts import find_host
 from turncheck.engines.base import Capabilities, Engine
+from turncheck.evaluation.answers import UnfitAnswerError
 from turncheck.evaluation.written_answers import ANSWER_TYPES, AnswerReader, UnreadableError
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
@@ -229,7 +230,7 @@ def explain_missing_answers() -> Iterator[None]:
     """
     try:
         yield
-    except MissingAnswerError as error:
+    except (MissingAnswerError, UnfitAnswerError) as error:
         raise UserError(
             f"the shards cannot be merged: none of them has the answer to `{error}`", remedy=_AGAIN
         ) from None
