@@ -405,6 +405,22 @@ def test_utterances_are_added_with_parent_entities_and_their_order(tmp_path: Pat
     ]
 
 
+@pytest.mark.parametrize("suffix", [".json", ".csv"])
+def test_utterances_are_added_to_the_suite_of_a_universal_bot(
+    tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    suite = tmp_path / f"a{suffix}"
+    (tmp_path / "lines.txt").write_text("pay it\n")
+    added = ("add", suite, "--intent", "Pay | Repay", "--from", tmp_path / "lines.txt")
+    assert make(*added, "--bot", "Bank | Loans") == 0
+    (read,) = read_suites(tmp_path, [suite]).suites
+    assert read.cases == (SuiteCase("pay it", ("Pay", "Repay"), bots=("Bank", "Loans")),)
+    assert make("add", suite, "--intent", "Pay", "--from", tmp_path / "lines.txt") == 2
+    assert "without botName in a suite whose other cases have one" in capsys.readouterr().err
+    assert make(*added, "--bot", "Bank|Loans|Cards") == 2
+    assert "3 bot names for 2 intents" in capsys.readouterr().err
+
+
 @pytest.mark.follows(page="kore-batch", sentence="An order of entities cannot be chosen for several intents.")
 @pytest.mark.parametrize(
     ("flags", "told"),

@@ -13,7 +13,7 @@ from turncheck.messages.phrasing import count, suggestion
 from turncheck.project.batch.known import known_names
 from turncheck.project.batch.model import ExpectedEntity, SuiteCase, Suites, comparable
 from turncheck.project.batch.reader import read_suites
-from turncheck.project.batch.rules import read_intent, read_order, read_parent
+from turncheck.project.batch.rules import read_bots, read_intent, read_order, read_parent
 from turncheck.project.batch.suggestions import case_of, examples_of
 from turncheck.project.batch.writer import SUFFIXES, is_writable, without_repetitions, write_suite
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
@@ -251,13 +251,15 @@ def _known_intent(project: Project, name: str) -> str:
 class Expectation:
     """What is expected of the utterances that are added, in the notation of suites.
 
-    ``entities``: ``NAME=VALUE``; a repeated name gives an alternative value. ``order``: ``NAME>NAME``.
+    ``entities``: ``NAME=VALUE``; a repeated name gives an alternative value. ``order``: ``NAME>NAME``. ``bot``: for a
+    universal bot, one for each intent.
     """
 
     intent: str
     parent: str = ""
     entities: tuple[str, ...] = ()
     order: str = ""
+    bot: str = ""
 
 
 def run_sample(out: Path, screen: Console) -> int:
@@ -318,4 +320,5 @@ def _expected_case(expected: Expectation) -> SuiteCase:
             remedy=f"Add --entity {unknown[0]}=VALUE.",
         )
     entities = tuple(ExpectedEntity(name, tuple(dict.fromkeys(found))) for name, found in values.items())
-    return SuiteCase("", read.names, read.is_trait, read_parent(expected.parent), entities, order)
+    parent, bots = read_parent(expected.parent), read_bots(expected.bot)
+    return SuiteCase("", read.names, read.is_trait, parent, entities, order, bots)
