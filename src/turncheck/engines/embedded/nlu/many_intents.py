@@ -324,8 +324,8 @@ class _Search:
         old = np.zeros(filled.shape)
         old[filled] = weights[block.at]
         gradients = np.full(filled.shape, -1e30)
-        starts = np.concatenate([[0], np.cumsum(block.counts)])
-        gradients[filled] = np.add.reduceat(flat.take(block.cells) * block.values, starts[:-1])
+        starts = np.cumsum(block.counts) - block.counts
+        gradients[filled] = np.add.reduceat(flat.take(block.cells) * block.values, starts)
         gradients[filled] += self._intercepts[block.labels]
         gradients += problem.own[block.rows, None] * old
         gradients[:, 1:] += 1.0
@@ -341,13 +341,7 @@ class _Search:
         np.add.at(responses, block.labels, moving[filled])
         change = (new - old)[filled]
         weights[block.at] += change
-        moved = np.flatnonzero(change)  # of the labels of a row, most stay without weight
-        features, of_weight = _entries(starts, moved)
-        np.add.at(
-            flat,
-            block.cells.take(features),
-            np.repeat(change[moved].astype(np.float32), of_weight) * block.values.take(features),
-        )
+        np.add.at(flat, block.cells, np.repeat(change.astype(np.float32), block.counts) * block.values)
         return float((gradients.max(axis=1) - free).max())
 
 
