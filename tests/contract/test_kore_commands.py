@@ -331,6 +331,32 @@ def test_a_version_that_cannot_be_run_is_a_column_that_says_so(
     assert lines[-1].endswith("The bot is not published")
 
 
+def test_versions_are_compared_utterance_by_utterance(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also if the results of one lack a row, so that they are not in the same places."""
+    kore.published = {"stop it": ("Cancel Order",)}
+
+    def without_a_row(call: Call) -> Raw | None:
+        name = call.path.rpartition("/")[2]
+        if not call.path.startswith("/files/second/") or name.removesuffix(".csv") != list(kore.suites[NAME].runs)[-1]:
+            return None
+        kept = [line for line in kore.links[name].splitlines(keepends=True) if not line.startswith(b'"two bags')]
+        return Raw(b"".join(kept))
+
+    for published, told in (
+        (("Cancel Order",), "1 utterance understood differently:"),
+        (("Track Parcel",), "Both versions understand every other utterance alike."),
+    ):
+        kore.published = {"stop it": published}
+        kore.fault = without_a_row
+        run(kore, "run", NAME, "--both-versions")
+        lines = capsys.readouterr().out.splitlines()
+        alone = next(place for place, line in enumerate(lines) if "in the results of one version only" in line)
+        assert lines[alone].startswith("1 utterance is")
+        assert lines[alone + 1] == told
+
+
 def test_the_column_of_a_run_that_was_cancelled_says_so(
     kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

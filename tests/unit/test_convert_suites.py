@@ -29,7 +29,7 @@ from turncheck.project.batch.csv_reader import read_csv_suite
 from turncheck.project.batch.json_reader import read_json_suite
 from turncheck.project.batch.model import ExpectedEntity, SuiteCase, comparable
 from turncheck.project.batch.reader import find_suites, read_suites
-from turncheck.project.batch.rules import Rules
+from turncheck.project.batch.rules import Rules, components_of
 from turncheck.project.batch.sample import SAMPLE
 from turncheck.project.batch.suggestions import case_of, examples_of, successful_utterances
 from turncheck.project.batch.writer import without_repetitions, write_suite
@@ -455,6 +455,9 @@ def test_a_sample_suite_shows_what_a_suite_can_hold(tmp_path: Path, suffix: str)
     assert any(case.parent for case in cases)
     assert any(case.order for case in cases)
     assert any(case.is_trait for case in cases)
+    values = [value for case in cases for entity in case.entities for value in entity.values]
+    assert any("||" in value for value in values)
+    assert any(components_of(value) for value in values)
     assert any(len(case.intents) > 1 for case in cases)
     assert any(not case.intents for case in cases)
     assert make("sample", "--out", tmp_path / "a.yml") == 2
