@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,11 @@ def test_a_csv_goes_with_its_delimiter(kore: FakeKore, folder: Path) -> None:
     assert kore.files["file-1"] == ("smoke.json", CONTENT)
 
 
+def _answered(is_meant: Callable[[Call], bool], with_what: Raw, call: Call) -> Raw | None:
+    """The answer to the calls that are meant, and to no other."""
+    return with_what if is_meant(call) else None
+
+
 def test_a_suite_with_faults_is_not_sent(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "bad.json").write_text('{"testCases": [{"input": "x", "intent": "A||B"}]}')
     assert run(kore, "import", "bad.json") == 2
@@ -331,6 +337,32 @@ def test_a_version_that_cannot_be_run_is_a_column_that_says_so(
     assert lines[-1].endswith("The bot is not published")
 
 
+def test_versions_are_compared_utterance_by_utterance(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also if the results of one lack a row, so that they are not in the same places."""
+    kore.published = {"stop it": ("Cancel Order",)}
+
+    def without_a_row(call: Call) -> Raw | None:
+        name = call.path.rpartition("/")[2]
+        if not call.path.startswith("/files/second/") or name.removesuffix(".csv") != list(kore.suites[NAME].runs)[-1]:
+            return None
+        kept = [line for line in kore.links[name].splitlines(keepends=True) if not line.startswith(b'"two bags')]
+        return Raw(b"".join(kept))
+
+    for published, told in (
+        (("Cancel Order",), "1 utterance understood differently:"),
+        (("Track Parcel",), "Both versions understand every other utterance alike."),
+    ):
+        kore.published = {"stop it": published}
+        kore.fault = without_a_row
+        run(kore, "run", NAME, "--both-versions")
+        lines = capsys.readouterr().out.splitlines()
+        alone = next(place for place, line in enumerate(lines) if "in the results of one version only" in line)
+        assert lines[alone].startswith("1 utterance is")
+        assert lines[alone + 1] == told
+
+
 def test_the_column_of_a_run_that_was_cancelled_says_so(
     kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -377,7 +409,7 @@ def test_an_imported_suite_is_said_to_be_there_though_it_cannot_be_run(
         lambda call: call.path.endswith("/testsuite") and len(kore.suites) > 1,
     )
     for number, is_refused in enumerate(faults):
-        kore.fault = lambda call, is_refused=is_refused: refusal(403, "No access") if is_refused(call) else None
+        kore.fault = partial(_answered, is_refused, refusal(403, "No access"))
         assert run(kore, "import", "smoke.json", "--wait", "--name", f"new {number}") == 2
         told = capsys.readouterr().err
         assert f"'new {number}' is on the platform: 2 cases" in told
@@ -420,7 +452,7 @@ def test_a_cancelled_run_has_no_csv(kore: FakeKore, folder: Path, capsys: pytest
     number = capsys.readouterr().out.strip()
     of_result = {"status": "completed", "result": {"status": "cancelled", "results": {}, "fileUrl": kore.url}}
     for state in ({"status": "cancelled"}, {"status": "Canceled"}, of_result):
-        kore.fault = lambda call, state=state: answer(200, state) if call.path.endswith("/status") else None
+        kore.fault = partial(_answered, lambda call: call.path.endswith("/status"), answer(200, state))
         assert run(kore, "status", NAME, number, "--csv", "out.csv") == 0
         told = capsys.readouterr()
         assert told.out.strip().lower() in {"cancelled", "canceled"}

@@ -284,14 +284,22 @@ def _beside(name: str, columns: Sequence[_Column]) -> Iterator[str]:
 
 
 def _differing(columns: Sequence[_Column]) -> Iterator[str]:
-    """Yield the utterances that the versions understand differently."""
-    reports = [column.report for column in columns]
-    if any(report is None for report in reports):
+    """Yield the utterances that the versions understand differently, and how many only one of them has."""
+    reports = [column.report for column in columns if column.report is not None]
+    if len(reports) < len(columns):
         return
-    pairs = zip(*(report.cases for report in reports if report is not None), strict=False)
-    found = [(one, other) for one, other in pairs if one.text == other.text and _got(one) != _got(other)]
+    first, second = reports
+    left: dict[tuple[str, tuple[str, ...]], list[ReportedCase]] = {}
+    for case in second.cases:
+        left.setdefault((case.text, case.expected.names), []).append(case)
+    pairs = [(case, same.pop(0)) for case in first.cases if (same := left.get((case.text, case.expected.names)))]
+    alone = len(first.cases) + len(second.cases) - 2 * len(pairs)
+    found = [(one, other) for one, other in pairs if _got(one) != _got(other)]
+    if alone:
+        verb = "is" if alone == 1 else "are"
+        yield f"{count(alone, 'utterance')} {verb} in the results of one version only."
     if not found:
-        yield "Both versions understand every utterance alike."
+        yield f"Both versions understand every {'other ' if alone else ''}utterance alike."
         return
     yield f"{count(len(found), 'utterance')} understood differently:"
     for one, other in found[:_MOST_LISTED]:

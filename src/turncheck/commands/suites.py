@@ -13,9 +13,9 @@ from turncheck.messages.phrasing import count, suggestion
 from turncheck.project.batch.known import known_names
 from turncheck.project.batch.model import ExpectedEntity, SuiteCase, Suites, comparable
 from turncheck.project.batch.reader import read_suites
-from turncheck.project.batch.rules import read_intent, read_order, read_parent
+from turncheck.project.batch.rules import read_bots, read_intent, read_order, read_parent
 from turncheck.project.batch.suggestions import case_of, examples_of
-from turncheck.project.batch.writer import SUFFIXES, without_repetitions, write_suite
+from turncheck.project.batch.writer import SUFFIXES, is_writable, without_repetitions, write_suite
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml
 from turncheck.project.nlu_data import NluData
@@ -126,8 +126,12 @@ def run_from_data(folder: Path, data: Sequence[Path] | None, language: str | Non
     """
     target = _suite_target(out)
     project = _read(folder, data, language)
-    cases = [_writable(case_of(example), target.suffix.lower()) for example in project.utterances if example.intent]
-    kept = _distinct(cases) if target.suffix.lower() == ".csv" else cases
+    suffix = target.suffix.lower()
+    made = [_writable(case_of(example), suffix) for example in project.utterances if example.intent]
+    cases = [case for case in made if is_writable(case, suffix)]
+    if len(cases) < len(made):
+        screen.note(f"{count(len(made) - len(cases), 'utterance')} left out: a suite cannot hold the intent's name.")
+    kept = _distinct(cases) if suffix == ".csv" else cases
     if len(kept) < len(cases):
         less = count(len(cases) - len(kept), "repetition")
         screen.note(f"{less} with other annotations left out: CSV would join them with the one before.")
@@ -138,12 +142,7 @@ def run_from_data(folder: Path, data: Sequence[Path] | None, language: str | Non
 
 def _writable(case: SuiteCase, suffix: str) -> SuiteCase:
     """Return a case, without its entities if a name or value cannot be written."""
-    try:
-        if case.entities:
-            write_suite([case], suffix)
-    except UserError:
-        return replace(case, entities=())
-    return case
+    return case if not case.entities or is_writable(case, suffix) else replace(case, entities=())
 
 
 def _distinct(cases: Sequence[SuiteCase]) -> list[SuiteCase]:
@@ -200,10 +199,13 @@ def run_suggest(  # noqa: PLR0917 - what a command is given
     write_cases(found.cases, target, screen)
     if found.near:
         screen.note(f"{count(found.near, 'other')} dropped: too close to a training sentence.")
-    if found.without:
-        more = f" and {len(found.without) - _MOST_LISTED} more" if len(found.without) > _MOST_LISTED else ""
-        names = ", ".join(map(text, found.without[:_MOST_LISTED]))
-        screen.note(f"Without a case, since they have no sentence that can be varied: {names}{more}.")
+    for names, why in (
+        (found.without, "they have no sentence that can be varied"),
+        (found.unwritable, "a suite cannot hold their names"),
+    ):
+        if names:
+            more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+            screen.note(f"Without a case, since {why}: {', '.join(map(text, names[:_MOST_LISTED]))}{more}.")
     screen.note("They are marked as generated. Review them before they join a suite.")
     return EXIT_OK
 
@@ -221,6 +223,11 @@ def suggested_cases(
     if intent is not None:
         intent = _known_intent(project, intent)
     found = suggest_cases(project, intent=intent, most=most, known=known)
+    if not found.cases and found.unwritable and not known:
+        raise UserError(
+            f"nothing can be suggested: a suite cannot hold the name '{found.unwritable[0]}'",
+            remedy="Rename what holds `|`, or begins with `trait:`.",
+        )
     if not found.cases and not known:
         raise UserError(
             f"nothing can be suggested{f' for {intent!r}' if intent else ''}: no sentence can be varied",
@@ -244,13 +251,15 @@ def _known_intent(project: Project, name: str) -> str:
 class Expectation:
     """What is expected of the utterances that are added, in the notation of suites.
 
-    ``entities``: ``NAME=VALUE``; a repeated name gives an alternative value. ``order``: ``NAME>NAME``.
+    ``entities``: ``NAME=VALUE``; a repeated name gives an alternative value. ``order``: ``NAME>NAME``. ``bot``: for a
+    universal bot, one for each intent.
     """
 
     intent: str
     parent: str = ""
     entities: tuple[str, ...] = ()
     order: str = ""
+    bot: str = ""
 
 
 def run_sample(out: Path, screen: Console) -> int:
@@ -311,4 +320,5 @@ def _expected_case(expected: Expectation) -> SuiteCase:
             remedy=f"Add --entity {unknown[0]}=VALUE.",
         )
     entities = tuple(ExpectedEntity(name, tuple(dict.fromkeys(found))) for name, found in values.items())
-    return SuiteCase("", read.names, read.is_trait, read_parent(expected.parent), entities, order)
+    parent, bots = read_parent(expected.parent), read_bots(expected.bot)
+    return SuiteCase("", read.names, read.is_trait, parent, entities, order, bots)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
 
 FEW_INTENTS: Final = "the judged sentences have fewer than two different intents"
+NOTHING_TO_FIND: Final = "the judged sentences have nothing for it to find"
 _AVERAGES: Final = frozenset({"accuracy", "micro avg", "macro avg", "weighted avg", "no_entity"})
 _OF_INTENT: Final = re.compile(rf"nlu\.intents\[(.*)\]\.{SCORES}", re.DOTALL)
 
@@ -31,6 +32,8 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
         yield from names_of("nlu.intents", ("f1", "precision", "recall", "accuracy"), nlu.intents)
         yield from _of_labels("nlu.intents", nlu.intents.report)
     for extractor, scores in nlu.entities.items():
+        if scores.says_nothing:
+            continue
         for field in ("f1", "precision", "recall"):
             yield f"nlu.entities.{extractor}.{field}", getattr(scores, field)
             if scores.spans is not None:
@@ -63,6 +66,9 @@ def _why_no_figure(report: Report, name: str) -> str | None:
     if name.startswith("nlu.intents."):
         return FEW_INTENTS
     if report.nlu is not None and name.startswith("nlu.entities."):
+        for extractor, scores in report.nlu.entities.items():
+            if scores.says_nothing and name.startswith(f"nlu.entities.{extractor}."):
+                return NOTHING_TO_FIND
         return "" if report.nlu.entities else "no entities were judged"
     if report.nlu is not None and name.startswith("nlu.responses."):
         return "" if report.nlu.responses else "the judged sentences have fewer than two different responses"

@@ -6,12 +6,14 @@ FAQs, small talk) is varied by the families of :mod:`turncheck.evaluation.robust
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Final
 
 from turncheck.evaluation.robustness.robustness import make_variants
 from turncheck.project.batch.model import SuiteCase, comparable
 from turncheck.project.batch.suggestions import Suggestions, suggest, words_of_case
+from turncheck.project.batch.writer import SUFFIXES, is_writable
 from turncheck.project.kore.knowledge import is_utterance
 from turncheck.project.nlu_data import WholeLabelExample
 
@@ -31,7 +33,8 @@ def suggest_cases(
 ) -> Suggestions:
     """Return up to ``most`` generated cases, of one intent or of all, in turns so that each intent has some.
 
-    Cases whose utterances are ``known`` (in comparable form) are left out: suites have them already.
+    Cases whose utterances are ``known`` (in comparable form) are left out: suites have them already; so are those that
+    a suite cannot hold, since a name contains a delimiter.
 
     Raises:
         UserError: the project's own word lists cannot be read.
@@ -47,13 +50,18 @@ def suggest_cases(
     trained = {words_of_case(example.text) for example in project.nlu.examples}
     new = {(words, case.parent): case for case in varied if (words := words_of_case(case.text)) not in trained}
     made = [*by_values.cases, *new.values()]
-    chosen = _in_turns((case for case in made if comparable(case.text) not in known), most)
+    expected = {replace(case, text="-") for case in made}
+    writable = {key for key in expected if all(is_writable(key, suffix) for suffix in SUFFIXES)}
+    kept = [case for case in made if replace(case, text="-") in writable]
+    chosen = _in_turns((case for case in kept if comparable(case.text) not in known), most)
     names = _names(project)
     order = {key: place for place, key in enumerate(names)}
     chosen.sort(key=lambda case: order[comparable(case.intents[0])])
-    covered = {comparable(case.intents[0]) for case in chosen}
+    left = {comparable(case.intents[0]) for case in made} - {comparable(case.intents[0]) for case in kept}
+    covered = {comparable(case.intents[0]) for case in chosen} | left
     without = tuple(name for key, name in names.items() if key not in covered and wanted in {None, key})
-    return Suggestions(tuple(chosen), by_values.near + len(varied) - len(new), without)
+    unwritable = tuple(name for key, name in names.items() if key in left)
+    return Suggestions(tuple(chosen), by_values.near + len(varied) - len(new), without, unwritable)
 
 
 def _names(project: Project) -> dict[str, str]:

@@ -36,6 +36,7 @@ from turncheck.render.wording.changes import old_in_words, suppressed_in_words
 from turncheck.render.wording.figures import change, few, figure, no_verdict, why_no_baseline
 from turncheck.render.wording.tests import (
     HOW_TO_RUN_ACTIONS,
+    all_failed_of,
     counted,
     failed_of,
     faults_in_words,
@@ -270,8 +271,7 @@ def _failed(found: Sequence[Tally]) -> str:
 
 def _all_failed(found: Sequence[Tally]) -> str:
     """The same, including the failures that are tolerated elsewhere."""
-    failed = ((len(tally.failed) + len(tally.tolerated), tally) for tally in found)
-    return f"{joined(f'{number} of {counted(tally, tally.ran)}' for number, tally in failed if number)} failed"
+    return f"{joined(all_failed_of(tally) for tally in found if tally.failed or tally.tolerated)} failed"
 
 
 def _passed(found: Sequence[Tally]) -> str:
