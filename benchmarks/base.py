@@ -22,7 +22,15 @@ ROOT = Path(__file__).parents[1]
 ROUNDS = 7
 LIMIT_BESIDE = 1.05
 """No slower than the other checkout, but for noise."""
-CLONES = {"full": [], "depth 10": ["--depth=10"]}
+CLONES = {
+    "full": ("feature", []),
+    "depth 10": ("feature", ["--depth=10"]),
+    "full, sentences edited": ("sentences", []),
+    "full, sentences and stories edited": ("both", []),
+}
+"""The branch that is measured, and how it is cloned. What a change does not edit is trained once for both sides."""
+SENTENCE = "\n  - intent: greet\n    examples: |\n      - a very good evening to all of you\n"
+STORY = "\n  - story: Complain twice\n    steps:\n      - intent: complain\n      - action: utter_sorry\n"
 EVALUATIONS = "validate,core,e2e"
 _IDENTITY = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "protocol.file.allow=always")
 
@@ -34,17 +42,24 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def repository(folder: Path) -> None:
-    """Make a repository with twenty commits on `main`, and a change on `feature`."""
+    """Make a repository with twenty commits on `main`, and changes on `feature`, `sentences` and `both`."""
     git(folder, "init", "-q", "-b", "main")
     shutil.copytree(ROOT / "examples" / "pizzeria", folder / "bot", ignore=shutil.ignore_patterns("results", "models"))
     for number in range(20):
         (folder / "notes").write_text(f"{number}\n")
         git(folder, "add", "-A")
         git(folder, "commit", "-q", "-m", f"{number}")
-    git(folder, "checkout", "-q", "-b", "feature")
-    with (folder / "bot" / "data" / "nlu.yml").open("a") as sentences:
-        sentences.write("\n# a remark\n")
-    git(folder, "commit", "-q", "-a", "-m", "change")
+    data = folder / "bot" / "data"
+    for branch, edits in {
+        "feature": {"nlu.yml": "\n# a remark\n"},
+        "sentences": {"nlu.yml": SENTENCE},
+        "both": {"nlu.yml": SENTENCE, "stories.yml": STORY},
+    }.items():
+        git(folder, "checkout", "-q", "-b", branch, "main")
+        for name, more in edits.items():
+            with (data / name).open("a") as file:
+                file.write(more)
+        git(folder, "commit", "-q", "-a", "-m", "change")
 
 
 def cpu(arguments: list[str], source: Path, folder: Path) -> float:
@@ -78,10 +93,10 @@ def main() -> int:
         there.mkdir(parents=True)
         repository(there)
         runs: dict[str, tuple[list[str], Path]] = {"no base": (["--baseline", "none"], Path(place) / "full" / "job")}
-        for name, how in CLONES.items():
+        for name, (branch, how) in CLONES.items():
             job = Path(place) / name / "job"
             job.parent.mkdir()
-            git(job.parent, "clone", "-q", "--branch", "feature", "--no-single-branch", *how, f"file://{there}", "job")
+            git(job.parent, "clone", "-q", "--branch", branch, "--no-single-branch", *how, f"file://{there}", "job")
             runs[name] = (["--baseline", "git", "--base", "origin/main"], job)
         for number in range(options.rounds + 1):  # the first one compiles
             for name, (arguments, job) in runs.items():

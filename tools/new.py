@@ -272,13 +272,16 @@ def _metric(name: str) -> Skeleton:
         raise SystemExit("expected SECTION.NAME, such as nlu.longest_sentence")
     pattern = re.escape(name).replace("\\-", "-")
     word = re.sub(r"\W", "_", name)
-    metrics = SOURCE / "comparison" / "metrics.py"
-    row = f'    _metric(r"{pattern}", "{section}", "neither", "counted"),  # TODO: better? noise?\n'
+    kind = {"validation": "validate"}.get(section, section)
+    metrics = SOURCE / "evaluations" / f"{kind}.py"
+    if not (ROOT / metrics).exists():
+        raise SystemExit(f"there is no evaluation '{section}': see {SOURCE / 'evaluations'}")
+    row = f'        metric_named(r"{pattern}", "{kind}", "neither", "counted"),  # TODO: better? noise?\n'
     value = f'    yield "{name}", None  # TODO: its value in this report\n'
     return Skeleton(
         _test(f"metric_{word}", f"The metric `{name}`.", "it"),
         (
-            Insertion(metrics, r'    _metric\(r"plugin', row),
+            Insertion(metrics, r"    metrics=\(", row, after=True),
             Insertion(metrics, r"def _figures\(report", value, after=True),
         ),
         (

@@ -192,6 +192,13 @@ def test_the_page_shows_the_same_and_runs_nothing(project: Path, kore: FakeKore,
         assert words in page
 
 
+@pytest.mark.parametrize("command", ["compare-engines", "calibrate"])
+def test_the_help_promises_only_one_project(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line([command, "--help"]) == 0
+    described = " ".join(capsys.readouterr().out.split())
+    assert "--project DIR the assistant's folder (default: .) -" in described
+
+
 @pytest.mark.parametrize(
     ("rules", "code"),
     [
@@ -221,6 +228,9 @@ def test_an_engine_that_cannot_be_reached_is_a_column_that_says_so(
     assert re.search(r"^right +5 of 5 \(100\.0 %\) +no answer +3 of 5", told, re.MULTILINE)
     assert len(re.findall(r"^rasa: .*127\.0\.0\.1:9", told, re.MULTILINE)) == 1
     assert "no answer" in Path("out/engines.html").read_text("utf-8")
+    with Path("out/engines.csv").open(encoding="utf-8", newline="") as file:
+        cells = {(row["rasa"], row["rasa right"], row["rasa changed side"]) for row in csv.DictReader(file)}
+    assert cells == {(f"no answer: {column['problem']}", "", "")}
     capsys.readouterr()
     assert compared(project, kore, "http://127.0.0.1:9", "--thresholds", "agreement >= 0.1") == 2
     assert "not judged  agreement >= 0.1: agreement is 0.600, without all answers of rasa" in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -244,6 +245,11 @@ def test_an_export_of_kore_gets_a_suite_instead_of_rasas_files(name: str, tmp_pa
     assert all(case.generated for case in read.suites[0].cases)
     assert first_tests(read_project(bot)) == {}
     assert not list(bot.glob("**/*.yml.template"))
+    assert run_command_line(["test", "batch", "--project", str(bot), "--json", str(tmp_path / "r.json")]) in {0, 1}
+    (suite,) = json.loads((tmp_path / "r.json").read_text())["batch"]["suites"]
+    assert len(suite["cases"]) == len(read.suites[0].cases)
+    taught = {one.intent for one in read_project(bot).nlu.examples}
+    assert len({case.intents for case in read.suites[0].cases}) > len(taught) / 2
 
 
 def said_by_init(bot: Path, capsys: pytest.CaptureFixture[str]) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_kore import BOT, CLIENT, SECRET, FakeKore, Raw, Suite, refusal, serving
+from fake_kore import BOT, CLIENT, SECRET, Call, FakeKore, Raw, Suite, answer, refusal, serving
 
 from turncheck.cli import run_command_line
 from turncheck.engines.kore.pace import Clock
@@ -67,11 +68,18 @@ def test_suites_are_listed_with_their_runs(kore: FakeKore, folder: Path, capsys:
 
 @pytest.mark.follows(
     page="kore-batch",
+    sentence="The CSV report of a run can be downloaded. (Here it becomes a report, to be compared and judged.)",
+)
+@pytest.mark.follows(
+    page="kore-batch",
     sentence="The summary of a run has precision, recall and F1, and how many utterances and entities were right.",
 )
 def test_a_run_prints_the_platforms_figures_and_ends_by_them(
     kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    expected = [{"entityName": name, "entityValue": value} for name, value in (("City", "Oslo"), ("Quantity", "3"))]
+    kore.suites[NAME].content = json.dumps({"testCases": [{**CASES[0], "entities": expected}, CASES[1]]}).encode()
+    kore.entities["two bags to Oslo"] = {"City": "Oslo", "Quantity": 2}
     assert run(kore, "run", NAME, "--csv", "out.csv", "--json", "run.json") == 1
     out = capsys.readouterr()
     (number,) = kore.suites[NAME].runs
@@ -79,19 +87,18 @@ def test_a_run_prints_the_platforms_figures_and_ends_by_them(
         f"{NAME}: success (run {number}, began 2026-01-05 17:43 UTC, ended 2026-01-05 17:44 UTC)",
         "  TP 1, TN 0, FP 1, FN 0",
         "  precision 0.50, recall 1.00, F1 0.67",
-        "  1 of 2 utterances passed",
+        "  1 of 2 utterances passed, 1 of 2 entities found",
     ]
     assert b"True Positive" in (folder / "out.csv").read_bytes()
+    assert run_command_line(["report", "import", "--kore-csv", "out.csv", "--out", "imported"]) == 0
+    (imported,) = json.loads((folder / "imported" / "report.json").read_text())["batch"]["suites"]
+    assert (imported["name"], imported["passed"], imported["failed"]) == (NAME, 0, 2)
+    capsys.readouterr()
     written = json.loads((folder / "run.json").read_text())
     assert (written["run"], written["outcome"], written["figures"]["f1"]) == (number, "success", "0.67")
-    found = [{"entityName": name, "entityValue": "Oslo"} for name in ("City", "From")]
-    kore.suites[NAME].content = json.dumps({"testCases": [{**CASES[0], "entities": found}, CASES[1]]}).encode()
-    kore.entities["two bags to Oslo"] = {"City": "Oslo"}
-    assert run(kore, "run", NAME) == 1
-    assert "  1 of 2 utterances passed, 1 of 2 entities found\n" in capsys.readouterr().out
     kore.intents["stop it"] = ("Cancel Order",)
     assert run(kore, "run", NAME) == 1, "every utterance passes, but an entity was not found"
-    kore.entities["two bags to Oslo"] = {"City": "Oslo", "From": "Oslo"}
+    kore.entities["two bags to Oslo"]["Quantity"] = 3
     assert run(kore, "run", NAME) == 0
     kore.fails = ("stop it",)
     assert run(kore, "run", NAME) == 1
@@ -118,10 +125,16 @@ def test_a_run_is_begun_and_looked_at(kore: FakeKore, folder: Path, capsys: pyte
 @pytest.mark.follows(page="kore-batch", sentence="Two suites are built in and can be run.")
 def test_the_platforms_own_suites_are_run_by_their_names(kore: FakeKore, folder: Path) -> None:
     kore.suites["Developer defined utterances"] = Suite("AllMlUtterances", "", CONTENT, "json")
-    for name in ("Developer defined utterances", "AllMlUtterances"):
-        assert run(kore, "run", name, "--no-wait", "--kore-version", "published") == 0
-        assert kore.calls[-1].path.endswith("/testsuite/Developer%20defined%20utterances/run")
-        assert kore.calls[-1].body == {"version": "published"}
+    kore.suites["Successful user utterances"] = Suite("Last100sentences", "", CONTENT, "json")
+    named = {
+        "Developer%20defined%20utterances": ("Developer defined utterances", "AllMlUtterances"),
+        "Successful%20user%20utterances": ("Successful user utterances", "Last100sentences"),
+    }
+    for in_path, names in named.items():
+        for name in names:
+            assert run(kore, "run", name, "--no-wait", "--kore-version", "published") == 0
+            assert kore.calls[-1].path.endswith(f"/testsuite/{in_path}/run")
+            assert kore.calls[-1].body == {"version": "published"}
 
 
 @pytest.mark.follows(page="kore-batch", sentence="A new suite has a name and a description, and its file is uploaded.")
@@ -157,6 +170,14 @@ def test_a_csv_goes_with_its_delimiter(kore: FakeKore, folder: Path) -> None:
     assert run(kore, "import", "smoke.csv", "--no-run") == 0
     assert (kore.calls[-1].body["fileType"], kore.calls[-1].body["delimiter"]) == ("csv", ";")
     assert kore.files["file-0"] == ("smoke.csv", (folder / "smoke.csv").read_bytes())
+    assert run(kore, "import", "smoke.json", "--name", "other", "--no-run") == 0
+    assert kore.calls[-1].body["fileType"] == "json"
+    assert kore.files["file-1"] == ("smoke.json", CONTENT)
+
+
+def _answered(is_meant: Callable[[Call], bool], with_what: Raw, call: Call) -> Raw | None:
+    """The answer to the calls that are meant, and to no other."""
+    return with_what if is_meant(call) else None
 
 
 def test_a_suite_with_faults_is_not_sent(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -316,17 +337,98 @@ def test_a_version_that_cannot_be_run_is_a_column_that_says_so(
     assert lines[-1].endswith("The bot is not published")
 
 
+def test_versions_are_compared_utterance_by_utterance(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also if the results of one lack a row, so that they are not in the same places."""
+    kore.published = {"stop it": ("Cancel Order",)}
+
+    def without_a_row(call: Call) -> Raw | None:
+        name = call.path.rpartition("/")[2]
+        if not call.path.startswith("/files/second/") or name.removesuffix(".csv") != list(kore.suites[NAME].runs)[-1]:
+            return None
+        kept = [line for line in kore.links[name].splitlines(keepends=True) if not line.startswith(b'"two bags')]
+        return Raw(b"".join(kept))
+
+    for published, told in (
+        (("Cancel Order",), "1 utterance understood differently:"),
+        (("Track Parcel",), "Both versions understand every other utterance alike."),
+    ):
+        kore.published = {"stop it": published}
+        kore.fault = without_a_row
+        run(kore, "run", NAME, "--both-versions")
+        lines = capsys.readouterr().out.splitlines()
+        alone = next(place for place, line in enumerate(lines) if "in the results of one version only" in line)
+        assert lines[alone].startswith("1 utterance is")
+        assert lines[alone + 1] == told
+
+
+def test_the_column_of_a_run_that_was_cancelled_says_so(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kore.polls = 3
+
+    def somebody_cancels(call: Call) -> Raw | None:
+        runs = kore.suites[NAME].runs
+        if call.path.endswith("/status"):
+            kore.suites[NAME].runs = {
+                number: one for number, one in runs.items() if one["version"] == "published" or one["polls"] > 1
+            }
+        return None
+
+    kore.fault = somebody_cancels
+    assert run(kore, "run", NAME, "--both-versions", "--json", "both.json") == 2
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines if line.startswith("outcome")] == [["outcome", "cancelled", "success"]]
+    assert "ended as 'cancelled'" in lines[-1]
+    runs = json.loads((folder / "both.json").read_text())["runs"]
+    assert [one["status"] for one in runs] == ["cancelled", "completed"]
+
+
+@pytest.mark.parametrize("trouble", ["run", "status"])
+def test_what_one_version_gave_is_shown_though_the_platform_then_gives_up(
+    kore: FakeKore, folder: Path, trouble: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def gives_up(call: Call) -> Raw | None:
+        runs = kore.suites[NAME].runs
+        is_second = call.path.endswith(f"/{list(runs)[-1]}/status") if len(runs) > 1 else len(runs) == 1
+        return refusal(403, "No access") if call.path.endswith(f"/{trouble}") and is_second else None
+
+    kore.fault = gives_up
+    assert run(kore, "run", NAME, "--both-versions", "--json", "both.json") == 2
+    assert "refuses the credentials" in capsys.readouterr().out.splitlines()[-1]
+    first, second = json.loads((folder / "both.json").read_text())["runs"]
+    assert (first["status"], first["figures"]["f1"], second["status"]) == ("completed", "0.67", "failed")
+
+
+def test_an_imported_suite_is_said_to_be_there_though_it_cannot_be_run(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    faults = (
+        lambda call: call.path.endswith("/run"),
+        lambda call: call.path.endswith("/testsuite") and len(kore.suites) > 1,
+    )
+    for number, is_refused in enumerate(faults):
+        kore.fault = partial(_answered, is_refused, refusal(403, "No access"))
+        assert run(kore, "import", "smoke.json", "--wait", "--name", f"new {number}") == 2
+        told = capsys.readouterr().err
+        assert f"'new {number}' is on the platform: 2 cases" in told
+        assert "refuses the credentials" in told
+        del kore.suites[f"new {number}"]
+
+
 @pytest.mark.follows(
     page="kore-batch",
     sentence="A run that is under way can be cancelled. (No public call only cancels a run: it is deleted.)",
 )
 def test_a_run_is_cancelled_on_the_platform(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kore.polls = 5
-    run(kore, "run", NAME, "--no-wait")
-    number = capsys.readouterr().out.strip()
-    assert run(kore, "cancel", NAME, number) == 0
-    assert capsys.readouterr().out == f"Cancelled: '{number}'.\n"
-    assert kore.suites[NAME].runs == {}
+    for version in ("in-development", "published"):
+        run(kore, "run", NAME, "--no-wait", "--kore-version", version)
+        number = capsys.readouterr().out.strip()
+        assert run(kore, "cancel", NAME, number) == 0
+        assert capsys.readouterr().out == f"Cancelled: '{number}'.\n"
+        assert kore.suites[NAME].runs == {}
     kore.polls, kore.goes_on = 5, True
     run(kore, "run", NAME, "--no-wait")
     number = capsys.readouterr().out.strip()
@@ -337,6 +439,28 @@ def test_a_run_is_cancelled_on_the_platform(kore: FakeKore, folder: Path, capsys
     number = capsys.readouterr().out.strip()
     assert run(kore, "cancel", NAME, number) == 2
     assert "there is nothing to cancel" in capsys.readouterr().err
+    kore.polls, kore.goes_on = 1, True
+    run(kore, "run", NAME, "--no-wait")
+    number = capsys.readouterr().out.strip()
+    assert run(kore, "cancel", NAME, number) == 2
+    assert "was completed before it could be cancelled" in capsys.readouterr().err
+
+
+@pytest.mark.follows(page="kore-batch", sentence="A cancelled run has no CSV of results.")
+def test_a_cancelled_run_has_no_csv(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(kore, "run", NAME, "--no-wait")
+    number = capsys.readouterr().out.strip()
+    of_result = {"status": "completed", "result": {"status": "cancelled", "results": {}, "fileUrl": kore.url}}
+    for state in ({"status": "cancelled"}, {"status": "Canceled"}, of_result):
+        kore.fault = partial(_answered, lambda call: call.path.endswith("/status"), answer(200, state))
+        assert run(kore, "status", NAME, number, "--csv", "out.csv") == 0
+        told = capsys.readouterr()
+        assert told.out.strip().lower() in {"cancelled", "canceled"}
+        assert "The run has no CSV: it ended as" in told.err
+        assert not (folder / "out.csv").exists()
+        assert run(kore, "run", NAME, "--csv", "out.csv") == 2
+        assert not (folder / "out.csv").exists()
+        capsys.readouterr()
 
 
 @pytest.mark.follows(
@@ -374,3 +498,28 @@ def test_notes_reach_a_platform_that_takes_them(
     assert ("The platform did not keep the notes" in capsys.readouterr().err) is not takes
     assert kore.calls[-1].path.startswith("/files/")
     assert run(kore, "run", NAME, "--notes", "x" * 1025) == 2
+
+
+def test_notes_that_the_platform_keeps_beside_the_result_are_kept(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where the CSV of the run is not available: notes alone do not need it."""
+
+    def with_notes(call: Call) -> Raw | None:
+        if not call.path.endswith("/status"):
+            return None
+        (known,) = kore.suites[NAME].runs.values()
+        result = {key: value for key, value in known["result"].items() if key != "fileUrl"}
+        return answer(
+            200, {"status": "completed", "result": {**result, "notes": kore.calls[0].body.get("notes", "") + "\r\n"}}
+        )
+
+    kore.fault = with_notes
+    assert run(kore, "run", NAME, "--notes", " after the\nretraining ") == 1
+    told = capsys.readouterr()
+    assert "1 of 2 utterances passed" in told.out
+    assert "did not keep the notes" not in told.err
+    kore.calls.clear()
+    kore.suites[NAME].runs.clear()
+    assert run(kore, "run", NAME, "--notes", "  ") == 1
+    assert "notes" not in kore.calls[0].body

@@ -109,6 +109,12 @@ def test_the_published_version_is_asked_where_it_is_wanted(kore: FakeKore, folde
     assert batch_of(folder).suites[0].version == "published"
     run(kore, "smoke.json", "--kore-version", "published", "--kore-way", "batch")
     assert next(call.body for call in kore.calls if call.path.endswith("/run")) == {"version": "published"}
+    kore.calls.clear()
+    run(kore, "smoke.json", "--json", "r.json")
+    assert {call.query["fetchConfiguredTasks"] for call in kore.calls} == {"true"}
+    assert batch_of(folder).suites[0].version == "in-development"
+    run(kore, "smoke.json", "--kore-way", "batch")
+    assert next(call.body for call in kore.calls if call.path.endswith("/run")) == {"version": "inDevelopment"}
 
 
 def test_a_case_without_an_answer_is_not_evaluated(kore: FakeKore, folder: Path) -> None:
@@ -129,11 +135,16 @@ def test_a_case_without_an_answer_is_not_evaluated(kore: FakeKore, folder: Path)
     sentence="Success with a warning: one or more records could not be evaluated because of a system error;"
     " the reason is shown.",
 )
-def test_a_partial_run_of_the_platform_is_a_warning(kore: FakeKore, folder: Path) -> None:
+def test_a_partial_run_of_the_platform_is_a_warning(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     kore.fails = ("hm",)
     assert run(kore, "smoke.json", "--json", "r.json", "--kore-way", "batch") == 1
     (suite,) = batch_of(folder).suites
     assert (suite.outcome, suite.not_evaluated) == ("success with warning", 1)
+    printed = capsys.readouterr().out
+    assert "suite smoke: 5 cases (success with warning)" in printed
+    assert "1 batch case was not evaluated: the platform's report has no row for it" in printed
 
 
 def test_nothing_could_be_evaluated(kore: FakeKore, folder: Path) -> None:
@@ -413,11 +424,17 @@ def test_the_bot_of_a_universal_bots_intent_is_compared(kore: FakeKore, folder: 
     case = {"input": "two bags to Oslo", "intent": "Order Tea|Reserve Book", "botName": "tea_shop|City Library"}
     (folder / "universal.json").write_text(json.dumps({"testCases": [case]}), "utf-8")
     kore.bots = {"Order Tea": bot} if bot else {}
-    run(kore, "universal.json", "--json", "r.json")
+    run(kore, "universal.json", "--json", "r.json", "--out", "out")
     (judged,) = batch_of(folder).suites[0].cases
     assert (judged.result, judged.bots) == (result, ("tea_shop", "City Library"))
     assert judged.matched_bots == ((bot,) if bot else ())
     assert judged.reason == ("Order Tea is matched in the bot City Library" if result == "fp" else None)
+    if result == "fp":
+        junit = (folder / "out" / "junit.xml").read_text("utf-8")
+        assert "\nbot: expected 'tea_shop or City Library', got 'City Library'\n" in junit
+        run_command_line(["report", "render", "r.json", "--out", "again"])
+        shown = (folder / "again" / "summary.md").read_text("utf-8")
+        assert "got `Order Tea` (Order Tea is matched in the bot City Library) ·" in shown
 
 
 @pytest.mark.follows(
@@ -476,7 +493,7 @@ def test_notes_are_added_to_a_report_and_changed_after_the_run(
     run(kore, "smoke.json", "--json", "r.json")
     assert batch_of(folder).suites[0].notes == ""
     for notes in ("looked at: only one is wrong", "fixed in the next version"):
-        assert run_command_line(["report", "notes", "r.json", notes]) == 0
+        assert run_command_line(["report", "notes", "r.json", f" {notes}\n"]) == 0
         assert batch_of(folder).suites[0].notes == notes
         assert run_command_line(["report", "render", "r.json", "--out", "again"]) == 0
         for name in ("summary.md", "report.html", "junit.xml"):
@@ -519,3 +536,31 @@ def test_each_utterance_is_asked_by_itself(kore: FakeKore, folder: Path) -> None
         {"input": "stop it", "streamName": "Tea Shop"},
         {"input": "hm", "streamName": "Tea Shop", "parentIntent": "B||C"},
     ]
+
+
+@pytest.mark.parametrize("ends_as", ["cancelled", "failed"])
+@pytest.mark.parametrize("command", [("test", "batch"), ("run",)])
+def test_one_of_several_suites_that_did_not_end_is_no_judgement(
+    kore: FakeKore,
+    folder: Path,
+    command: tuple[str, ...],
+    ends_as: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Also where all other cases pass: the command ends with 2, not with 1 or 0."""
+    kore.intents |= {"stop it": ("Cancel Order",), "hm": ()}
+    for name in ("first", "second", "third"):
+        (folder / f"{name}.json").write_text((folder / "smoke.json").read_text("utf-8"), "utf-8")
+    ended = answer(200, {"status": ends_as, "message": "as somebody wanted"})
+    kore.fault = lambda call: ended if "/second/" in call.path and call.path.endswith("/status") else None
+    files = ("first.json", "second.json", "third.json")
+    of_run = (".", "--batch", *files, "--evaluations", "batch", "--baseline", "none")
+    arguments = (*(of_run if command == ("run",) else files), "--kore-way", "batch", "--json", "r.json")
+    assert run(kore, *arguments, command=command) == 2
+    suites = batch_of(folder).suites
+    assert [suite.outcome for suite in suites] == ["success", ends_as, "success"]
+    assert [suite.passed for suite in suites] == [len(CASES), 0, len(CASES)]
+    assert report_of(folder).stopped is not None
+    told = capsys.readouterr().err
+    assert "the suite 'second' was not run to its end: the platform's run" in told
+    assert f"ended as '{ends_as}': as somebody wanted" in told

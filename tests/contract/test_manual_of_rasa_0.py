@@ -10,6 +10,8 @@ import pytest
 from duckling_server import duckling
 
 from turncheck.cli import run_command_line
+from turncheck.comparison.metrics import NotMeasured, find_metric, metrics_of
+from turncheck.report.codec import decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -167,6 +169,31 @@ def test_all_right_that_duckling_can_know_is_a_full_score(project: Path, server:
     for name, scores in entities.items():
         if name.startswith("Duckling"):
             assert scores["f1"] == scores["precision"] == scores["recall"] == scores["spans"]["f1"] == 1.0, name
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "silent"),
+    [
+        ("time, amount-of-money, distance", ["DucklingEntityExtractor (distance)"]),
+        ("distance", ["DucklingEntityExtractor", "DucklingEntityExtractor (distance)"]),
+    ],
+)
+def test_a_dimension_without_anything_to_find_is_not_wrong(
+    project: Path, server: str, dimensions: str, silent: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    nlu = judged(pipeline=f"  url: {server}\n  dimensions: [{dimensions}]\n")
+    printed = capsys.readouterr().out
+    metrics = metrics_of(decode(Path("report.json").read_bytes()))
+    for name in nlu["entities"]:
+        says_why = "  not scored: the judged sentences have nothing for it to find\n"
+        for title in (f"Entities by {name}, by token:\n", f"Each entity by {name}, by token:\n"):
+            assert (title + says_why in printed) == (name in silent)
+        assert f"{name} found no entity" not in printed
+        for figure in ("f1", "spans.f1"):
+            assert (f"nlu.entities.{name}.{figure}" in metrics) == (name not in silent)
+    for name in silent:
+        missing = find_metric(decode(Path("report.json").read_bytes()), metrics, f"nlu.entities.{name}.f1")
+        assert missing == NotMeasured("the judged sentences have nothing for it to find")
 
 
 @pytest.mark.follows(

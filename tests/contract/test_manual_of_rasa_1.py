@@ -110,6 +110,52 @@ def test_markdown_is_split_into_markdown(project: Path) -> None:
     assert run("test", "nlu", "-u", "train_test_split/test_data.md", "--no-plot") == 0
 
 
+@pytest.mark.parametrize("beside", [False, True])
+def test_json_is_split_into_what_rasa_1_reads(project: Path, *, beside: bool) -> None:
+    sentences = [
+        {
+            "text": f"to Oslo {number}",
+            "intent": "go",
+            "entities": [{"start": 3, "end": 7, "value": "oslo", "entity": "city"}],
+        }
+        for number in range(10)
+    ]
+    tables = {
+        "regex_features": [{"name": "zip", "pattern": "[0-9]{5}"}],
+        "lookup_tables": [{"name": "city", "elements": ["Oslo", "Bonn"]}],
+        "entity_synonyms": [{"value": "Bonn", "synonyms": ["Bönn", "bonna"]}],
+    }
+    (project / "data" / "go.json").write_text(json.dumps({"rasa_nlu_data": {"common_examples": sentences, **tables}}))
+    if not beside:
+        (project / "data" / "nlu.md").unlink()
+    assert run("data", "split", "nlu", "--random-seed", "7") == 0
+    out = Path("train_test_split")
+    assert sorted(path.name for path in out.iterdir()) == ["test_data.json", "training_data.json"]
+    whole, _ = read_nlu([project / "data"], project)
+    parts = [read_nlu([out / name], project)[0] for name in ("training_data.json", "test_data.json")]
+    given = sorted((one.text, one.intent, one.entities) for part in parts for one in part.examples)
+    assert given == sorted((one.text, one.intent, one.entities) for one in whole.examples)
+    for part in parts:
+        assert [(one.name, one.pattern) for one in part.regexes] == [(one.name, one.pattern) for one in whole.regexes]
+        assert [(one.name, one.elements) for one in part.lookups] == [(one.name, one.elements) for one in whole.lookups]
+        assert {(one.synonym, one.value) for one in part.synonyms} == {
+            (one.synonym, one.value) for one in whole.synonyms
+        }
+    assert run("test", "nlu", "-u", "train_test_split/test_data.json", "--no-plot") == 0
+
+
+def test_json_of_rasa_3_is_split_into_yaml(project: Path) -> None:
+    (project / "data" / "nlu.md").unlink()
+    sentences = [{"text": f"to {number}", "intent": "go"} for number in range(10)]
+    (project / "data" / "go.json").write_text(json.dumps({"rasa_nlu_data": {"common_examples": sentences}}))
+    (project / "config.yml").write_text("recipe: default.v1\n" + (project / "config.yml").read_text())
+    assert run("data", "split", "nlu") == 0
+    assert sorted(path.name for path in Path("train_test_split").glob("*ing_data.*")) == [
+        "nlg_training_data.yml",
+        "training_data.yml",
+    ]
+
+
 @pytest.mark.follows(page="rasa-1", sentence="If there are responses, the split writes them to files of their own.")
 def test_responses_of_a_split_are_written_where_there_are_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(LEGACY / "nlu" / "md_retrieval" / "project", tmp_path / "bot")

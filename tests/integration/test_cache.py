@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import hashlib
 import json
@@ -265,8 +266,15 @@ def test_nothing_is_kept_or_believed_for_a_fork(project: Path, tmp_path: Path, m
     own = {"CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "1", "CI_MERGE_REQUEST_PROJECT_ID": "1"}
     fork = {**own, "CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "2"}
 
-    assert prepare({"project": str(project)}, {**variables, **own}).inputs.cache is not None
-    assert prepare({"project": str(project)}, {**variables, **fork}).inputs.cache is None
+    kept = prepare({"project": str(project)}, {**variables, **own}).inputs.cache
+    assert kept is not None
+    kept.put("k", "fold", b"answers")
+    cache = prepare({"project": str(project)}, {**variables, **fork}).inputs.cache
+    assert cache is not None
+    assert (kept.get("k", "fold"), cache.get("k", "fold")) == (b"answers", None)
+    cache.put("other", "fold", b"of a fork")
+    assert (kept.get("other", "fold"), cache.get("other", "fold")) == (None, b"of a fork")
+    assert len(list(kept.folder.rglob("*.entry"))) == 1
 
 
 def test_a_folder_that_cannot_be_written_to_is_said_once_and_fails_nothing(
@@ -287,3 +295,38 @@ def test_kinds_of_entries_are_counted_in_words() -> None:
         "The cache entry a is damaged: it is ignored.",
         "Unchanged, and taken from the cache: 1 fold, 2 sets of trained policies.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("edited", "again"),
+    [
+        (("domain.yml", "\n# a remark\n"), []),
+        (("data/nlu.yml", SYNONYM), []),
+        (("data/nlu.yml", "  - intent: shout\n    examples: |\n      - hear hear\n"), ["nlu"]),
+        (("config.yml", RULES), ["policies"]),
+    ],
+)
+def test_without_a_cache_base_and_change_train_once_what_both_learn(
+    edited: tuple[str, str], again: list[str], tmp_path: Path, trained: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, more = edited
+    bot = shutil.copytree(EXAMPLES / "pizzeria", tmp_path / "bots" / "pizzeria")
+    (bot / "config.yml").write_text(QUICK)
+    git = functools.partial(subprocess.run, cwd=bot.parent, check=True, capture_output=True)
+    git(["git", "init", "-q", "-b", "main"])
+    for words in ("base", "change"):
+        git(["git", "add", "-A"])
+        git(["git", "-c", "user.name=a", "-c", "user.email=a@b.example", "commit", "-qm", words])
+        if words == "base":
+            (bot / file).write_text((bot / file).read_text() + more)
+    monkeypatch.chdir(bot.parent)
+    cache = tmp_path / "cache"
+
+    run_command_line(
+        ["run", "pizzeria", "--no-cache", "--cache-folder", str(cache), "--evaluations", "core", "--base", "HEAD~1"]
+    )
+    comparison = json.loads(Path("results", "comparison.json").read_bytes())
+
+    assert comparison["baseline"]["status"] == "present"
+    assert not cache.exists()
+    assert sorted(trained) == sorted(["nlu", "policies", *again])

@@ -170,6 +170,7 @@ def test_the_csv_says_what_is_known_of_the_assistant(tmp_path: Path) -> None:
     definition["localeData"]["en"]["confidenceConfigs"] = [
         {"mode": "rr", "threshold": 0},
         {"mode": "or", "minThreshold": 0.4, "isActive": False},
+        {"mode": "faq", "pathCoverage": 50, "suggestionsCount": 2},
         {"mode": "cs", "wordCoverage": 60, "isActive": True, "isFMThreshold": False},
         {"mode": "ml", "minThreshold": 0.3, "maxThreshold": "80", "exactMatchThreshold": 95},
         {"mode": None},
@@ -182,10 +183,13 @@ def test_the_csv_says_what_is_known_of_the_assistant(tmp_path: Path) -> None:
         block = [tuple(row) for row in csv.reader(file) if len(row) == 2]
     assert block[2] == ("Bot Language:", "en")
     place = block.index(("Threshold Setting:", ""))
-    assert block[place + 1 : place + 10] == [
+    assert block[place + 1 : place + 13] == [
         ("Mode:", "ml"),
         ("minThreshold:", "0.3"),
         ("exactMatchThreshold:", "95"),
+        ("Mode:", "faq"),
+        ("suggestionsCount:", "2"),
+        ("pathCoverage:", "50"),
         ("Mode:", "or"),
         ("minThreshold:", "0.4"),
         ("isActive:", "false"),
@@ -193,6 +197,6 @@ def test_the_csv_says_what_is_known_of_the_assistant(tmp_path: Path) -> None:
         ("isActive:", "true"),
         ("wordCoverage:", "60"),
     ]
-    key, tested = block[place + 10]
+    key, tested = block[place + 13]
     assert key == "Last Tested:"
     assert abs((datetime.now(UTC) - datetime.fromisoformat(tested)).total_seconds()) < 600

@@ -162,6 +162,25 @@ def test_entities_with_the_right_intent_alone_are_a_number_of_their_own() -> Non
         ({"shortName": "India", "alpha2": "IN", "alpha3": "IND"}, "IN IND India"),
         ({"City": "X", "IATA": "IAD", "AirportName": "Dulles"}, "Dulles IAD X"),
         ({"z": 1, "a": {"b": 2}}, "1 2"),
+        ([{"code": "USD", "amount": 10}], "10 USD"),
+        ({"source": "10 miles", "type": "length", "unit": "meter", "amount": 16093.4}, "16093.4 meter length 10 miles"),
+        ({"lat": 28.4, "lng": -81.4, "formatted_address": "8529 Park"}, "8529 Park 28.4 -81.4"),
+        (
+            {"localName": "d", "shortName": "e", "numericalCode": 356, "alpha3": "b", "alpha2": "a"},
+            "a b 356 d e",
+        ),
+        (
+            {
+                "CityLocal": "g",
+                "City": "f",
+                "Longitude": 5,
+                "Latitude": 4,
+                "ICAO": "c",
+                "IATA": "b",
+                "AirportName": "a",
+            },
+            "a b c 4 5 f g",
+        ),
     ],
 )
 def test_values_are_flattened_as_the_manual_says(value: Any, flat: str | None) -> None:

@@ -23,6 +23,7 @@ from report_builder import BASE_COMMIT, case, example, finding, report, story, t
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Missing, Present, Unreadable
+from turncheck.conclude import Outcome
 from turncheck.render.content import DEGRADATION, ORDER
 from turncheck.render.document import build_document
 from turncheck.render.links import Links
@@ -51,6 +52,18 @@ def comment_of(head: Report, base: Report | None, links: Links = LINKS) -> str:
 
 def test_every_section_is_drawn_and_can_give_way() -> None:
     assert {*ORDER, "metrics", "worse", "unseen", "settings", "suppressions"} == set(DEGRADATION)
+
+
+def test_every_document_says_when_it_was_measured() -> None:
+    """Also where there is no batch suite, and none where a report does not say it."""
+    one = report(stories=[story("they greet")])
+    for measured, shown in (("2026-01-05T17:43:43Z", True), ("2026-01-05T17:43:00Z", True), (None, False)):
+        made = msgspec.structs.replace(one, source=msgspec.structs.replace(one.source, measured=measured))
+        against = compare(made, Missing("none"))
+        outcome = Outcome(made, Missing("none"), against, judge(made, against, made.settings), LINKS)
+        written = {file.name: file.encoded.decode() for file in outcome.renderings()}
+        for name in ("comment.md", "summary.md", "report.html", "junit.xml"):
+            assert ("2026-01-05 17:43 UTC" in written[name]) is shown, name
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ from turncheck.project.batch.csv_reader import read_csv_suite
 from turncheck.project.batch.json_reader import read_json_suite
 from turncheck.project.batch.model import ExpectedEntity, SuiteCase, comparable
 from turncheck.project.batch.reader import find_suites, read_suites
-from turncheck.project.batch.rules import Rules
+from turncheck.project.batch.rules import Rules, components_of
 from turncheck.project.batch.sample import SAMPLE
 from turncheck.project.batch.suggestions import case_of, examples_of, successful_utterances
 from turncheck.project.batch.writer import without_repetitions, write_suite
@@ -280,7 +280,81 @@ def test_intents_that_cannot_be_varied_are_named(
     project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert make("suggest", "--project", project, "--out", tmp_path / "a.json") == 0
-    assert "Without a case, since their sentences cannot be varied: order_tea." in capsys.readouterr().err
+    assert "Without a case, since they have no sentence that can be varied: order_tea." in capsys.readouterr().err
+
+
+def small_export(tmp_path: Path) -> Path:
+    """The bicycle workshop with small talk that follows other small talk, and a dialog without sentences."""
+    data = json.loads((BIKES / "botDefinition.json").read_text("utf-8"))
+    first, *others = data["smallTalk"][0]["groups"][0]["nodes"]
+    said = [{"text": "and how is the weather today"}, {"text": "~emosun"}]
+    second = {"nodeId": "smn-next", "parentId": first["nodeId"], "userUtterances": said}
+    third = {"nodeId": "smn-last", "parentId": "smn-next", "userUtterances": [{"text": "will it be sunny tomorrow"}]}
+    data["smallTalk"][0]["groups"][0]["nodes"] = [first, *others, second, third]
+    data["dialogs"].append({"_id": "dg-x", "localeData": {"en": {"name": "Only Patterns"}}, "nodes": [{"nodeId": "a"}]})
+    for name, kind in (("Only Patterns", "intent"),):
+        component = {"_id": "dc-x", "name": name, "type": kind, "dialogId": "dg-x"}
+        data["dialogComponents"].append({**component, "localeData": {"en": {"intent": name}}})
+    (tmp_path / "bot").mkdir()
+    (tmp_path / "bot" / "botDefinition.json").write_text(json.dumps(data), "utf-8")
+    return tmp_path / "bot"
+
+
+def test_small_talk_that_follows_other_small_talk_is_suggested_with_what_precedes_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bot = small_export(tmp_path)
+    assert make("suggest", "--project", bot, "--number", "200", "--out", tmp_path / "a.json") == 0
+    (suite,) = read_suites(tmp_path, [tmp_path / "a.json"]).suites
+    first = json.loads((BIKES / "botDefinition.json").read_text("utf-8"))["smallTalk"][0]["groups"][0]["nodes"][0]
+    root = first["userUtterances"][0]["text"]
+    parents = {case.intents: case.parent for case in suite.cases if case.parent}
+    assert parents == {
+        ("and how is the weather today",): (root,),
+        ("will it be sunny tomorrow",): (root, "and how is the weather today"),
+    }
+    assert "since they have no sentence that can be varied: Only Patterns." in capsys.readouterr().err
+    assert run_command_line(["init", str(bot), "--write"]) == 0
+    (first_suite,) = read_suites(bot, [bot / "tests" / "first_suite.csv"]).suites
+    assert not any(case.parent for case in first_suite.cases)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".csv"])
+def test_what_a_suite_cannot_name_is_left_out_and_said(
+    tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One name with a delimiter is no reason to suggest nothing."""
+    bot = small_export(tmp_path)
+    data = json.loads((bot / "botDefinition.json").read_text("utf-8"))
+    data["knowledgeTasks"][0]["faqs"]["faqs"][0]["question"] = "When is the workshop | the shop open?"
+    component = next(one for one in data["dialogComponents"] if one["type"] == "intent" and one.get("dialogId"))
+    dialog = next(one for one in data["dialogs"] if one["_id"] == component["dialogId"])
+    dialog["localeData"]["en"]["name"] = component["localeData"]["en"]["intent"] = "Fix | Repair"
+    (bot / "botDefinition.json").write_text(json.dumps(data), "utf-8")
+    assert make("suggest", "--project", bot, "--number", "200", "--out", tmp_path / f"a{suffix}") == 0
+    told = capsys.readouterr().err
+    assert "since a suite cannot hold their names: Fix | Repair, When is the workshop | the shop open?." in told
+    assert len({intents for _, intents in cases_in(tmp_path / f"a{suffix}")}) > 5
+    assert make("suggest", "--project", bot, "--intent", "Fix | Repair", "--out", tmp_path / f"b{suffix}") == 2
+    assert make("from-data", "--project", bot, "--out", tmp_path / f"c{suffix}") == 0
+    assert "left out: a suite cannot hold the intent's name" in capsys.readouterr().err
+    assert run_command_line(["suggest", "--project", str(bot)]) == 0
+    assert run_command_line(["init", str(bot), "--write"]) == 0
+    assert (bot / "tests" / "first_suite.csv").is_file()
+
+
+@pytest.mark.parametrize(
+    ("intent", "told"),
+    [
+        ("Book Repare", "the project has no intent 'Book Repare'\nDid you mean 'Book Repair'?"),
+        ("Sunday", "the project has no intent 'Sunday'"),
+    ],
+)
+def test_cases_of_an_intent_that_is_not_there_are_refused(
+    intent: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert make("suggest", "--project", BIKES, "--intent", intent, "--out", tmp_path / "a.json") == 2
+    assert told in capsys.readouterr().err
 
 
 @pytest.mark.follows(page="kore-batch", sentence="Generated cases are reviewed, and added when they are ready.")
@@ -296,8 +370,19 @@ def test_suggest_in_an_export_is_about_a_suite(tmp_path: Path, capsys: pytest.Ca
     written = bot / "tests" / "suite_suggested_1.template"
     assert written.read_text("utf-8") in shown
     assert find_suites(bot) == ()
+    reviewed = bot / "tests" / "reviewed_1.csv"
+    written.rename(reviewed)
+    suggested = set(cases_in(reviewed))
+    for number in (2, 3):
+        capsys.readouterr()
+        assert run_command_line(["suggest", "--project", str(bot), "--write"]) == 0
+        reviewed = bot / "tests" / f"reviewed_{number}.csv"
+        written.rename(reviewed)
+        more = set(cases_in(reviewed))
+        assert more
+        assert not suggested & more
+        suggested |= more
     capsys.readouterr()
-    written.rename(bot / "tests" / "reviewed.csv")
     assert run_command_line(["suggest", "--project", str(bot)]) == 0
     assert "There is nothing new to suggest" in capsys.readouterr().out
 
@@ -320,6 +405,22 @@ def test_utterances_are_added_with_parent_entities_and_their_order(tmp_path: Pat
     ]
 
 
+@pytest.mark.parametrize("suffix", [".json", ".csv"])
+def test_utterances_are_added_to_the_suite_of_a_universal_bot(
+    tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    suite = tmp_path / f"a{suffix}"
+    (tmp_path / "lines.txt").write_text("pay it\n")
+    added = ("add", suite, "--intent", "Pay | Repay", "--from", tmp_path / "lines.txt")
+    assert make(*added, "--bot", "Bank | Loans") == 0
+    (read,) = read_suites(tmp_path, [suite]).suites
+    assert read.cases == (SuiteCase("pay it", ("Pay", "Repay"), bots=("Bank", "Loans")),)
+    assert make("add", suite, "--intent", "Pay", "--from", tmp_path / "lines.txt") == 2
+    assert "without botName in a suite whose other cases have one" in capsys.readouterr().err
+    assert make(*added, "--bot", "Bank|Loans|Cards") == 2
+    assert "3 bot names for 2 intents" in capsys.readouterr().err
+
+
 @pytest.mark.follows(page="kore-batch", sentence="An order of entities cannot be chosen for several intents.")
 @pytest.mark.parametrize(
     ("flags", "told"),
@@ -328,6 +429,7 @@ def test_utterances_are_added_with_parent_entities_and_their_order(tmp_path: Pat
         (("--entity", "City="), "--entity: expected NAME=VALUE"),
         (("--entity", "City=Oslo", "--entity-order", "City>Quantity"), "'Quantity', which no --entity gives a value"),
         (("--intent", "A | B", "--entity", "City=Oslo", "--entity-order", "City"), "for one intent"),
+        (("--entity", "City=Oslo", "--entity-order", "City>City"), "--entity-order names 'City' twice"),
     ],
 )
 def test_what_is_expected_of_added_utterances_has_to_be_clear(
@@ -353,6 +455,9 @@ def test_a_sample_suite_shows_what_a_suite_can_hold(tmp_path: Path, suffix: str)
     assert any(case.parent for case in cases)
     assert any(case.order for case in cases)
     assert any(case.is_trait for case in cases)
+    values = [value for case in cases for entity in case.entities for value in entity.values]
+    assert any("||" in value for value in values)
+    assert any(components_of(value) for value in values)
     assert any(len(case.intents) > 1 for case in cases)
     assert any(not case.intents for case in cases)
     assert make("sample", "--out", tmp_path / "a.yml") == 2

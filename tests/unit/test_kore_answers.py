@@ -229,3 +229,16 @@ def test_neither_links_nor_tokens_are_shown() -> None:
         '{"fileUrl":"https:\\/\\/files.example\\/r.csv?Policy=abc","x":"http://a.b/c?sig=1"}\x1b[31m\n::error::x'
     )
     assert told == '{"fileUrl":"(a link)","x":"(a link)"}\N{REPLACEMENT CHARACTER}[31m ::error::x'
+
+
+def test_of_intents_with_one_name_the_winners_bot_counts() -> None:
+    """Linked bots may have intents of the same name, which only the task tells apart."""
+    winner = {"intent": "Pay", "taskId": "dg-2", "score": 1}
+    others = [
+        {"intent": "Pay", "taskId": "dg-1", "botName": "First Bot"},
+        {"intent": "Pay", "taskId": "dg-2", "scoring": {"botname": "Second Bot"}},
+    ]
+    for ranking, bots in ((others, {"Pay": "Second Bot"}), (others[:1], {})):
+        resolver = {"winningIntent": [winner], "ranking": ranking}
+        found = answers.read_understood({"response": {"result": "successintent", "finalResolver": resolver}})
+        assert found.bots == bots

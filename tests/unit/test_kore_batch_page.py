@@ -20,7 +20,7 @@ from turncheck.project.batch.known import KnownIntent, KnownNames
 from turncheck.project.batch.model import ExpectedEntity, SuiteCase, Suites
 from turncheck.project.batch.reader import HowToRead, read_suites
 from turncheck.render.batch_text import render_batch_csv
-from turncheck.report.batch import BatchCase, BatchKindName, BatchResult, BatchSuite, numbers_of
+from turncheck.report.batch import BatchCase, BatchKindName, BatchResult, BatchSetting, BatchSuite, numbers_of
 
 OF_KINDS = KnownNames(
     {
@@ -54,6 +54,13 @@ def case_of(result: BatchResult, kind: BatchKindName = "dialog", **more: Any) ->
         text="tea", location=Location("a.json"), kind=kind, expected=("Order Tea",), matched=(), result=result,
         passed=result in {"tp", "tn"}, **more,
     )  # fmt: skip
+
+
+def in_both_formats(folder: Path, entity: str, value: str) -> list[SuiteCase]:
+    """A case that expects an entity, read from JSON and from CSV."""
+    written = {"input": "tea", "intent": "Order Tea", "entities": [{"entityName": entity, "entityValue": value}]}
+    text = f"input,intent,entityName,entityValue\ntea,Order Tea,{entity},{value}\n"
+    return [*cases(folder, [written]), *cases(folder, text)]
 
 
 # --- the format ------------------------------------------------------------------------------------------------------
@@ -106,10 +113,11 @@ def test_traits_are_expected_after_their_prefix(tmp_path: Path) -> None:
 )
 def test_each_kind_is_expected_by_its_name(tmp_path: Path) -> None:
     expected = [{"input": f"say {name}", "intent": name} for name in ("Order Tea", "What does tea cost?", "thanks")]
-    kinds = [judged(case, *case.intents).kind for case in cases(tmp_path, expected)]
-    assert kinds == ["dialog", "faq", "small_talk"]
+    right = [judged(case, *case.intents) for case in cases(tmp_path, expected)]
+    assert [(one.kind, one.result) for one in right] == [("dialog", "tp"), ("faq", "tp"), ("small_talk", "tp")]
+    assert [judged(case, "Buy").result for case in cases(tmp_path, expected)] == ["fp", "fp", "fp"]
     (pattern,) = cases(tmp_path, [{"input": "x", "intent": "thank~you"}])
-    assert pattern.intents == ("thank~you",)
+    assert [judged(pattern, name).passed for name in ("thank~you", "thank you")] == [True, False]
 
 
 @pytest.mark.follows(
@@ -136,25 +144,28 @@ def test_an_upload_has_at_most_a_thousand_utterances(tmp_path: Path) -> None:
 
 @pytest.mark.follows(page="kore-batch", sentence="The values of a multi-item entity are separated by `||`.")
 def test_values_of_a_multi_item_entity(tmp_path: Path) -> None:
-    case = SuiteCase("tea", ("Order Tea",), entities=(ExpectedEntity("Kind", ("green||black",)),))
-    for value, passed in ((["green", "black"], True), (["green"], False)):
-        assert judged(case, "Order Tea", entities={"Kind": value}).entities[0].passed is passed
+    for case in in_both_formats(tmp_path, "Kind", "green||black"):
+        for value, passed in ((["green", "black"], True), (["green"], False), (["green", "black", "white"], False)):
+            assert judged(case, "Order Tea", entities={"Kind": value}).entities[0].passed is passed
 
 
 @pytest.mark.follows(
     page="kore-batch", sentence="A composite entity is written as `component:value`, its components separated by `|`."
 )
 def test_a_composite_entity(tmp_path: Path) -> None:
-    case = SuiteCase("tea", ("Order Tea",), entities=(ExpectedEntity("Trip", ("City:Oslo|Day:2026-01-31",)),))
-    for city, passed in (("Oslo", True), ("Lyon", False)):
-        answer = {"Trip": {"City": city, "Day": "2026-01-31"}}
-        assert judged(case, "Order Tea", entities=answer).entities[0].passed is passed
+    for case in in_both_formats(tmp_path, "Trip", "City:Oslo|Day:2026-01-31"):
+        for city, passed in (("Oslo", True), ("Lyon", False)):
+            answer = {"Trip": {"City": city, "Day": "2026-01-31"}}
+            assert judged(case, "Order Tea", entities=answer).entities[0].passed is passed
 
 
 @pytest.mark.follows(page="kore-batch", sentence="An expected value is a string or a regular expression.")
-def test_a_value_is_a_string_or_a_regular_expression() -> None:
-    for expected, found, passed in (("12", "12", True), (r"\d{2}", "12", True), (r"\d{2}", "123", False)):
-        case = SuiteCase("tea", ("Order Tea",), entities=(ExpectedEntity("Number", (expected,)),))
+@pytest.mark.parametrize(
+    ("expected", "found", "passed"),
+    [("12", "12", True), ("12", "13", False), (r"\d{2}", "12", True), (r"\d{2}", "123", False)],
+)
+def test_a_value_is_a_string_or_a_regular_expression(tmp_path: Path, expected: str, found: str, passed: bool) -> None:
+    for case in in_both_formats(tmp_path, "Number", expected):
         assert judged(case, "Order Tea", entities={"Number": found}).entities[0].passed is passed
 
 
@@ -194,6 +205,8 @@ def test_consecutive_rows_are_one_assertion(tmp_path: Path) -> None:
     (case,) = cases(tmp_path, text)
     for city, passed in (("Oslo", True), ("Lyon", True), ("Rome", False)):
         assert judged(case, "Order Tea", entities={"City": city}).passed is passed
+    apart = text.replace("to town,Order Tea,City,Lyon", "hello,Hello,,\nto town,Order Tea,City,Lyon")
+    assert [len(one.entities) for one in cases(tmp_path, apart)] == [1, 0, 1]
 
 
 # --- what counts as what ---------------------------------------------------------------------------------------------
@@ -236,6 +249,8 @@ def test_small_talk_is_the_same_or_wrong() -> None:
 )
 def test_small_talk_without_any_expected() -> None:
     assert judged(SuiteCase("ta", ()), "thanks").result == "fn"
+    nothing = judged(SuiteCase("ta", ()))
+    assert (nothing.kind, nothing.result) == ("dialog", "tn")
 
 
 @pytest.mark.follows(
@@ -291,8 +306,17 @@ def test_entity_success() -> None:
 # --- the report ------------------------------------------------------------------------------------------------------
 
 
+SETTING = BatchSetting(
+    bot="Tea",
+    language="de",
+    thresholds=({"mode": "ml", "minThreshold": "0.3"}, {"mode": "or", "isActive": "true"}),
+    tested="2026-01-05T17:43:43.927Z",
+)
+
+
 def table(*judged_cases: BatchCase, version: str = "published") -> list[list[str]]:
-    suite = BatchSuite(**numbers_of(judged_cases), name="s", version=version, outcome="success", cases=judged_cases)
+    numbers = numbers_of(judged_cases)
+    suite = BatchSuite(**numbers, name="s", version=version, outcome="success", setting=SETTING, cases=judged_cases)
     written = render_batch_csv(report(), suite, "s.csv").encoded.decode()
     return list(csv.reader(io.StringIO(written)))
 
@@ -304,15 +328,25 @@ def table(*judged_cases: BatchCase, version: str = "published") -> list[list[str
 )
 def test_the_block_of_the_csv() -> None:
     rows = table(case_of("tp"), case_of("fp"), case_of("fp"), case_of("tn"))
-    block = {row[0]: row[-1] for row in rows[: rows.index([])]}
-    assert list(block) == [
-        *("Bot Name:", "Report name:", "Bot Language:", "Run Type:", "Threshold Setting:", "Last Tested:"),
-        *("Utterance Count:", "Success/Failure Ratio:", "True Positive (TP):", "True Negative (TN):"),
-        *("False Positive (FP):", "False Negative (FN):", "Notes:"),
+    assert rows[: rows.index([])] == [
+        ["Bot Name:", "Tea"],
+        ["Report name:", "s"],
+        ["Bot Language:", "de"],
+        ["Run Type:", "published"],
+        ["Threshold Setting:", ""],
+        ["Mode:", "ml"],
+        ["minThreshold:", "0.3"],
+        ["Mode:", "or"],
+        ["isActive:", "true"],
+        ["Last Tested:", "2026-01-05T17:43:43.927Z"],
+        ["Utterance Count:", "4"],
+        ["Success/Failure Ratio:", "50"],
+        ["True Positive (TP):", "25"],
+        ["True Negative (TN):", "25"],
+        ["False Positive (FP):", "50"],
+        ["False Negative (FN):", "0"],
+        ["Notes:", ""],
     ]
-    assert (block["Run Type:"], block["Utterance Count:"], block["Success/Failure Ratio:"]) == ("published", "4", "50")
-    shares = [block[f"{name}:"] for name in ("True Positive (TP)", "False Positive (FP)", "False Negative (FN)")]
-    assert shares == ["25", "50", "0"]
 
 
 @pytest.mark.follows(
@@ -340,10 +374,25 @@ def test_scores_are_given_where_something_is_wrong() -> None:
     scores = {"Order Tea (ML)": 0.5, "Buy (ML)": 0.75, "Buy (FM)": 2000.0}
     wrong = judged(SuiteCase("tea", ("Order Tea",)), "Buy", scores=scores)
     right = judged(SuiteCase("tea", ("Buy",)), "Buy", scores=scores)
-    assert [row[12:14] for row in table(wrong, right)[-2:]] == [
+    unexpected = judged(SuiteCase("ta", ()), "thanks", scores={"thanks (FM)": 12.0, "Order Tea (ML)": 0.5})
+    missed = judged(SuiteCase("tea", ("Order Tea",)), scores=scores)
+    assert [case.result for case in (wrong, right, unexpected, missed)] == ["fp", "tp", "fn", "fn"]
+    assert [row[12:14] for row in table(wrong, right, unexpected, missed)[-4:]] == [
         ["FM: 2000.0000, ML: 0.7500", "ML: 0.5000"],
         ["", ""],
+        ["FM: 12.0000", ""],
+        ["", ""],
     ]
+
+
+@pytest.mark.parametrize("name", ["order_tea", " ORDER  tea"])
+def test_scores_are_given_however_the_suite_spells_the_intent(name: str) -> None:
+    for scores, written in (
+        ({"Order Tea (ML)": 0.5, "Order Tea (FM)": 2.0, "Buy (KG)": 80.0}, ["KG: 80.0000", "FM: 2.0000, ML: 0.5000"]),
+        ({"Order Tea": 0.5, "Buy": 0.75}, ["0.7500", "0.5000"]),
+    ):
+        (row,) = table(judged(SuiteCase("tea", (name,)), "Buy", scores=scores))[-1:]
+        assert row[12:14] == written
 
 
 @pytest.mark.follows(

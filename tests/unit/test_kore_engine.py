@@ -13,7 +13,7 @@ from golden_texts import Golden
 from timing import Timing
 
 from turncheck.cli import run_command_line
-from turncheck.engines.embedded.engines import EmbeddedEngine
+from turncheck.engines.embedded.kore.engine import EmbeddedKoreEngine
 from turncheck.engines.embedded.kore.trainer import KoreNluTrainer, TraitFinder
 from turncheck.engines.embedded.nlu.batch import NO_INTENT
 from turncheck.engines.parse import Parse, PredictedIntent
@@ -123,7 +123,7 @@ def test_a_pattern_that_never_ends_is_cut_short_and_one_that_cannot_be_read_is_n
         (parse,) = understood(read_project(write(tmp_path, data)), "a" * 60 + "!")
         assert parse.entities == ()
     card["regexPattern"] = "/(/"
-    unknown = EmbeddedEngine(read_project(write(tmp_path, data)), seed=0).capabilities.unknown_entities
+    unknown = EmbeddedKoreEngine(read_project(write(tmp_path, data)), seed=0).capabilities.unknown_entities
     assert "CardNo" in unknown
 
 
@@ -165,7 +165,7 @@ def test_what_stands_in_and_what_is_left_out_is_said() -> None:
 
 
 def test_annotations_that_the_platform_alone_finds_are_not_judged() -> None:
-    engines = EmbeddedEngine(LIBRARY, seed=0)
+    engines = EmbeddedKoreEngine(LIBRARY, seed=0)
     unknown = engines.capabilities.unknown_entities
     assert unknown == {"DueDate": "the platform finds it (date)"}
     nlu = cross_validate(LIBRARY, engines.nlu_trainer, folds=3, seed=0, unknown_entities=unknown).section
@@ -193,7 +193,7 @@ def test_annotations_of_free_text_are_learnt_in_every_fold(tmp_path: Path) -> No
         for number, name in enumerate(ships)
     ]
     project = read_project(write(tmp_path, data))
-    engines = EmbeddedEngine(project, seed=0)
+    engines = EmbeddedKoreEngine(project, seed=0)
     unknown = engines.capabilities.unknown_entities
     assert set(unknown) == {"Draught"}
     measured = cross_validate(project, engines.nlu_trainer, folds=3, seed=0, unknown_entities=unknown)
@@ -221,7 +221,7 @@ def replace_timings(report: Any) -> Any:
 def judged(project: Project, *cases: SuiteCase) -> Batch:
     suite = Suite("suite", "tests/suite.json", cases)
     run = SuiteRun(known=known_names(project))
-    return evaluate_suites(EmbeddedEngine(project, seed=0), [suite], run, Console(quiet=True))
+    return evaluate_suites(EmbeddedKoreEngine(project, seed=0), [suite], run, Console(quiet=True))
 
 
 def case(text: str, *intents: str, trait: bool = False, **entities: str) -> SuiteCase:

@@ -305,3 +305,16 @@ def test_a_report_that_does_not_add_up_is_refused() -> None:
     wrong = msgspec.structs.replace(whole.core, as_written=StoriesAsWritten(passed=1, failed=1))
     with pytest.raises(Exception, match=r"core\.as_written\.passed is 1, its cases add up to 2"):
         decode(encode(msgspec.structs.replace(whole, core=wrong)))
+
+
+def test_an_edited_test_is_said_beside_stories_that_the_base_misunderstands_too() -> None:
+    shortened = flips("a day")
+    whole = msgspec.structs.replace(shortened, steps=(*shortened.steps, *story("x", "utter_more", line=5).steps))
+    base = made(whole, flips("other", 9), commit=BASE_COMMIT, settings=BOTH)
+
+    for head, words in (
+        (made(shortened, flips("other", 9), settings=BOTH), "1 test edited"),
+        (made(whole, flips("other", 9), settings=BOTH), "nothing changed against the base"),
+    ):
+        summary = judged(base, head)[1].summary
+        assert summary.endswith(f"2 stories misunderstood on the base too; {words}")

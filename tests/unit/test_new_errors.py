@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -143,3 +144,28 @@ def test_the_list_the_summary_and_the_verdict_say_the_same_of_a_stand_in_s_newly
     assert verdict.reservation == "although tests fail"
     golden(verdict.summary)
     assert "no case changed sides" not in verdict.summary
+
+
+@pytest.mark.parametrize("fail_on", [("new-failures",), ("test-failures",), ()])
+@pytest.mark.parametrize("base", ["ran none", "missing"])
+@pytest.mark.parametrize("story_passes", [True, False])
+def test_what_a_stand_in_finds_wrong_is_listed_and_summed_up_alike_where_the_base_ran_no_suite(
+    fail_on: tuple[str, ...], base: str, *, story_passes: bool
+) -> None:
+    cases = suite("faq", ("hi", True), ("bye", False))
+    stories = [story("day", "utter_hi" if story_passes else "utter_hi!utter_bye")]
+    head = with_changes(report(suites=(cases,), stories=stories), batch=batch(cases, by_stand_in=True))
+    before = report(stories=[story("day", "utter_hi")], commit=BASE_COMMIT)
+    comparison = compare(head, Present(before, "file") if base == "ran none" else Missing("none was asked for"))
+    verdict = judge(head, comparison, GateSettings(fail_on=fail_on))
+    comment = str(render_comment(head, comparison, verdict, Links()).content)
+
+    if story_passes or base == "ran none":
+        assert re.search("1 of 2 batch cases failed|1 batch case failed|1 of 2 batch cases passed", verdict.summary)
+    assert verdict.passed == (not fail_on or (fail_on == ("test-failures",) and story_passes))
+    assert not verdict.summary.startswith(" ")
+    assert "(fail-on: )" not in verdict.summary
+    if base == "ran none":
+        assert f"Newly failing tests ({2 - story_passes})" in comment
+        assert "no case changed sides" not in verdict.summary
+        assert not verdict.passed or verdict.reservation == "although tests fail"

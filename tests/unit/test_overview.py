@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from github_markdown import elements, links, to_html
 from golden_texts import Golden
 from msgspec import structs
 from pull_request import LINKS, pull_request
+from report_builder import BASE_COMMIT, case, example, finding, report
 
 from turncheck.ci.bitbucket.api import to_bitbucket
 from turncheck.comparison.changes import FindingChange
+from turncheck.comparison.compare import compare
+from turncheck.comparison.model import Present
 from turncheck.messages.location import Location
 from turncheck.render.assistants import Assistants, Broken, Run, key_of
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.markdown import render_overview_comment, render_overview_summary
+from turncheck.render.wording.gates import judge
 from turncheck.render.wording.verdict import Reservation
+from turncheck.report.model import Report
 
 
 def runs(number: int, failing: int = 1) -> tuple[Run, ...]:
@@ -142,3 +148,41 @@ def test_the_table_names_places_from_the_top_and_the_figures_that_changed() -> N
     assert changed
     assert all(one.title in row for one in changed[:4])
     assert run.summary("00") == f"it broke (00/{path}:3:1)", "as it is opened from the folder with the assistants"
+
+
+def judged(head: Report, base: Report) -> Run:
+    comparison = compare(head, Present(base, "artifact", run_id="55"))
+    return Run(head, comparison, judge(head, comparison, head.settings), LINKS)
+
+
+def test_what_the_base_has_too_is_counted_in_the_comment_and_listed_in_the_summary() -> None:
+    known = finding("old-thing", "known for long", "warning")
+    old = [example(f"sentence {number}", "x", "y", line=number + 1) for number in range(300)]
+    measured = partial(report, examples=[*old, example("a", "x"), example("b", "y")], findings=[known])
+    several = tuple(
+        judged(measured(name=name, root=f"bots/{name}"), measured(name=name, commit=BASE_COMMIT))
+        for name in ("one", "two")
+    )
+
+    comment = str(render_overview_comment(Assistants("bots/*", several), LINKS).content)
+    summary = str(render_overview_summary(Assistants("bots/*", several), LINKS).content)
+
+    counted = "On the base too, and not listed here: 300 misclassified sentences, 1 finding in the data."
+    assert comment.count(counted) == 2
+    assert not re.search("sentence [0-9]|old-thing", comment)
+    assert len(comment.encode()) < 8_000
+    assert "sentence 7" in summary
+    assert "old-thing" in summary
+
+
+def test_the_table_shows_tests_that_differ_rather_than_figures_that_are_the_same() -> None:
+    sentences, cases = [example("a", "x"), example("b", "y")], [case(f"c{i}", "utter_a") for i in range(3)]
+    base = report(examples=sentences, cases=cases, commit=BASE_COMMIT)
+    others = [case("c0", "utter_a!utter_b"), *cases[1:], case("new", "utter_a")]
+    head = report(examples=sentences, cases=others, findings=[finding("x", "new", "warning")])
+
+    text = str(render_overview_comment(Assistants("bots/*", (judged(head, base),)), LINKS).content)
+    row = next(line for line in text.splitlines() if "`bots/pizzeria`" in line)
+
+    assert "End-to-end cases passed 3/3 → 3/4;" in row
+    assert "Warnings in the data 1 (+1)" in row

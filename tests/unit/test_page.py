@@ -30,6 +30,7 @@ from turncheck.render.markdown import render_comment, render_summary
 from turncheck.render.page.budget import LIMIT
 from turncheck.render.page.page import render_page
 from turncheck.render.wording.gates import judge
+from turncheck.report.batch import BatchCase, BatchOrder, BatchSuite, numbers_of
 from turncheck.report.model import Attempt, CaseMessage, Report, TurnEvent, TurnTrace
 
 MANUAL = {"missing-response": "A response is missing. Define it."}
@@ -457,6 +458,30 @@ def test_what_is_wrong_with_a_sentence_or_a_finding_leads_to_the_case_too() -> N
 
     entry = page[page.index("Entities newly wrong") :]
     assert f'href="#{key_of_sentence("to Rome", "go")}"' in entry[: entry.index("</section>")]
+
+
+def test_a_batch_case_has_its_scores_order_and_bots() -> None:
+    """Traits are all expected, intents are alternatives; each of the platform's engines has its own score."""
+    common: dict[str, Any] = {"location": Location("a.json", 1, 1), "result": "fp", "passed": False}
+    cases = (
+        BatchCase(text="hurry", kind="trait", expected=("Urgent", "Angry"), matched=("Urgent",), **common),
+        BatchCase(
+            text="pay", kind="dialog", expected=("Pay", "Repay"), matched=("Send",), bots=("Bank", "Loans"),
+            matched_bots=("Post",), order=BatchOrder(expected=("Day",), actual=("Sum", "Day"), assumed=False),
+            scores={"Send (FM)": 120.5, "Pay (ML)": 0.25}, **common,
+        ),
+    )  # fmt: skip
+    suite = BatchSuite(name="s", outcome="success", cases=cases, **numbers_of(cases))
+    hurry, pay = data_of(page_of(report(suites=[suite])))["conversations"]
+    assert [turns["turns"][1]["expected"] for turns in (hurry, pay)] == ["Urgent and Angry", "Pay or Repay"]
+    assert pay["turns"][1]["details"] == [
+        ["Send (FM)", "120.50"],
+        ["Pay (ML)", "0.25"],
+        ["order of entities", "Day"],
+        ["order found", "Sum \N{RIGHTWARDS ARROW} Day"],
+        ["bot", "Bank, Loans"],
+        ["bot matched", "Post"],
+    ]
 
 
 def test_the_comment_of_several_leads_to_each_ones_part_of_the_page() -> None:

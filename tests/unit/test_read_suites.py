@@ -71,6 +71,19 @@ def test_a_suite_is_read_or_refused_as_expected(name: str) -> None:
     assert [one.code for one in upload.errors] == [one["code"] for one in [expected.get("upload_error")] if one]
 
 
+def test_two_suites_of_one_name_are_reported(tmp_path: Path) -> None:
+    """A gate could mean either; on the platform the second would replace the first."""
+    (tmp_path / "more").mkdir()
+    for name in ("a.json", "more/a.csv", "more/b.csv"):
+        content = suite_of([{"input": "x", "intent": "A"}]) if name.endswith("json") else "input,intent\nx,A\n"
+        (tmp_path / name).write_text(content, "utf-8")
+    found = read_suites(tmp_path, [tmp_path]).findings
+    assert [(one.code, one.severity, str(one.location)) for one in found] == [
+        ("suite-same-name", "warning", "more/a.csv")
+    ]
+    assert read_suites(tmp_path, [tmp_path / "a.json", tmp_path / "more" / "b.csv"]).findings == ()
+
+
 @pytest.mark.follows(
     page="kore-batch",
     sentence="The page's sample of a composite entity is not JSON: its faults are reported with line and column.",
@@ -161,10 +174,10 @@ def test_strictly_unknown_keys_are_errors_and_advice_on_names_is_given(tmp_path:
     assert [(one.code, one.severity) for one in read(tmp_path, text, strict=True).findings] == [
         ("suite-unknown-key", "error")
     ]
-    fine = suite_of([{"input": "x", "intent": "I want to pay my bill"}])
-    assert [(one.code, one.severity) for one in read(tmp_path, fine, strict=True).findings] == [
-        ("suite-name-style", "info")
-    ]
+    for name, advised in (("I want to pay my bill", ["info"]), ("Pay my bill#1", ["info"]), ("Pay my bill", [])):
+        found = read(tmp_path, suite_of([{"input": "x", "intent": name}]), strict=True).findings
+        assert [one.severity for one in found if one.code == "suite-name-style"] == advised
+        assert not read(tmp_path, suite_of([{"input": "x", "intent": name}])).findings
 
 
 @pytest.mark.parametrize(

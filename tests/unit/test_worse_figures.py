@@ -14,8 +14,9 @@ from pull_request import LINKS, pull_request
 from report_builder import BASE_COMMIT, case, coverage, example, finding, report, story, suite
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.metrics import METRICS, Judgement, Metric, MetricDelta, Significance
+from turncheck.comparison.metrics import METRICS, Judgement, MetricDelta, Significance
 from turncheck.comparison.model import Comparison, Present
+from turncheck.evaluations.kind import Metric
 from turncheck.render.assistants import Run
 from turncheck.render.console import render_console
 from turncheck.render.main_metrics import main_metrics

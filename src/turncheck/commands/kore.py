@@ -11,10 +11,16 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from turncheck.commands.batch import named_as, refuse_faulty
-from turncheck.engines.kore.client import KoreError, KoreFaultError, KoreRefusedError, KoreRunError
+from turncheck.engines.kore.client import (
+    KoreCancelledError,
+    KoreError,
+    KoreFaultError,
+    KoreRefusedError,
+    KoreRunError,
+)
 from turncheck.engines.kore.engines import ReportError, as_uploaded, platform_of, read_report
 from turncheck.engines.kore.platform import VERSIONS
-from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK
+from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, EngineError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import log_json, plain
 from turncheck.process.regular_file import read_regular
@@ -108,17 +114,19 @@ def run_suite(
         KoreError: it did not finish.
         KeyboardInterrupt: somebody interrupted it; the run goes on.
     """
+    notes = notes.strip()
     run = platform.run(name, notes)
     written = {"suite": name, "run": run, "version": platform.version, "notes": notes}
     if not wait:
         return Answered((run,), {**written, "status": "accepted"})
     screen.note(f"The platform runs '{text(name)}' as '{text(run)}'.")
     done = _waited_for(platform, screen, name, run)
-    if csv is not None or notes:
+    if csv is not None:
         content = platform.report_of(done)
-        _say_if_not_kept(notes, content, screen)
-        if csv is not None:
-            write_file(csv, content)
+        write_file(csv, content)
+        _say_if_not_kept(notes, done, content, screen)
+    elif notes:
+        _say_if_not_kept(notes, done, _report_if_any(platform, done), screen)
     return Answered(
         _completed_lines(done), {**written, "status": "completed", **_completed_json(done)}, _code(done.figures)
     )
@@ -132,13 +140,22 @@ def _waited_for(platform: Platform, screen: Console, name: str, run: str) -> Com
         raise
 
 
-def _say_if_not_kept(notes: str, content: bytes, screen: Console) -> None:
-    """Say if the platform has no such notes on the run."""
+def _report_if_any(platform: Platform, done: CompletedRun) -> bytes:
+    """Return the CSV of a run, empty if it is not available: only notes are looked for in it."""
     try:
-        kept = read_report(content).about("notes")
+        return platform.report_of(done)
+    except KoreRunError:
+        return b""
+
+
+def _say_if_not_kept(notes: str, done: CompletedRun, content: bytes, screen: Console) -> None:
+    """Say if the platform has no such notes on the run, neither with its result nor in its CSV."""
+    try:
+        in_csv = read_report(content).about("notes")
     except ReportError:
-        kept = ""
-    if notes not in kept:
+        in_csv = ""
+    kept = (" ".join(one.split()) for one in (done.notes, in_csv))
+    if not any(" ".join(notes.split()) in one for one in kept):
         screen.note("The platform did not keep the notes: its public API takes none. Add them there, in Batch Testing.")
 
 
@@ -147,17 +164,27 @@ def _say_if_not_kept(notes: str, content: bytes, screen: Console) -> None:
 
 @dataclass(slots=True)
 class _Column:
-    """The run of a suite on one version, as far as it got. ``problem``: why it could not be done."""
+    """The run of a suite on one version, as far as it got. ``problem``: why it could not be done.
+
+    ``cancelled``: somebody cancelled the run.
+    """
 
     platform: Platform
     run: str = ""
     done: CompletedRun | None = None
     report: RunReport | None = None
     problem: str = ""
+    cancelled: bool = False
 
     @property
     def version(self) -> str:
         return self.platform.version
+
+    @property
+    def status(self) -> str:
+        if self.done is not None:
+            return "completed"
+        return "cancelled" if self.cancelled else "failed" if self.problem else "accepted"
 
     @property
     def code(self) -> int:
@@ -172,22 +199,25 @@ def run_on_both(
     A version that cannot be run is a column that says so.
 
     Raises:
-        KoreError: the platform can no longer be used.
+        KoreError: the platform cannot be used, and no run has begun.
     """
+    notes = notes.strip()
     columns = [_Column(replace(platform, version=version)) for version in VERSIONS]
     for column in columns:
-        _begin(column, name, notes, screen)
+        try:
+            _begin(column, name, notes, screen)
+        except KoreError as error:
+            if not any(one.run for one in columns):
+                raise
+            column.problem = error.what
     if wait:
         for column in columns:
-            if not column.run:  # it may not take two runs at once
-                column.problem = ""
-                _begin(column, name, notes, screen)
             _end(column, name, csv, notes, screen)
     as_json = [
         {
             "version": column.version,
             "run": column.run or None,
-            "status": "completed" if column.done else "failed" if column.problem else "accepted",
+            "status": column.status,
             "problem": column.problem or None,
             **({} if column.done is None else _completed_json(column.done)),
         }
@@ -211,18 +241,21 @@ def _begin(column: _Column, name: str, notes: str, screen: Console) -> None:
 
 
 def _end(column: _Column, name: str, csv: Path | None, notes: str, screen: Console) -> None:
-    if not column.run:
-        return
     try:
+        if not column.run:  # it may not take two runs at once
+            column.problem = ""
+            _begin(column, name, notes, screen)
+        if not column.run:
+            return
         column.done = _waited_for(column.platform, screen, name, column.run)
         content = column.platform.report_of(column.done)
         if csv is not None:
             write_file(csv.with_stem(f"{csv.stem}-{column.version}"), content)
         column.report = read_report(content)
         if notes:
-            _say_if_not_kept(notes, content, screen)
-    except (KoreRunError, KoreRefusedError, KoreFaultError) as error:
-        column.problem = error.what
+            _say_if_not_kept(notes, column.done, content, screen)
+    except (KoreError, KoreRefusedError, KoreFaultError) as error:
+        column.problem, column.cancelled = error.what, isinstance(error, KoreCancelledError)
     except ReportError as error:
         column.problem = str(error)
 
@@ -236,7 +269,7 @@ def _beside(name: str, columns: Sequence[_Column]) -> Iterator[str]:
         rows.append([title, *("-" if one is None else of(one) for one in done)])
 
     row("began", lambda one: moment(one.started) or "-")
-    row("outcome", _outcome)
+    rows.append(["outcome", *(_outcome(one.done) if one.done else one.status if one.run else "-" for one in columns)])
     row("TP, TN, FP, FN", lambda one: f"{one.figures.tp}, {one.figures.tn}, {one.figures.fp}, {one.figures.fn}")
     row("precision", lambda one: one.figures.precision or "-")
     row("recall", lambda one: one.figures.recall or "-")
@@ -251,14 +284,22 @@ def _beside(name: str, columns: Sequence[_Column]) -> Iterator[str]:
 
 
 def _differing(columns: Sequence[_Column]) -> Iterator[str]:
-    """Yield the utterances that the versions understand differently."""
-    reports = [column.report for column in columns]
-    if any(report is None for report in reports):
+    """Yield the utterances that the versions understand differently, and how many only one of them has."""
+    reports = [column.report for column in columns if column.report is not None]
+    if len(reports) < len(columns):
         return
-    pairs = zip(*(report.cases for report in reports if report is not None), strict=False)
-    found = [(one, other) for one, other in pairs if one.text == other.text and _got(one) != _got(other)]
+    first, second = reports
+    left: dict[tuple[str, tuple[str, ...]], list[ReportedCase]] = {}
+    for case in second.cases:
+        left.setdefault((case.text, case.expected.names), []).append(case)
+    pairs = [(case, same.pop(0)) for case in first.cases if (same := left.get((case.text, case.expected.names)))]
+    alone = len(first.cases) + len(second.cases) - 2 * len(pairs)
+    found = [(one, other) for one, other in pairs if _got(one) != _got(other)]
+    if alone:
+        verb = "is" if alone == 1 else "are"
+        yield f"{count(alone, 'utterance')} {verb} in the results of one version only."
     if not found:
-        yield "Both versions understand every utterance alike."
+        yield f"Both versions understand every {'other ' if alone else ''}utterance alike."
         return
     yield f"{count(len(found), 'utterance')} understood differently:"
     for one, other in found[:_MOST_LISTED]:
@@ -367,9 +408,13 @@ def import_suite(
     told = {"suite": suite.name, "description": description, "cases": len(suite.cases)}
     if not (is_new and run):
         return Answered((words,), told)
-    if any(stored.runs for stored in platform.suites() if stored.name == suite.name):
-        return Answered((words, "The platform runs it already: `turncheck kore suites` lists the runs."), told)
-    ran = run_on_both(platform, screen, suite.name, wait=wait, csv=None)
+    try:
+        if any(stored.runs for stored in platform.suites() if stored.name == suite.name):
+            return Answered((words, "The platform runs it already: `turncheck kore suites` lists the runs."), told)
+        ran = run_on_both(platform, screen, suite.name, wait=wait, csv=None)
+    except EngineError:
+        screen.note(words)
+        raise
     return Answered((words, *ran.lines), {**told, "runs": ran.json["runs"]}, ran.code)
 
 

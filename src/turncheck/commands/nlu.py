@@ -19,7 +19,9 @@ from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain
 from turncheck.process.screen import Console, duration
+from turncheck.project.folder import YAML_SUFFIXES
 from turncheck.project.formats.rasa_nlu_writer import (
+    write_nlu_json,
     write_nlu_markdown,
     write_nlu_yaml,
     write_responses_markdown,
@@ -70,6 +72,8 @@ DEFAULT_COMPARISON_FOLDER: Final = "nlu_comparison_results"
 FOLDS_OF_RASA_0_AND_1: Final = 10
 _CONFIG_SUFFIXES: Final = (".yml", ".yaml")
 _LARGEST_SEED: Final = 2**31
+_READS_YAML: Final = 2
+"""The first major version of Rasa that reads data in YAML."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +330,8 @@ def run_data_split_nlu(
     """Split NLU data into ``training_data.yml`` and ``test_data.yml`` as ``rasa data split nlu`` does.
 
     The responses of retrieval intents go to ``nlg_training_data.yml`` and ``nlg_test_data.yml``, which are written even
-    when empty. Markdown is split into ``.md`` files as in Rasa 1, with responses only where there are some.
+    when empty. Markdown is split into ``.md`` files as in Rasa 1, its other data into ``.json``, with responses only
+    where there are some.
 
     Without a seed a random one is used, and printed so that the split can be repeated.
 
@@ -337,8 +342,8 @@ def run_data_split_nlu(
         raise UserError(f"--training-fraction is {fraction:g}, and must be between 0 and 1")
     path = nlu or project / DEFAULT_DATA
     ensure_apart(out, (path, project / DEFAULT_DATA))
+    read = read_project(project)
     if nlu is None:
-        read = read_project(project)
         ensure_assistant(read)
         if (refusal := read.kind.no_split) is not None:
             raise UserError(refusal.what, remedy=refusal.remedy)
@@ -361,7 +366,7 @@ def run_data_split_nlu(
     split = split_as_rasa(data.examples, responses, fraction=fraction, seed=seed)
     for warning in split.warnings:
         screen.note(f"Warning: {warning}")
-    write_all(out, list(_split_files(data, split, responses)))
+    write_all(out, list(_split_files(data, split, responses, read.major)))
     sys.stdout.write(
         plain(f"{count(len(split.training), 'example')} to train on and {len(split.test):,} to test with: {out}\n")
     )
@@ -375,18 +380,20 @@ def needed_responses(examples: Iterable[Example], responses: Mapping[str, Respon
     return [responses[name] for name in names if name in responses]
 
 
-def _split_files(data: NluData, split: Split, responses: Mapping[str, Response]) -> Iterator[Rendered]:
+def _split_files(data: NluData, split: Split, responses: Mapping[str, Response], major: int) -> Iterator[Rendered]:
     parts = {"training": split.training, "test": split.test}
-    is_markdown = all(Path(one.location.path).suffix == MARKDOWN for one in _first_of_blocks(data.examples))
-    if not is_markdown:
-        for name, examples in parts.items():
-            needed = needed_responses(examples, responses)
-            yield _yaml(f"{name}_data.yml", write_nlu_yaml(replace(data, examples=examples)))
-            yield _yaml(f"nlg_{name}_data.yml", write_responses_yaml(needed))
-        return
+    kinds = {Path(one.location.path).suffix for one in _first_of_blocks(data.examples)}
     for name, examples in parts.items():
-        yield Rendered(f"{name}_data.md", "text/markdown", write_nlu_markdown(replace(data, examples=examples)))
-        if needed := needed_responses(examples, responses):
+        part, needed = replace(data, examples=examples), needed_responses(examples, responses)
+        if kinds == {MARKDOWN}:
+            yield Rendered(f"{name}_data.md", "text/markdown", write_nlu_markdown(part))
+        elif major < _READS_YAML and kinds.isdisjoint(YAML_SUFFIXES):
+            yield Rendered(f"{name}_data.json", "application/json", write_nlu_json(part))
+        else:
+            yield _yaml(f"{name}_data.yml", write_nlu_yaml(part))
+            yield _yaml(f"nlg_{name}_data.yml", write_responses_yaml(needed))
+            continue
+        if needed:
             yield Rendered(f"nlg_{name}_data.md", "text/markdown", write_responses_markdown(needed))
 
 

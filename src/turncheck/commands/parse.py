@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from turncheck.engines.base import NLU_PARTS
 from turncheck.engines.choice import chosen_engines
-from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.engines.embedded.nlu.engine import as_model_parse
+from turncheck.engines.embedded.opened import engine_of
 from turncheck.engines.parse import Parse
 from turncheck.evaluation.batch.judging import shown_value
 from turncheck.messages.errors import EXIT_OK, CutShortError, UserError
@@ -121,14 +121,7 @@ def find_engine(options: ParseOptions, screen: Console) -> EmbeddedNluEngine | K
                 " --model.",
             )
 
-    engines = EmbeddedEngine(
-        project,
-        settings.seed,
-        allow_custom_code=settings.allow_custom_code,
-        vectors=settings.vectors,
-        models=options.models,
-        today=settings.today,
-    )
+    engines = engine_of(settings, project, {}, models=options.models)
     engines.make_ready(("nlu",), screen, ensure)
     return engines.nlu or engines.nlu_trainer.fit(learnt)
 

@@ -288,6 +288,7 @@ def change_notes(path: Path, notes: str, suite: str | None, screen: Console) -> 
     Raises:
         UserError: the report cannot be read or written, has no such suite, or the notes are too long.
     """
+    notes = notes.strip()
     if len(notes) > MAX_NOTES:
         raise UserError(f"the notes have {len(notes):,} characters; at most {MAX_NOTES:,} are allowed")
     report = read_report(path)

@@ -177,7 +177,7 @@ def _suggest_suite(project: Project, *, write: bool) -> int:
     ensure_readable(project, {"nlu"})
     path = free_file(project.root, SUITE)
     known = _known_texts(project, (project.root / "tests").glob(Path(SUITE.format("*")).name))
-    cases = [case for case in suggested_cases(project, None, _MOST_CASES).cases if comparable(case.text) not in known]
+    cases = suggested_cases(project, None, _MOST_CASES, known).cases
     if not cases:
         sys.stdout.write("There is nothing new to suggest: suites and earlier suggestions have these utterances.\n")
         return EXIT_OK

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Final
 from turncheck.commands.batch import named_as, refuse_faulty
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.location import Location
-from turncheck.messages.phrasing import count
-from turncheck.project.batch.model import ExpectedEntity, SuiteCase, Suites
+from turncheck.messages.phrasing import count, suggestion
+from turncheck.project.batch.known import known_names
+from turncheck.project.batch.model import ExpectedEntity, SuiteCase, Suites, comparable
 from turncheck.project.batch.reader import read_suites
-from turncheck.project.batch.rules import read_intent, read_order, read_parent
+from turncheck.project.batch.rules import read_bots, read_intent, read_order, read_parent
 from turncheck.project.batch.suggestions import case_of, examples_of
-from turncheck.project.batch.writer import SUFFIXES, without_repetitions, write_suite
+from turncheck.project.batch.writer import SUFFIXES, is_writable, without_repetitions, write_suite
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml
 from turncheck.project.nlu_data import NluData
@@ -24,7 +25,7 @@ from turncheck.render.sinks.terminal import place, text
 from turncheck.run.trainable import ensure_assistant, ensure_readable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from turncheck.process.screen import Console
     from turncheck.project.batch.suggestions import Suggestions
@@ -106,7 +107,7 @@ def write_cases(cases: Sequence[SuiteCase], target: Path, screen: Console) -> No
 
 def _suite_target(out: Path) -> Path:
     if out.suffix.lower() not in SUFFIXES:
-        raise UserError(f"'{out}' is neither .json nor .csv", remedy="Name such a file with --out.")
+        raise UserError(f"'{out}' is neither .json nor .csv", remedy="Name a file with one of these endings.")
     return out
 
 
@@ -125,8 +126,12 @@ def run_from_data(folder: Path, data: Sequence[Path] | None, language: str | Non
     """
     target = _suite_target(out)
     project = _read(folder, data, language)
-    cases = [_writable(case_of(example), target.suffix.lower()) for example in project.utterances if example.intent]
-    kept = _distinct(cases) if target.suffix.lower() == ".csv" else cases
+    suffix = target.suffix.lower()
+    made = [_writable(case_of(example), suffix) for example in project.utterances if example.intent]
+    cases = [case for case in made if is_writable(case, suffix)]
+    if len(cases) < len(made):
+        screen.note(f"{count(len(made) - len(cases), 'utterance')} left out: a suite cannot hold the intent's name.")
+    kept = _distinct(cases) if suffix == ".csv" else cases
     if len(kept) < len(cases):
         less = count(len(cases) - len(kept), "repetition")
         screen.note(f"{less} with other annotations left out: CSV would join them with the one before.")
@@ -137,12 +142,7 @@ def run_from_data(folder: Path, data: Sequence[Path] | None, language: str | Non
 
 def _writable(case: SuiteCase, suffix: str) -> SuiteCase:
     """Return a case, without its entities if a name or value cannot be written."""
-    try:
-        if case.entities:
-            write_suite([case], suffix)
-    except UserError:
-        return replace(case, entities=())
-    return case
+    return case if not case.entities or is_writable(case, suffix) else replace(case, entities=())
 
 
 def _distinct(cases: Sequence[SuiteCase]) -> list[SuiteCase]:
@@ -199,24 +199,36 @@ def run_suggest(  # noqa: PLR0917 - what a command is given
     write_cases(found.cases, target, screen)
     if found.near:
         screen.note(f"{count(found.near, 'other')} dropped: too close to a training sentence.")
-    if found.without:
-        more = f" and {len(found.without) - _MOST_LISTED} more" if len(found.without) > _MOST_LISTED else ""
-        names = ", ".join(map(text, found.without[:_MOST_LISTED]))
-        screen.note(f"Without a case, since their sentences cannot be varied: {names}{more}.")
+    for names, why in (
+        (found.without, "they have no sentence that can be varied"),
+        (found.unwritable, "a suite cannot hold their names"),
+    ):
+        if names:
+            more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+            screen.note(f"Without a case, since {why}: {', '.join(map(text, names[:_MOST_LISTED]))}{more}.")
     screen.note("They are marked as generated. Review them before they join a suite.")
     return EXIT_OK
 
 
-def suggested_cases(project: Project, intent: str | None, most: int) -> Suggestions:
-    """Return generated cases of a project.
+def suggested_cases(
+    project: Project, intent: str | None, most: int, known: Collection[str] = frozenset()
+) -> Suggestions:
+    """Return generated cases of a project, without those whose utterances are ``known`` (in comparable form).
 
     Raises:
-        UserError: there are none.
+        UserError: there are none, or no such intent.
     """
     from turncheck.evaluation.batch.suggested import suggest_cases  # imports NumPy
 
-    found = suggest_cases(project, intent=intent, most=most)
-    if not found.cases:
+    if intent is not None:
+        intent = _known_intent(project, intent)
+    found = suggest_cases(project, intent=intent, most=most, known=known)
+    if not found.cases and found.unwritable and not known:
+        raise UserError(
+            f"nothing can be suggested: a suite cannot hold the name '{found.unwritable[0]}'",
+            remedy="Rename what holds `|`, or begins with `trait:`.",
+        )
+    if not found.cases and not known:
         raise UserError(
             f"nothing can be suggested{f' for {intent!r}' if intent else ''}: no sentence can be varied",
             remedy="Name an intent that has sentences of several words, or annotate entities and list their values.",
@@ -224,17 +236,30 @@ def suggested_cases(project: Project, intent: str | None, most: int) -> Suggesti
     return found
 
 
+def _known_intent(project: Project, name: str) -> str:
+    """Return the name that an intent's sentences have; it may be given by an older one, or one in another language."""
+    known = known_names(project)
+    if (found := known.intents.get(comparable(name))) is not None:
+        return found.name
+    if comparable(name) in known.traits:
+        raise UserError(f"'{name}' is a trait", remedy="Cases are suggested for dialogs, FAQs and small talk.")
+    names = [one.name for one in known.intents.values()]
+    raise UserError(f"the project has no intent '{name}'", remedy=suggestion(name, names) or "Correct the name.")
+
+
 @dataclass(frozen=True, slots=True)
 class Expectation:
     """What is expected of the utterances that are added, in the notation of suites.
 
-    ``entities``: ``NAME=VALUE``; a repeated name gives an alternative value. ``order``: ``NAME>NAME``.
+    ``entities``: ``NAME=VALUE``; a repeated name gives an alternative value. ``order``: ``NAME>NAME``. ``bot``: for a
+    universal bot, one for each intent.
     """
 
     intent: str
     parent: str = ""
     entities: tuple[str, ...] = ()
     order: str = ""
+    bot: str = ""
 
 
 def run_sample(out: Path, screen: Console) -> int:
@@ -287,10 +312,13 @@ def _expected_case(expected: Expectation) -> SuiteCase:
         values.setdefault(name, []).append(value)
     if order and len(read.names) > 1:
         raise UserError("an order of entities is for one intent", remedy="Omit --entity-order, or name one intent.")
+    if twice := [name for place, name in enumerate(order) if name in order[:place]]:
+        raise UserError(f"--entity-order names '{twice[0]}' twice", remedy="Name each entity once.")
     if unknown := [name for name in order if name not in values]:
         raise UserError(
             f"--entity-order names '{unknown[0]}', which no --entity gives a value",
             remedy=f"Add --entity {unknown[0]}=VALUE.",
         )
     entities = tuple(ExpectedEntity(name, tuple(dict.fromkeys(found))) for name, found in values.items())
-    return SuiteCase("", read.names, read.is_trait, read_parent(expected.parent), entities, order)
+    parent, bots = read_parent(expected.parent), read_bots(expected.bot)
+    return SuiteCase("", read.names, read.is_trait, parent, entities, order, bots)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from turncheck.comparison.gates_on_tests import tests_of
 from turncheck.comparison.renames import broken_references
-from turncheck.comparison.tally import NAMES
+from turncheck.evaluations.kinds import TESTS
 
 if TYPE_CHECKING:
     from turncheck.comparison.changes import CaseChange
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def newly_failing_tests(compared: Comparison) -> list[tuple[str, CaseChange]]:
     """Return the tests that fail by themselves now and did not on the base, each with the word for its kind."""
-    return [(NAMES[evaluation][0], case) for evaluation, cases in tests_of(compared) for case in cases.newly_failing]
+    return [(TESTS[evaluation][0], case) for evaluation, cases in tests_of(compared) for case in cases.newly_failing]
 
 
 def tests_because_of(compared: Comparison) -> dict[Location, list[tuple[str, CaseChange]]]:

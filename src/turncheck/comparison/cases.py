@@ -460,7 +460,7 @@ def batch_cases(report: Report) -> list[Case]:
             passed=case.passed,
             expected=batch_expected(case),
             actual=batch_actual(case),
-            remark=case.reason or "" if case.result != "not-evaluated" else "",
+            remark=f"({case.reason})" if case.reason and case.result != "not-evaluated" else "",
         )
         for suite in (report.batch.suites if report.batch else ())
         for case in suite.cases

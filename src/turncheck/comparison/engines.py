@@ -104,7 +104,7 @@ def _answers(report: Report) -> Iterator[tuple[Key, _Answered]]:
 def _all(report: Report) -> Iterator[_Answered]:
     for case in intent_cases(report):
         got = case.actual or "no intent"
-        yield _Answered(case, "sentence", EngineAnswer(got=got, passed=case.passed), _folded(got))
+        yield _Answered(case, "sentence", EngineAnswer(got=got, passed=case.passed), folded_name(got))
     for case in story_cases(report):
         yield _dialogue(case, "story")
     for case in end_to_end_cases(report):
@@ -115,7 +115,7 @@ def _all(report: Report) -> Iterator[_Answered]:
         found = ", ".join(f"{name}: {value or 'not found'}" for name, value in entities.items())
         got = f"{' and '.join(result.matched) or 'no intent'}{f' ({found})' if found else ''}"
         answer = None if result.result == "not-evaluated" else EngineAnswer(got=got, passed=case.passed)
-        said = tuple(sorted(map(_folded, result.matched)))
+        said = tuple(sorted(map(folded_name, result.matched)))
         key = (result.parent, result.kind == "trait", result.expected)  # not every engine judges every entity
         yield _Answered(case, "batch case", answer, said, entities, key)
 
@@ -125,7 +125,7 @@ def _dialogue(case: Case, kind: TestKind) -> _Answered:
     return _Answered(case, kind, EngineAnswer(got=got, passed=case.passed) if case.judged else None, case.passed)
 
 
-def _folded(name: str) -> str:
+def folded_name(name: str) -> str:
     """Names of intents differ between platforms in case, and in ``_`` for a space."""
     return " ".join(name.replace("_", " ").split()).casefold()
 

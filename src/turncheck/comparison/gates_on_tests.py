@@ -21,7 +21,8 @@ from turncheck.comparison.judged import (
     NotRunTest,
 )
 from turncheck.comparison.matching import has_results
-from turncheck.comparison.tally import NAMES, tallies
+from turncheck.comparison.tally import tallies
+from turncheck.evaluations.kinds import KINDS, TESTS, WITHOUT_TESTS
 from turncheck.messages.finding import Finding
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def judge_failed_tests(report: Report) -> Judged:
     name = "test-failures"
     found = tallies(report)
     failed = tuple(cause for tally in found for cause in tally.failed)
-    faults = faults_of(report, NAMES)
+    faults = faults_of(report, TESTS)
     if failed or faults:
         return Judged(name, "failed", "failed", causes=(*failed, *causes_of(faults)))
     if not found:
@@ -115,16 +116,12 @@ def tests_of(comparison: Comparison) -> tuple[tuple[Evaluation, ChangedCases], .
 # --- that something was tested ---------------------------------------------------------------------------------------
 
 
-_WITHOUT_TESTS: Final[tuple[Evaluation, ...]] = ("validate", "strength", "robustness")
-"""Evaluations that run no tests."""
-
-
 def judged_without_tests(report: Report) -> tuple[Evaluation, ...]:
     """Return what was judged if nothing but evaluations without tests was requested, such as ``validate``."""
     requested = report.settings.evaluations
-    if not all(name in _WITHOUT_TESTS and has_results(report, name) for name in requested):
+    if not all(name in WITHOUT_TESTS and KINDS[name].has_results(report) for name in requested):
         return ()
-    return tuple(name for name in _WITHOUT_TESTS if name in requested)
+    return tuple(name for name in WITHOUT_TESTS if name in requested)
 
 
 def judge_something_was_tested(report: Report, *, switched_off: bool) -> Judged:

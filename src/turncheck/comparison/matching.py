@@ -16,11 +16,12 @@ import msgspec
 from turncheck.comparison.cases import newly_wrong_first
 from turncheck.comparison.changes import CaseChange, ChangedCases
 from turncheck.comparison.faults import faults_of
-from turncheck.comparison.metrics import FEW_INTENTS
 from turncheck.comparison.model import BaseTests, OneSided
 from turncheck.comparison.tally import is_asked_for, skipped_entry
+from turncheck.evaluations.kinds import KINDS, WITHOUT_TESTS
+from turncheck.evaluations.nlu import FEW_INTENTS
 from turncheck.messages.phrasing import first_line
-from turncheck.report.evaluations import EVALUATIONS, ON_REQUEST, Evaluation
+from turncheck.report.evaluations import EVALUATIONS, Evaluation
 from turncheck.report.model import BatchCase
 
 if TYPE_CHECKING:
@@ -340,27 +341,12 @@ def _worst_first(cases: Iterable[CaseChange]) -> tuple[CaseChange, ...]:
 
 # What only one side has judged: evaluations and tests that did not run on the other.
 
-_WITH_TESTS: Final[tuple[Evaluation, ...]] = ("nlu", "core", "e2e", "batch")
 _NOT_SAID: Final = "its report does not say why"
 
 
 def has_results(report: Report, evaluation: Evaluation) -> bool:
-    """Whether an evaluation judged anything."""
-    match evaluation:
-        case "validate":
-            return report.validation is not None
-        case "nlu":
-            return report.nlu is not None and report.nlu.examples > 0
-        case "core":
-            return report.core is not None and bool(report.core.stories)
-        case "e2e":
-            return report.e2e is not None and any(case.outcome != "skipped" for case in report.e2e.cases)
-        case "batch":
-            return report.batch is not None and any(suite.cases for suite in report.batch.suites)
-        case "strength":
-            return report.strength is not None and bool(report.strength.mutants)
-        case "robustness":
-            return report.robustness is not None and report.robustness.variants > 0
+    """Return whether an evaluation judged anything."""
+    return KINDS[evaluation].has_results(report)
 
 
 def why_not_run(report: Report, evaluation: Evaluation) -> str:
@@ -409,7 +395,7 @@ def base_lacks(base: Report, head: Report, tests: dict[Evaluation, Matched]) -> 
     """Return what this side judged and the base did not: complete evaluations, or a number of tests of one."""
     found = []
     for evaluation in EVALUATIONS:
-        if not has_results(head, evaluation) or evaluation in ON_REQUEST:
+        if not has_results(head, evaluation) or KINDS[evaluation].on_request:
             continue
         if not has_results(base, evaluation):
             found.append(OneSided(evaluation=evaluation, reason=why_not_run(base, evaluation)))
@@ -424,7 +410,8 @@ def base_lacks(base: Report, head: Report, tests: dict[Evaluation, Matched]) -> 
 
 def base_faults(base: Report) -> tuple[OneSided, ...]:
     """Return the evaluations that the base could not run completely because of a fault."""
-    return tuple(OneSided(evaluation=fault.evaluation, reason=fault.reason) for fault in faults_of(base, _WITH_TESTS))
+    judged = [name for name in EVALUATIONS if name not in WITHOUT_TESTS]
+    return tuple(OneSided(evaluation=fault.evaluation, reason=fault.reason) for fault in faults_of(base, judged))
 
 
 def lost(base: Report, head: Report) -> tuple[OneSided, ...]:
@@ -436,7 +423,7 @@ def lost(base: Report, head: Report) -> tuple[OneSided, ...]:
     for evaluation in EVALUATIONS:
         entry = skipped_entry(head, evaluation)
         listed = entry is not None and entry.no_tests
-        listed = listed or evaluation in ON_REQUEST
+        listed = listed or KINDS[evaluation].on_request
         if has_results(base, evaluation) and not has_results(head, evaluation) and not listed:
             asked = is_asked_for(head, evaluation)
             reason = why_not_run(head, evaluation) if asked or entry else "not requested"

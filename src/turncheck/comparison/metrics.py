@@ -8,13 +8,14 @@ judged), about the comparison (``coverage.changed``), or unknown.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from turncheck.evaluations.kind import Better, Metric, Noise, Unit, metric_named
+from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import UserError
-from turncheck.messages.phrasing import count, nearest
+from turncheck.messages.phrasing import nearest
 from turncheck.report.model import COVERAGE_KINDS
 from turncheck.report.part import Part
 
@@ -24,36 +25,8 @@ if TYPE_CHECKING:
     from turncheck.report.model import Report
 
 
-Better = Literal["higher", "lower", "neither"]
-Kind = Literal["score", "count"]
-Noise = Literal["counted", "mcnemar", "bootstrap", "as it says"]
-"""How a difference is judged. ``counted``: stories, cases and findings are all there are, not a sample, so that any
-difference is real (unless only sentences moved it). Figures about a sample of what people write are judged on what both
-sides judged: ``mcnemar`` by how many changed sides, ``bootstrap`` by drawing from them (:mod:`.significance`). ``as it
-says``: as the figure itself says, which is a plugin's."""
-
 COVERAGE_OF_CHANGES: Final = "coverage.changed"
 """Share of the changed items that a test reaches: the only metric that exists only in a comparison."""
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """Figures with names of the same form, and all that is done with them.
-
-    ``section``: the section of the report that holds them. ``better``: what a larger value means. ``noise``: how a
-    difference is judged; there is no default. ``label``: what it is called in the table at the top, "" if it has no row
-    of that name there. ``of``: what is counted besides it, so that it is shown as "7/9". ``only_if_any``: it has no row
-    if there is nothing to count.
-    """
-
-    pattern: re.Pattern[str]
-    section: str
-    better: Better
-    noise: Noise
-    kind: Kind = "score"
-    label: str = ""
-    of: tuple[str, ...] = ()
-    only_if_any: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +36,7 @@ class Measured:
     name: str
     value: float
     better: Better
-    kind: Kind
+    kind: Unit
     noise: Noise
 
 
@@ -74,133 +47,21 @@ class NotMeasured:
     reason: str
 
 
-def _metric(pattern: str, section: str, better: Better, noise: Noise, kind: Kind = "score", **more: Any) -> Metric:
-    return Metric(re.compile(pattern, re.DOTALL), section, better, noise, kind, **more)
-
-
-_SCORES: Final = "(?:precision|recall|f1)"
 METRICS: Final = (
-    _metric(r"validation\.errors", "validate", "lower", "counted", "count", label="Errors in the data"),
-    _metric(
-        r"validation\.warnings",
-        "validate",
-        "lower",
-        "counted",
-        "count",
-        label="Warnings in the data",
-        only_if_any=True,
-    ),
-    _metric(r"validation\.infos", "validate", "neither", "counted", "count"),
-    _metric(r"nlu\.examples", "nlu", "neither", "counted", "count"),
-    _metric(r"nlu\.intents\.f1", "nlu", "higher", "bootstrap", label="Intents, F1"),
-    _metric(r"nlu\.intents\.accuracy", "nlu", "higher", "mcnemar", label="Intents, accuracy"),
-    _metric(r"nlu\.intents\.(?:precision|recall)", "nlu", "higher", "bootstrap"),
-    _metric(rf"nlu\.intents\[.*\]\.{_SCORES}", "nlu", "higher", "bootstrap", label="F1 of intent"),
-    _metric(rf"nlu\.entities\..+\.{_SCORES}", "nlu", "higher", "bootstrap", label="Entities, F1"),
-    _metric(rf"nlu\.responses\..+\.{_SCORES}", "nlu", "higher", "bootstrap", label="Responses, F1"),
-    _metric(r"nlu\.responses\..+\.accuracy", "nlu", "higher", "mcnemar"),
-    _metric(r"nlu\.understood\.right", "nlu", "higher", "mcnemar", "count"),
-    _metric(r"nlu\.understood\.(?:wrong|not_understood)", "nlu", "lower", "mcnemar", "count"),
-    _metric(r"nlu\.calibration_error", "nlu", "lower", "bootstrap"),
-    _metric(r"nlu\.coverage\.(?:pooled|mean)", "nlu", "higher", "counted"),
-    _metric(rf"core\.(?:conversation_accuracy|accuracy|{_SCORES})", "core", "higher", "counted"),
-    _metric(
-        r"core\.passed",
-        "core",
-        "higher",
-        "counted",
-        "count",
-        label="Stories passed",
-        of=("core.failed", "core.misunderstood"),
-        only_if_any=True,
-    ),
-    _metric(
-        r"core\.as_written\.passed",
-        "core",
-        "higher",
-        "counted",
-        "count",
-        label="Stories passed as written",
-        of=("core.as_written.failed",),
-    ),
-    _metric(r"core\.(?:misunderstood|failed|as_written\.failed|warned)", "core", "lower", "counted", "count"),
-    _metric(
-        r"e2e\.passed",
-        "e2e",
-        "higher",
-        "counted",
-        "count",
-        label="End-to-end cases passed",
-        of=("e2e.failed", "e2e.misunderstood"),
-        only_if_any=True,
-    ),
-    _metric(r"e2e\.(?:misunderstood|failed|skipped)", "e2e", "lower", "counted", "count"),
-    _metric(
-        r"batch\.passed",
-        "batch",
-        "higher",
-        "counted",
-        "count",
-        label="Batch cases passed",
-        of=("batch.failed",),
-        only_if_any=True,
-    ),
-    _metric(r"batch\.failed", "batch", "lower", "counted", "count"),
-    _metric(r"batch\[.*\]\.passed", "batch", "higher", "counted", "count"),
-    _metric(r"batch\[.*\]\.failed", "batch", "lower", "counted", "count"),
-    _metric(r"batch\.intent_success", "batch", "higher", "mcnemar", label="Batch suites, intents right"),
-    _metric(r"batch\.f1", "batch", "higher", "mcnemar", label="Batch suites, F1"),
-    _metric(r"batch\.entity_success", "batch", "higher", "mcnemar", label="Batch suites, entities right"),
-    _metric(rf"batch(?:\[.*\])?\.(?:accuracy|intent_success|entity_success|{_SCORES})", "batch", "higher", "mcnemar"),
-    _metric(r"batch\.coverage\.(?:pooled|mean)", "batch", "higher", "counted"),
-    _metric(r"robustness\.failure_rate", "robustness", "lower", "counted", label="Misunderstood under noise"),
-    _metric(r"robustness\.entities\.failure_rate", "robustness", "lower", "counted"),
-    _metric(r"robustness\[.*\]\.failure_rate", "robustness", "lower", "counted"),
-    _metric(r"robustness\.failed", "robustness", "lower", "counted", "count"),
-    _metric(r"robustness\.variants", "robustness", "neither", "counted", "count"),
-    _metric(r"strength\.score", "strength", "higher", "counted", label="Planted faults noticed"),
-    _metric(r"strength\.by_tests", "strength", "higher", "counted"),
-    _metric(r"strength\.by_kind\[.*\]\.(?:score|by_tests)", "strength", "higher", "counted"),
-    _metric(r"strength\.killed", "strength", "higher", "counted", "count"),
-    _metric(r"strength\.survived", "strength", "lower", "counted", "count"),
-    _metric(r"strength\.(?:equivalent|not_tried)", "strength", "neither", "counted", "count"),
-    _metric(rf"coverage\.(?:{'|'.join(COVERAGE_KINDS)})", "coverage", "higher", "counted"),
-    _metric(r"coverage\.changed", "coverage", "higher", "counted", label="Changed parts under test"),
-    _metric(r"plugin\..+", "plugin", "neither", "as it says"),
+    *(one for kind in KINDS.values() for one in kind.metrics),
+    metric_named(rf"coverage\.(?:{'|'.join(COVERAGE_KINDS)})", "coverage", "higher", "counted"),
+    metric_named(r"coverage\.changed", "coverage", "higher", "counted", label="Changed parts under test"),
+    metric_named(r"plugin\..+", "plugin", "neither", "as it says"),
 )
 """All metrics; the first whose pattern fits a name has it."""
 
-BATCH_FIGURES: Final = (
-    "intent_success", "f1", "precision", "recall", "accuracy", "entity_success", "passed", "failed",
-)  # fmt: skip
-"""The figures of batch suites, of each and of all together."""
-
 _PLAIN_NAMES: Final = (
-    "validation.errors", "validation.warnings",
-    "nlu.intents.accuracy", "nlu.intents.precision", "nlu.intents.recall", "nlu.intents.f1", "nlu.intents[INTENT].f1",
-    "nlu.entities.EXTRACTOR.f1", "nlu.entities.EXTRACTOR.spans.f1", "nlu.responses.SELECTOR.f1",
-    "core.conversation_accuracy", "core.accuracy", "core.f1", "core.failed", "core.misunderstood",
-    "core.as_written.passed", "e2e.passed", "e2e.failed",
-    "batch.intent_success", "batch.f1", "batch.entity_success", "batch.passed", "batch[SUITE].f1",
-    "strength.score", "strength.by_tests", "strength.survived",
-    "robustness.failure_rate", "robustness[typo].failure_rate",
-    *(f"coverage.{kind}" for kind in COVERAGE_KINDS), COVERAGE_OF_CHANGES,
-)  # fmt: skip
-_OF_INTENT: Final = re.compile(rf"nlu\.intents\[(.*)\]\.{_SCORES}", re.DOTALL)
-FEW_INTENTS: Final = "the judged sentences have fewer than two different intents"
+    *(name for kind in KINDS.values() for name in kind.examples),
+    *(f"coverage.{kind}" for kind in COVERAGE_KINDS),
+    COVERAGE_OF_CHANGES,
+)
 _LARGEST: Final = 10**15
 """Larger values are left out; a report from anywhere may hold infinity, or numbers that do not fit a float."""
-_AVERAGES: Final = frozenset({"accuracy", "micro avg", "macro avg", "weighted avg", "no_entity"})
-_SECTIONS: Final = {
-    "validate": "the data were not validated",
-    "nlu": "language understanding was not evaluated",
-    "core": "no stories were tested",
-    "e2e": "no end-to-end cases were run",
-    "batch": "no batch suites were run",
-    "strength": "the strength of the tests was not measured",
-    "robustness": "robustness was not measured",
-    "coverage": "coverage was not measured",
-}
 
 
 def metric_of(name: str) -> Metric:
@@ -251,10 +112,7 @@ def find_metric(report: Report, metrics: Mapping[str, Measured], name: str) -> M
         return NotMeasured("what changed is known only against a baseline")
     if reason := _why_not_run(report, section, metrics):
         return NotMeasured(reason)
-    for intent in report.nlu.unjudged if report.nlu else ():
-        if name.startswith(f"nlu.intents[{intent.intent}]."):
-            return NotMeasured(f"the intent has {count(intent.examples, 'example')}, fewer than there are folds")
-    if reason := _why_without_value(report, name):
+    if reason := _why_without_value(report, section, name):
         return NotMeasured(reason)
     prefix = tuple(re.split(r"[.\[]", name, maxsplit=1)[0] + sign for sign in ".[")
     raise _unknown(name, tuple(known for known in metrics if known.startswith(prefix)))
@@ -266,111 +124,28 @@ def _plugin_metrics(report: Report) -> str:
 
 
 def _why_not_run(report: Report, section: str, metrics: Mapping[str, Measured]) -> str | None:
-    prefix = {"validate": "validation"}.get(section, section) + "."
-    if any(name.startswith(prefix) for name in metrics):
+    kind = KINDS.get(section)
+    if any(name.startswith(f"{kind.begins if kind else section}.") for name in metrics):
         return None
     reasons = [skipped.reason for skipped in report.skipped if skipped.evaluation == section]
-    return reasons[0] if reasons else _SECTIONS[section]
+    return reasons[0] if reasons else kind.not_run if kind else "coverage was not measured"
 
 
-def _why_without_value(report: Report, name: str) -> str:
+def _why_without_value(report: Report, section: str, name: str) -> str:
     """Say why a figure has no value although its evaluation ran; "" if it is about an unknown name."""
-    of_intent = _OF_INTENT.fullmatch(name)
-    if of_intent is not None:
-        defined = report.coverage["intents"].items if "intents" in report.coverage else ()
-        known = {item.name for item in defined} | {one.intent for one in (report.nlu.training if report.nlu else ())}
-        return "no judged sentence has this intent" if of_intent[1] in known else ""
-    if name.startswith("nlu.intents."):
-        return FEW_INTENTS
-    if report.nlu is not None and name.startswith("nlu.entities."):
-        return "" if report.nlu.entities else "no entities were judged"
-    if report.nlu is not None and name.startswith("nlu.responses."):
-        return "" if report.nlu.responses else "the judged sentences have fewer than two different responses"
+    kind = KINDS.get(section)
+    reason = kind.why_no_figure(report, name) if kind else None
+    if reason is not None:
+        return reason
     return "" if "[" in name else "there was nothing to measure it on"
 
 
 def _figures(report: Report) -> Iterator[tuple[str, Any]]:
-    if report.validation:
-        counts = report.validation.counts
-        yield from (("validation.errors", counts.error), ("validation.warnings", counts.warning))
-        yield "validation.infos", counts.info
-    yield from _nlu_figures(report)
-    if report.core:
-        for field in ("conversation_accuracy", "accuracy", "precision", "recall", "f1"):
-            yield f"core.{field}", getattr(report.core, field)
-        outcomes = Counter(story.outcome for story in report.core.stories)
-        yield from ((f"core.{outcome}", outcomes[outcome]) for outcome in ("passed", "failed", "misunderstood"))
-        if as_written := report.core.as_written:
-            yield from (("core.as_written.passed", as_written.passed), ("core.as_written.failed", as_written.failed))
-        yield "core.warned", sum(story.warned for story in report.core.stories)
-    if report.e2e:
-        yield from (
-            (f"e2e.{field}", getattr(report.e2e, field)) for field in ("passed", "misunderstood", "failed", "skipped")
-        )
-    if report.batch:
-        yield from ((f"batch.{field}", getattr(report.batch, field)) for field in BATCH_FIGURES)
-        for suite in report.batch.suites:
-            yield from ((f"batch[{suite.name}].{field}", getattr(suite, field)) for field in BATCH_FIGURES)
-        if report.batch.coverage is not None:
-            if report.batch.coverage.pooled is not None:
-                yield "batch.coverage.pooled", report.batch.coverage.pooled
-            yield "batch.coverage.mean", report.batch.coverage.mean
-    yield from _figures_of_mutants(report)
-    if report.robustness:
-        yield "robustness.failure_rate", report.robustness.failure_rate
-        yield "robustness.entities.failure_rate", report.robustness.entities.failure_rate
-        yield from ((f"robustness[{one.name}].failure_rate", one.failure_rate) for one in report.robustness.by_family)
-        yield "robustness.variants", report.robustness.variants
-        yield "robustness.failed", report.robustness.failed
-    for kind in COVERAGE_KINDS:
-        if kind in report.coverage:
-            yield f"coverage.{kind}", report.coverage[kind].share
-
-
-def _figures_of_mutants(report: Report) -> Iterator[tuple[str, Any]]:
-    if report.strength:
-        figures = ("score", "by_tests", "killed", "survived", "equivalent", "not_tried")
-        yield from ((f"strength.{field}", getattr(report.strength, field)) for field in figures)
-        for group in report.strength.by_kind:
-            yield f"strength.by_kind[{group.name}].score", group.score
-            yield f"strength.by_kind[{group.name}].by_tests", group.by_tests
-
-
-def _nlu_figures(report: Report) -> Iterator[tuple[str, Any]]:
-    nlu = report.nlu
-    if nlu is None:
-        return
-    yield "nlu.examples", nlu.examples
-    if nlu.coverage is not None:
-        if nlu.coverage.pooled is not None:
-            yield "nlu.coverage.pooled", nlu.coverage.pooled
-        yield "nlu.coverage.mean", nlu.coverage.mean
-    if nlu.intents:
-        for field in ("f1", "precision", "recall", "accuracy"):
-            yield f"nlu.intents.{field}", getattr(nlu.intents, field)
-        yield from _label_figures("nlu.intents", nlu.intents.report)
-    for extractor, scores in nlu.entities.items():
-        for field in ("f1", "precision", "recall"):
-            yield f"nlu.entities.{extractor}.{field}", getattr(scores, field)
-            if scores.spans is not None:
-                yield f"nlu.entities.{extractor}.spans.{field}", getattr(scores.spans, field)
-        yield from _label_figures(f"nlu.entities.{extractor}", scores.report)
-    for selector, responses in nlu.responses.items():
-        for field in ("f1", "precision", "recall", "accuracy"):
-            yield f"nlu.responses.{selector}.{field}", getattr(responses, field)
-        yield from _label_figures(f"nlu.responses.{selector}", responses.report)
-    if nlu.understood:
-        for field in ("right", "wrong", "not_understood"):
-            yield f"nlu.understood.{field}", getattr(nlu.understood, field)
-    yield "nlu.calibration_error", nlu.calibration_error
-
-
-def _label_figures(prefix: str, report: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The scores of each label in a report of Rasa's shape, which is scikit-learn's."""
-    for label, scores in report.items():
-        if label not in _AVERAGES and isinstance(scores, dict):
-            for field, key in (("f1", "f1-score"), ("precision", "precision"), ("recall", "recall")):
-                yield f"{prefix}[{label}].{field}", scores.get(key)
+    for kind in KINDS.values():
+        yield from kind.figures(report)
+    for name in COVERAGE_KINDS:
+        if name in report.coverage:
+            yield f"coverage.{name}", report.coverage[name].share
 
 
 def _unknown(name: str, known: tuple[str, ...]) -> UserError:
@@ -437,7 +212,7 @@ class MetricDelta(Part, frozen=True, kw_only=True):
     """The metric's name, as the gates use it."""
     better: Better
     """Which direction is better."""
-    kind: Kind
+    kind: Unit
     """Whether it is a score between 0 and 1 or a count."""
     value: float | None
     """The metric of this side; ``None`` if it has none."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.judged import FailedTest, NotRunTest
-from turncheck.report.evaluations import DEFAULT_EVALUATIONS
+from turncheck.evaluations.kinds import BY_DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Report, Skipped
 
-NAMES: Final[dict[Evaluation, tuple[str, str]]] = {
-    "core": ("story", "stories"),
-    "e2e": ("end-to-end case", "end-to-end cases"),
-    "batch": ("batch case", "batch cases"),
-}
-"""The names of an evaluation's tests, singular and plural."""
 _NOT_GIVEN: Final = "no reason was given"
 
 
@@ -123,4 +117,4 @@ def skipped_entry(report: Report, evaluation: Evaluation) -> Skipped | None:
 
 def is_asked_for(report: Report, evaluation: Evaluation) -> bool:
     """Whether an evaluation was to run if there are tests for it."""
-    return evaluation in (report.settings.evaluations or DEFAULT_EVALUATIONS)
+    return evaluation in (report.settings.evaluations or BY_DEFAULT)

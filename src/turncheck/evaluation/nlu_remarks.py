@@ -82,7 +82,11 @@ def remarks_on(
         remarks.append("Responses are not scored: the sentences have fewer than two different ones.")
     elif not any(entry.predicted.response for entry in predictions):
         remarks.append("No response was selected for any of the sentences: the pipeline has no selector for them.")
-    idle = [name for name in entities if not any(found_by(name, one.predicted.entities) for one in predictions)]
+    idle = [
+        name
+        for name, scores in entities.items()
+        if not scores.says_nothing and not any(found_by(name, one.predicted.entities) for one in predictions)
+    ]
     remarks += [f"{name} found no entity in any of the sentences." for name in idle]
     remarks += [f"{name} is pretrained and was not scored." for name in extractors if name in left_out]
     return remarks

@@ -151,6 +151,33 @@ class Cache:
         return f"{_SIGNED} {key} {signature.hexdigest()}".encode()
 
 
+class RunCache(Cache):
+    """Entries of this run alone, in memory: what both sides learn alike is learnt once, though nothing is kept."""
+
+    def __init__(self) -> None:
+        super().__init__(Path())
+        self._entries_here: dict[str, bytes] = {}
+
+    def get(self, key: str, kind: str) -> bytes | None:  # noqa: ARG002 - as above
+        """Return the content that was kept under a key."""
+        return self._entries_here.get(key)
+
+    def put(self, key: str, kind: str, content: bytes) -> None:  # noqa: ARG002 - as above
+        """Keep a content until the run ends."""
+        self._entries_here[key] = content
+
+    def mark_damaged(self, key: str, kind: str) -> None:  # noqa: ARG002 - as above
+        """Ignore an entry from now on."""
+        del self._entries_here[key]
+
+    def trim(self, most: int = MOST_BYTES) -> None:
+        """Keep everything: it is gone after the run."""
+
+    def notes(self) -> list[str]:
+        """Return nothing: it is no news that a run remembers what it did."""
+        return []
+
+
 def _listed(folder: Path) -> list[Path]:
     """Return what is in a folder; nothing if it is not one, or may not be read."""
     try:

@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.cases import batch_actual, batch_expected
+from turncheck.comparison.engines import folded_name
 from turncheck.messages.phrasing import count
 from turncheck.render.phrases import KIND_NAMES, covered_lines, moment
 from turncheck.render.rendered import Rendered
@@ -246,16 +247,18 @@ def names_of_intents(names: tuple[str, ...], *, is_trait: bool) -> str:
 
 def _scores(case: BatchCase, names: tuple[str, ...], *, exact: bool) -> str:
     """Return a number per name, or one per engine and name if they are known separately; ``-`` if there is none."""
+    known = {folded_name(key): score for key, score in reversed(case.scores.items())}
 
     def written(key: str) -> str:
-        return (f"{case.scores[key]!r}" if exact else f"{case.scores[key]:.4f}") if key in case.scores else "-"
+        score = case.scores.get(key, known.get(folded_name(key)))
+        return "-" if score is None else f"{score!r}" if exact else f"{score:.4f}"
 
     by_engine = [
         f"{engine}: {written(f'{name} ({engine})')}"
         for name in names
         for engine in ENGINES
-        if f"{name} ({engine})" in case.scores
+        if folded_name(f"{name} ({engine})") in known
     ]
-    if by_engine or not any(name in case.scores for name in names):
+    if by_engine or not any(folded_name(name) in known for name in names):
         return ", ".join(by_engine)
     return ", ".join(map(written, names))

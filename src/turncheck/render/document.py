@@ -9,6 +9,7 @@ from turncheck.messages.phrasing import count
 from turncheck.render.content import all_sections
 from turncheck.render.main_metrics import main_metrics
 from turncheck.render.nlu_text import fallback_entry, trust_entry
+from turncheck.render.phrases import moment
 from turncheck.render.spans import Code, Entry, Link, Prose, Strong, Term, line, listed
 
 if TYPE_CHECKING:
@@ -144,6 +145,8 @@ def _footer(report: Report, links: Links) -> Line:
     if report.engine:
         parts.append(line(Prose(f"engine {report.engine.name}", 60)))
     parts.append(line(f"seed {report.seed}"))
+    if measured := report.source.measured:
+        parts.append(line(f"measured {moment(measured)}"))
     if commit := report.source.commit:
         parts.append(line(Link(line("commit ", Code(commit[:8])), links.commit_page(commit))))
     if links.run_url:

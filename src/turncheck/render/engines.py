@@ -13,13 +13,20 @@ from turncheck.render.sinks.terminal import place, text
 from turncheck.render.wording.figures import figure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from turncheck.report.engines import ComparedEngine, ComparedTest, EngineGate, EnginesCompared
+    from turncheck.report.engines import ComparedEngine, ComparedTest, EngineGate, EnginesCompared, TestKind
+    from turncheck.report.evaluations import Evaluation
 
 CSV_NAME: Final = "engines.csv"
 JSON_NAME: Final = "engines.json"
 _MOST_LISTED: Final = 100
+_EVALUATIONS: Final[Mapping[TestKind, Evaluation]] = {
+    "sentence": "nlu",
+    "story": "core",
+    "end-to-end case": "e2e",
+    "batch case": "batch",
+}
 
 
 def engines_text(compared: EnginesCompared, *, folder: str = "") -> str:
@@ -118,8 +125,14 @@ def engines_csv(compared: EnginesCompared) -> Rendered:
     writer.writerow(map(safe_cell, ["kind", "suite", "test", "place", "expected", *of_engines, "agree"]))
     for test in compared.tests:
         cells = [test.kind, test.suite, test.name, str(test.location), test.expected]
-        for answer, side in zip(test.answers, test.sides, strict=True):
-            cells += ["", "", ""] if answer is None else [answer.got, "TRUE" if answer.passed else "FALSE", side]
+        for engine, answer, side in zip(compared.engines, test.answers, test.sides, strict=True):
+            none = [_without_answer(engine, test), "", ""]
+            cells += none if answer is None else [answer.got, "TRUE" if answer.passed else "FALSE", side]
         agree = {None: "", True: "TRUE", False: "FALSE"}[test.agree]
         writer.writerow(map(safe_cell, [*cells, agree]))
     return Rendered(CSV_NAME, "text/csv", out.getvalue())
+
+
+def _without_answer(engine: ComparedEngine, test: ComparedTest) -> str:
+    why = engine.left_out.get(_EVALUATIONS[test.kind], engine.problem)
+    return f"no answer: {why}" if why else "no answer"

@@ -37,6 +37,7 @@ from turncheck.render.phrases import (
     circumstances,
     expected_got,
     expected_intent,
+    moment,
     nearest,
     parse_and_base_parse,
     sure,
@@ -179,7 +180,8 @@ def batch_lines(case: BatchCase) -> Iterator[str]:
     if case.parent:
         yield f"parent: {' >> '.join(case.parent)}"
     if case.bots:
-        yield f"bot: {expected_got(' or '.join(dict.fromkeys(case.bots)), ', '.join(case.matched_bots) or 'not known')}"
+        got = ", ".join(case.matched_bots) or "not known"
+        yield f"bot: {plain(expected_got(' or '.join(dict.fromkeys(case.bots)), got))}"
     for entity in case.entities:
         sign = " " if entity.passed else "!"
         words = plain(expected_got(" or ".join(entity.expected), entity.matched or "nothing"))
@@ -271,6 +273,8 @@ class SuiteWriter:
         known = {"project": report.project.name, "seed": str(report.seed), "turncheck": report.tool.version}
         if report.engine:
             known["engine"] = f"{report.engine.name} {report.engine.version}"
+        if report.source.measured:
+            known["measured"] = moment(report.source.measured)
         properties = {key: attribute(value) for key, value in {**known, **(facts or {})}.items()}
         seconds = report.timings.get(step, 0.0) if step else 0.0
         return Suite(attribute(f"{self._project} {evaluation}".strip(), LONGEST_CLASS), cases, properties, seconds)

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from turncheck.comparison.changes import ChangedCases
-    from turncheck.comparison.metrics import Kind, MetricDelta
+    from turncheck.comparison.metrics import MetricDelta
     from turncheck.comparison.model import Comparison
+    from turncheck.evaluations.kind import Unit
     from turncheck.render.spans import Mark
     from turncheck.report.model import Report
 
@@ -142,7 +143,7 @@ def displayed_values(delta: MetricDelta) -> tuple[str, str]:
     return _shown(base, delta.kind), _shown(value, delta.kind)
 
 
-def _shown(value: float | None, kind: Kind) -> str:
+def _shown(value: float | None, kind: Unit) -> str:
     return "–" if value is None else figure(value, kind)
 
 
@@ -286,12 +287,18 @@ def first_figures(report: Report, comparison: Comparison) -> list[str]:
     """Return some figures in words, for a line about an assistant: the first of those that changed, else the first."""
     rows = main_metrics(report, comparison)
     shown = sorted(rows, key=_is_less_news)[:_FIRST]
-    return [
-        f"{row.title} {row.subject} {row.now}".replace("  ", " ") + (f" ({row.change})" if row.change else "")
-        for row in rows
-        if row in shown
-    ]
+    return [" ".join([row.title, *([row.subject] if row.subject else []), _sides(row)]) for row in rows if row in shown]
+
+
+def _sides(row: MainMetric) -> str:
+    if row.change:
+        return f"{row.now} ({row.change})"
+    return f"{row.base} → {row.now}" if _is_other(row) else row.now
+
+
+def _is_other(row: MainMetric) -> bool:
+    return row.base not in {"–", row.now}
 
 
 def _is_less_news(row: MainMetric) -> tuple[bool, bool]:
-    return row.mark not in {"real gain", "real drop", "better", "worse"}, row.base == row.now or not row.change
+    return row.mark not in {"real gain", "real drop", "better", "worse"}, not _is_other(row)

@@ -275,7 +275,7 @@ def render_overview_comment(
     assistants: Assistants, links: Links, *, fork: Fork | None = None, limit: int = COMMENT_LIMIT
 ) -> Rendered:
     """Render the one comment about all assistants; within ``limit`` the worst keep their fold, others are counted."""
-    size = Size("fold.md.j2", limit, utf16_units, unfolded=8)
+    size = Size("fold.md.j2", limit, utf16_units, unfolded=8, short=_SHORT)
     first_line = marker(fork.key, of_fork=True) if fork else marker(assistants.key)
     return Rendered("comment.md", "text/markdown", _text(assistants, links, size, "###", first_line, fork=fork))
 

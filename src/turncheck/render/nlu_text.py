@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.evaluations.nlu import NOTHING_TO_FIND
 from turncheck.messages.phrasing import count
 from turncheck.render.phrases import covered_lines, how_judged, overlap_remarks, substitution_lines, unjudged_remark
 from turncheck.render.sinks.terminal import place, text
@@ -49,6 +50,9 @@ def _figures(nlu: Nlu) -> Iterator[str]:
         figures = {"accuracy": scores.accuracy, "precision": scores.precision, "recall": scores.recall, "f1": scores.f1}
         yield from _table("Intents", figures, scores.folds)
     for name, entities in nlu.entities.items():
+        if entities.says_nothing:
+            yield from (f"Entities by {text(name)}, by token:", f"  not scored: {NOTHING_TO_FIND}")
+            continue
         figures = {"precision": entities.precision, "recall": entities.recall, "f1": entities.f1}
         yield from _table(f"Entities by {name}, by token", figures, entities.folds)
         spans = entities.spans
@@ -133,7 +137,9 @@ def label_tables(nlu: Nlu, engine: EngineInfo | None = None) -> str:
     """
     lines = list(_rows("Each intent", nlu.intents.report)) if nlu.intents else []
     for name, entities in nlu.entities.items():
-        lines += _rows(f"Each entity by {name}, by token", entities.report)
+        title = f"Each entity by {name}, by token"
+        none = [f"{text(title)}:", f"  not scored: {NOTHING_TO_FIND}"]
+        lines += none if entities.says_nothing else _rows(title, entities.report)
     for one in engine.substitutions if engine else ():
         if one.used is None and one.component.endswith("Extractor"):
             lines += [f"Each entity by {text(one.component)}, by token:", f"  not run: {text(one.reason, 400)}"]

@@ -1,10 +1,7 @@
 """The evaluations there are, by their names."""
 
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 Evaluation = Literal["validate", "nlu", "core", "e2e", "batch", "strength", "robustness"]
-EVALUATIONS: Final[tuple[Evaluation, ...]] = ("validate", "nlu", "core", "e2e", "batch", "strength", "robustness")
-"""Those that run, in their order."""
-ON_REQUEST: Final[tuple[Evaluation, ...]] = ("strength", "robustness")
-"""Those that only run on request."""
-DEFAULT_EVALUATIONS: Final = tuple(name for name in EVALUATIONS if name not in ON_REQUEST)
+EVALUATIONS: Final[tuple[Evaluation, ...]] = get_args(Evaluation)
+"""Those that run, in their order (:mod:`turncheck.evaluations.kinds` says what each is)."""

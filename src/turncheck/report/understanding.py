@@ -276,6 +276,11 @@ class EntityScores(Part, frozen=True, kw_only=True):
     Of the entities that were found with a confidence; ``None`` without any.
     """
 
+    @property
+    def says_nothing(self) -> bool:
+        """Whether there was nothing to find and nothing was found: its zeros are no figures."""
+        return not (self.report or self.confusions or self.f1)
+
 
 class ResponseScores(Part, frozen=True, kw_only=True):
     """Scores of one response selector. ``report`` has the keys of Rasa's ``response_selection_report.json``."""

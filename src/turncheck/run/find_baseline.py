@@ -23,12 +23,13 @@ from turncheck.comparison.changes import SettingChange
 from turncheck.comparison.compare import plugins_in_words
 from turncheck.comparison.gate_rules import read_rules
 from turncheck.comparison.model import Baseline, Missing, Present, Unreachable, Unreadable
+from turncheck.evaluations.kinds import BY_DEFAULT
 from turncheck.messages.errors import INTERRUPTED, UserError
 from turncheck.messages.location import shown_path
 from turncheck.process.regular_file import file_and_case, is_there
 from turncheck.process.screen import Console
 from turncheck.report.codec import MAX_BYTES, decode
-from turncheck.report.evaluations import DEFAULT_EVALUATIONS, EVALUATIONS
+from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import Skipped, Source
 from turncheck.run.base_projects import BaseTree, paired
 from turncheck.run.evaluated_project import report_of_project
@@ -264,7 +265,7 @@ class BaselineSearch:
             return None
         if files.is_empty:
             return Missing(f"its base ({base.commit[:8]}) has no files")
-        tree = BaseTree(files.folder, self.top, self.checkout.links() if self.checkout is not None else {})
+        tree = BaseTree(files.folder, self.top)
         words = words_of(self.given) if self.past is None else [str(self.top / self.past)]
         given = "project" in self.given or self.past is not None
         chosen = tree.projects(words, given=given, flags=self.given)
@@ -387,7 +388,7 @@ class BaselineSearch:
         except UserError as error:  # the folder is temporary, named anew each time, and gone when this is read
             what = error.what.replace(f"{there.files.folder}/", "").replace(str(there.files.folder), ".")
             why = f"the base cannot be measured: {what}"
-            asked = own.evaluations or DEFAULT_EVALUATIONS
+            asked = own.evaluations or BY_DEFAULT
             skipped = [Skipped(evaluation=one, reason=why, fault=True) for one in EVALUATIONS if one in asked]
             measured = report_of(report.project, own.seed, source=source, skipped=skipped)
         if measured.stopped == INTERRUPTED:
@@ -434,7 +435,7 @@ class BaselineSearch:
             if name in _TESTS and getattr(own, name) and not kept[name]:
                 left_out.add(_TESTS[name])
         if left_out:
-            asked = own.evaluations or DEFAULT_EVALUATIONS
+            asked = own.evaluations or BY_DEFAULT
             kept["evaluations"] = tuple(name for name in asked if name not in left_out)
         if isinstance(own.vectors, str) and (vectors := Path(there.tree.moved(own.vectors))).exists():
             kept["vectors"] = str(vectors)

@@ -15,7 +15,7 @@ from turncheck.ci.git import GitError, find_checkout
 from turncheck.ci.hosts import find_host
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location, shown_path
-from turncheck.process.cache import Cache
+from turncheck.process.cache import Cache, RunCache
 from turncheck.process.environment import FileVariables, secret_of
 from turncheck.process.output_files import ensure_replaceable
 from turncheck.process.regular_file import is_link, is_there
@@ -52,16 +52,14 @@ _MOST_LINKS: Final = 40
 
 
 def cache_of(settings: Settings, host: Host, project: Path, environment: Mapping[str, str]) -> Cache | None:
-    """Return the cache of a run; ``None`` if it has none.
+    """Return the cache of a run, which is forgotten after it if nothing may be kept; ``None`` if there is no base.
 
     Raises:
         UserError: a change could have written to its folder, or the key of the cache cannot be used.
     """
-    if not settings.cache or host.run.of_a_fork:
-        return None
-    folder = _named_folder(settings, environment)
+    folder = None if not settings.cache or host.run.of_a_fork else _named_folder(settings, environment)
     if folder is None:
-        return None
+        return None if settings.baseline == "none" else RunCache()
     _ensure_out_of_reach(folder, project, host.run.workspace, is_named=settings.cache_folder is not None)
     return Cache(folder, secret=settings.cache_key or secret_of(environment, KEY_VARIABLE))
 

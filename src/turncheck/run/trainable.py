@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 from msgspec import structs
 
 from turncheck.engines.base import DIALOGUE_PARTS, NOTHING_TO_LEARN
+from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import TrainingRefusedError, UserError
 from turncheck.messages.location import NOWHERE
 from turncheck.project.assistants_below import assistants_in_words
 from turncheck.project.paths import PATH_WITHOUT_DATA
-from turncheck.report.evaluations import ON_REQUEST
 from turncheck.report.model import Skipped
 from turncheck.run.reading import read_given
 from turncheck.settings.engines import ENGINES
@@ -211,25 +211,10 @@ def _line(project: Project, finding: Finding, level: str = "") -> str:
 
 # Why an evaluation does not run, as an entry of the report.
 
-_TESTS_OF: Final[Mapping[Evaluation, str]] = {
-    "nlu": "the test sentences",
-    "core": "the test stories",
-    "e2e": "the end-to-end cases",
-}
-_REFUSED: Final[Mapping[Evaluation, str]] = {
-    "nlu": "the NLU pipeline cannot be trained",
-    "core": "the policies cannot be trained",
-    "e2e": "the end-to-end cases cannot be run",
-    "batch": "the batch suites cannot be run",
-    "robustness": "the test sentences cannot be varied",
-    "strength": "the mutants cannot be tried",
-}
-_OF_PIPELINE: Final[frozenset[Evaluation]] = frozenset({"nlu", "batch", "robustness"})
-
 
 def is_asked(settings: Settings, evaluation: Evaluation) -> bool:
     """Whether the settings ask for an evaluation."""
-    if evaluation in ON_REQUEST:
+    if KINDS[evaluation].on_request:
         switched_on = {"strength": settings.strength != "off", "robustness": settings.robustness}
         return evaluation in settings.evaluations or switched_on[evaluation]
     return not settings.evaluations or evaluation in settings.evaluations
@@ -284,7 +269,7 @@ def unreadable(evaluation: Evaluation, findings: Iterable[Finding], *, of: Evalu
     fault = next((finding for finding in findings if finding.severity == "error"), None)
     if fault is None:
         return None
-    return fault_of(evaluation, f"{_TESTS_OF[of or evaluation]} cannot be read completely", [fault])
+    return fault_of(evaluation, f"{KINDS[of or evaluation].in_files} cannot be read completely", [fault])
 
 
 def fault_of(evaluation: Evaluation, cause: str, faults: Sequence[Finding]) -> Skipped:
@@ -312,10 +297,10 @@ def refused_training(error: UserError, evaluation: Evaluation, config: Config) -
     """What cannot be trained is a fault at its place or, if none is known, at that of the pipeline or the policies."""
     location = known = None if error.location == NOWHERE else error.location
     if location is None and evaluation != "e2e":
-        location = config.keys.get("pipeline" if evaluation in _OF_PIPELINE else "policies", config.location)
+        location = config.keys.get("pipeline" if KINDS[evaluation].of_pipeline else "policies", config.location)
         location = None if location == NOWHERE else location
     place = f" ({known})" if known else ""
-    refused = _REFUSED[evaluation]
+    refused = KINDS[evaluation].refused
     return Skipped(
         evaluation=evaluation,
         reason=f"{refused}: {error.what}{place}",

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import structs
 
 from turncheck.evaluation.answers import DelegatedError, answered
+from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import INTERRUPTED, CutShortError, UserError
 from turncheck.messages.phrasing import first_line
 from turncheck.process.environment import redact
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Config
-from turncheck.report.evaluations import ON_REQUEST
 from turncheck.report.model import Skipped, Validation
 from turncheck.run.cut_short import require_same_model, run_until_failure
 from turncheck.run.inputs import NONE_PRECOMPUTED
@@ -181,7 +181,7 @@ class RunInProgress:
             if (
                 section is None
                 and name not in self.skipped
-                and (name not in ON_REQUEST or is_asked(self.settings, name))
+                and (not KINDS[name].on_request or is_asked(self.settings, name))
             ):
                 self.skip(Skipped(evaluation=name, reason=INTERRUPTED))
 

@@ -32,7 +32,7 @@ class RegisteredEngine:
 ENGINES: Final = Registry(
     "turncheck.engines",
     {
-        "embedded": RegisteredEngine("turncheck.engines.embedded.engines"),
+        "embedded": RegisteredEngine("turncheck.engines.embedded.opened"),
         "rasa": RegisteredEngine("turncheck.engines.rasa_server.engines", from_files=False, kinds=("rasa",)),
         "kore": RegisteredEngine(
             "turncheck.engines.kore.engines",

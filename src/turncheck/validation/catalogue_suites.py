@@ -115,6 +115,15 @@ SUITE_CHECKS: Final = (
         "3,000 characters",
     ),
     _check(
+        "suite-same-name",
+        "warning",
+        "Two suites have one name",
+        "A suite's name is that of its file, without the ending. A threshold of `batch[NAME]` means one suite, and on the"
+        " platform the second one replaces the first. Rename one of the files.",
+        "tests/everyday.json and tests/everyday.csv",
+        "tests/everyday.json and tests/nightly.csv",
+    ),
+    _check(
         "suite-too-many",
         "warning",
         "A suite has too many cases",

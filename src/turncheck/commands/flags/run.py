@@ -105,12 +105,15 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 
 def add_setting(group: argparse._ArgumentGroup | argparse.ArgumentParser, name: str, option: Option) -> None:
-    """Add the flag of one setting. Unset is ``None``: the settings have the defaults."""
+    """Add the flag of one setting. Unset is ``None``: the settings have the defaults.
+
+    ``project`` is one folder here: only ``run`` takes several, with a flag of its own.
+    """
     from turncheck.settings.options import default_of
 
     names = [*([SHORT_FORMS[name]] if name in SHORT_FORMS else []), f"--{name}"]
     default = default_of(name)
-    text = option.help
+    text = "the assistant's folder" if name == "project" else option.help
     if default not in (None, (), False, 0, "") and "default:" not in text:
         text += f" (default: {', '.join(default) if isinstance(default, tuple) else str(default).lower()})"
     text = text.replace("%", "%%")

@@ -118,6 +118,8 @@ def _add_add(kinds: argparse._SubParsersAction[Any]) -> None:
     )
     words = "the order in which the entities are to be extracted"
     parser.add_argument("--entity-order", default="", metavar="NAME>NAME", help=words)
+    words = "for a universal bot, the bot of each intent, separated by |"
+    parser.add_argument("--bot", default="", metavar="NAME", help=words)
     add_verbosity(parser)
     parser.set_defaults(handler=_add)
 
@@ -168,7 +170,8 @@ def _add(namespace: argparse.Namespace) -> int:
             lines = read_regular(Path(namespace.utterances), most=MAX_FILE_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UserError(f"'{namespace.utterances}' is not UTF-8", remedy="Save it in UTF-8.") from None
-    expected = Expectation(namespace.intent, namespace.parent, tuple(namespace.entities), namespace.entity_order)
+    entities, order = tuple(namespace.entities), namespace.entity_order
+    expected = Expectation(namespace.intent, namespace.parent, entities, order, namespace.bot)
     return run_add(namespace.suite, expected, lines, screen_of(namespace))
 
 

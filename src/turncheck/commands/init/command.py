@@ -174,12 +174,16 @@ def first_tests(project: Project) -> dict[str, str]:
 
 
 def _first_suite(project: Project) -> dict[str, str]:
-    """Return a batch suite of generated cases, which are marked, for an export that has no suite."""
+    """Return a batch suite of generated cases, which are marked, for an export that has no suite.
+
+    What only the platform can judge is not among them: the first run is one with the engine that stands in for it.
+    """
     from turncheck.evaluation.batch.suggested import suggest_cases  # few projects are exports
 
-    if find_suites(project.root) or not (cases := suggest_cases(project, most=_MOST_CASES).cases):
+    if find_suites(project.root):
         return {}
-    return {SUITE_FILE: write_suite(cases, ".csv")}
+    cases = [case for case in suggest_cases(project, most=_MOST_CASES).cases if not case.parent]
+    return {SUITE_FILE: write_suite(cases, ".csv")} if cases else {}
 
 
 def dialogues_of(project: Project) -> list[Dialogue]:

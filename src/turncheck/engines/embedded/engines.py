@@ -1,8 +1,7 @@
-"""The embedded engine of one project, each part trained once, when it is first needed."""
+"""The embedded engine of one project of Rasa's, each part trained once, when it is first needed."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,15 +13,13 @@ from turncheck import __version__
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.base import DIALOGUE_PARTS, NLU_PARTS, NOTHING_TO_LEARN, Capabilities, Engine
 from turncheck.engines.embedded.models import fitting_model, load_model, named_model
-from turncheck.messages.errors import UserError
 from turncheck.process.output_files import temporary_folder
 from turncheck.project.calibration import trust_in
-from turncheck.project.model import KORE
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from turncheck.engines.base import Models, Part
     from turncheck.engines.conversation import ActionServer
@@ -34,46 +31,18 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.policies.ensemble import Ensemble
     from turncheck.engines.embedded.workshop import EmbeddedWorkshop
     from turncheck.process.cache import Cache
-    from turncheck.process.environment import FileVariables
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import ConfiguredComponent, Substitution
     from turncheck.report.trust import ConfidenceMap, Trust
-    from turncheck.settings.options import Settings
 
 NLG_NOTE: Final = "The endpoint 'nlg' is not called: the domain's responses are used."
 
 
-@contextmanager
-def opened(  # noqa: PLR0917 - as of all engines
-    settings: Settings,
-    project: Project,
-    environment: Mapping[str, str],
-    hosts: tuple[str, ...] | None,
-    models: Models | None,
-    variables: FileVariables | None = None,  # noqa: ARG001 - action servers are called by others
-) -> Iterator[EmbeddedEngine]:
-    """Yield the engine; see :func:`turncheck.engines.choice.chosen_engines`."""
-    if settings.vectors:
-        from turncheck.engines.embedded.nlu.sentence_vectors import named_vectors  # imports NumPy
-
-        named_vectors(settings.vectors)  # what is missing is reported before anything is measured
-    yield EmbeddedEngine(
-        project,
-        settings.seed,
-        hosts,
-        settings.allow_custom_code,
-        settings.vectors,
-        models,
-        environment,
-        settings.today,
-    )
-
-
 @dataclass(eq=False)
 class EmbeddedEngine(Engine):
-    """The embedded engine of one project. scikit-learn is only imported if something is actually trained.
+    """The embedded engine of one project of Rasa's. scikit-learn is only imported if something is actually trained.
 
     ``hosts`` is what ``config.yml`` may name besides loopback (a Duckling server); ``None``: any. ``models``: where a
     trained model may come from; ``None``: it is trained in any case. ``environment`` is what a storage of models needs.
@@ -95,8 +64,6 @@ class EmbeddedEngine(Engine):
     @property
     def capabilities(self) -> Capabilities:
         """It does not run flows, and learns dialogues from stories and rules, unless there is a model."""
-        if self.project.kore is not None:
-            return self._capabilities_for_kore
         calm = self.project.calm and f"{self.project.calm}: the embedded engine does not run CALM assistants"
         learns = self.models is not None or self.project.stories or self.project.rules
         none = None if self.models is not None else calm
@@ -110,28 +77,10 @@ class EmbeddedEngine(Engine):
             no_mutants=calm or None,
         )
 
-    @cached_property
-    def _capabilities_for_kore(self) -> Capabilities:
-        from turncheck.engines.embedded.kore.unknown import unknown_entities, unknown_intents
-
-        bot = self.project.kore
-        return Capabilities(
-            no_dialogue=KORE.no_dialogues,
-            no_conversation=KORE.no_dialogues,
-            no_mutants=KORE.no_dialogues,
-            stands_in=True,
-            knows_traits=True,
-            unknown_intents={} if bot is None else unknown_intents(bot),
-            unknown_entities={} if bot is None else unknown_entities(bot),
-            bot="" if bot is None or bot.is_universal else bot.name,
-        )
-
     def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> frozenset[str]:
         """It trains on the project's files: those that an evaluation needs must exist and be complete."""
         if self.project.calm is not None:
             return frozenset()  # it is not trained at all
-        if not self.project.kind.has_pipeline:
-            return frozenset({"nlu"})
         needed = NLU_PARTS if evaluation in {"nlu", "batch"} else DIALOGUE_PARTS | {"pipeline"}
         return needed if evaluation == "nlu" and in_folds else needed | {"sentences"}
 
@@ -141,13 +90,6 @@ class EmbeddedEngine(Engine):
         Raises:
             UserError: the named model does not exist, cannot be read, or lacks the first part; or as ``ensure``.
         """
-        if self.project.kore is not None:
-            if self.models is not None and self.models.named is not None:
-                raise UserError("--model names a model of a Rasa project", remedy="Omit it.")
-            ensure()
-            with screen.step("train", "Training"):
-                _ = self.nlu
-            return
         self._model = self._found(parts, screen)
         if self._model is not None:
             self._model.require(parts[0])
@@ -201,11 +143,6 @@ class EmbeddedEngine(Engine):
     @cached_property
     def nlu_trainer(self) -> EmbeddedNluTrainer | KoreNluTrainer:
         """What trains the engines of folds."""
-        if self.project.kore is not None:
-            from turncheck.engines.embedded.kore.trainer import KoreNluTrainer
-            from turncheck.engines.embedded.nlu.sentence_vectors import chosen_vectors
-
-            return KoreNluTrainer(seed=self.seed, vectors=chosen_vectors(self.vectors, self.project.nlu))
         return self._pipeline_trainer
 
     @cached_property
@@ -233,8 +170,6 @@ class EmbeddedEngine(Engine):
 
     @cached_property
     def _calibration(self) -> tuple[Trust | None, ConfidenceMap | None]:
-        if self.project.kore is not None:
-            return None, None
         if not self.vectors:
             return trust_in(self.project)
         from turncheck.engines.embedded.nlu.sentence_vectors import named_vectors  # imports NumPy
@@ -265,7 +200,7 @@ class EmbeddedEngine(Engine):
         if not self.project.nlu.examples:
             return None
         learnt = with_story_sentences(self.project)
-        if self._cache is None or self.project.kore is not None:
+        if self._cache is None:
             return self.nlu_trainer.fit(learnt)
         from turncheck.engines.embedded.models import cached_nlu
         from turncheck.engines.embedded.training_key import nlu_inputs
@@ -289,8 +224,6 @@ class EmbeddedEngine(Engine):
             return self._model.tokenize if self._model.has_nlu else None
         if not self.project.nlu.examples:
             return None
-        if self.project.kore is not None:
-            return super().tokenizer()
         from turncheck.engines.embedded.nlu.plan import make_plan  # if stories annotate entities
         from turncheck.engines.embedded.nlu.spacy_model import make_tokenizer
 
@@ -361,7 +294,7 @@ class EmbeddedEngine(Engine):
 
     def _configured(self) -> tuple[ConfiguredComponent, ...] | None:
         """Return what is done with each component; not known of a model, which was trained before."""
-        if self._model is not None or self.project.kore is not None:
+        if self._model is not None:
             return None
         from turncheck.engines.embedded.configured import configured_components
 

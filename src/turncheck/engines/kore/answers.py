@@ -191,6 +191,7 @@ class SuitePage:
 
 
 _UNDER_WAY: Final = frozenset({"running", "inprogress", "accepted", "cancelling", "canceling"})
+_CANCELLED: Final = frozenset({"cancelled", "canceled"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +226,7 @@ class RunState:
     @property
     def is_cancelled(self) -> bool:
         """Whether somebody cancelled it: then there is no CSV."""
-        return self.status.lower() in {"cancelled", "canceled"}
+        return self.status.lower() in _CANCELLED
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,19 +300,24 @@ def _by_engine(response: Mapping[str, Json], resolver: Mapping[str, Json]) -> di
 
 
 def _bots(response: Mapping[str, Json], resolver: Mapping[str, Json]) -> dict[str, str]:
-    """Return the bot of each intent, as the winner, the ranking or an engine names it."""
-    named = [*_entries(resolver, "winningIntent", "ranking")]
+    """Return the bot of each intent, as the winner, the ranking or an engine names it.
+
+    Linked bots may have intents of the same name: only the winner's task counts.
+    """
+    winners = _entries(resolver, "winningIntent")
+    named = [*winners, *_entries(resolver, "ranking")]
     named += [entry for key in ("fm", "ml", "faq") for entry in _entries(response.get(key), "definitive", "possible")]
+    tasks = {_first_string(one, _NAMES): _first_string(one, ("taskId",)) for one in reversed(winners)}
     found: dict[str, str] = {}
     for entry in named:
-        intent = _first_string(entry, ("intent", "task", "primaryQuestion"))
-        scoring = entry.get("scoring")
+        intent, task, scoring = _first_string(entry, _NAMES), _first_string(entry, ("taskId",)), entry.get("scoring")
         bot = _first_string(entry, _BOTS) or _first_string(scoring if isinstance(scoring, dict) else {}, _BOTS)
-        if intent and bot:
+        if intent and bot and (not task or tasks.get(intent) in {None, "", task}):
             found.setdefault(intent, bot)
     return found
 
 
+_NAMES: Final = ("intent", "task", "primaryQuestion")
 _BOTS: Final = ("botName", "botname", "childBotName")
 
 
@@ -430,6 +436,8 @@ def read_state(given: Json) -> RunState:
     status = read_string(answer, "status")
     message, known = answer.get("message"), answer.get("result")
     about = known if isinstance(known, dict) else {}
+    if (of_result := _first_string(about, ("status",))).lower() in _CANCELLED:
+        status = of_result
     state = RunState(
         status,
         read_count(answer, "utterance_ran") if "utterance_ran" in answer else None,

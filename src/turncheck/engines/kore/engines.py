@@ -321,7 +321,7 @@ class KoreEngines(Engine):
         answers = answers_to(suite.cases, report.cases)
         self._compare(done.figures, answers)
         setting = self._setting(report, done.started)
-        return SuiteAnswers(answers, platform.version, setting=setting, notes=report.about("notes"))
+        return SuiteAnswers(answers, platform.version, setting=setting, notes=report.about("notes") or done.notes)
 
     def _setting(self, report: RunReport | None = None, started: str = "") -> BatchSetting:
         """What is known about the assistant that answers: from the report of the platform's run, else from settings."""

@@ -45,7 +45,7 @@ _EXPORTED: Final[dict[str, list[str]]] = {
 class CompletedRun:
     """A completed run. ``report``: the link to its CSV; ``is_partial``: something could not be evaluated.
 
-    ``started`` and ``ended``: as the platform writes times.
+    ``started`` and ``ended``: as the platform writes times. ``notes``: those that it keeps beside the result.
     """
 
     suite: str
@@ -55,6 +55,7 @@ class CompletedRun:
     is_partial: bool = False
     started: str = ""
     ended: str = ""
+    notes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +177,8 @@ class Platform:
             raise
         if after.is_under_way:
             raise KoreRunError(f"{what} goes on, although it was deleted", remedy="Cancel it there, in Batch Testing.")
+        if after.is_completed:
+            raise KoreRunError(f"{what} was completed before it could be cancelled")
 
     def status(self, suite: str, run: str) -> RunState:
         """Return the state of a run."""
@@ -202,7 +205,9 @@ class Platform:
             why = f"the platform's run '{run}' of the suite '{suite}' ended as '{shown(state.status, 100)}'"
             error = KoreCancelledError if state.is_cancelled else KoreRunError
             raise error(f"{why}: {shown(state.message)}" if state.message else why)
-        return CompletedRun(suite, run, state.figures, state.report, state.is_partial, state.started, state.ended)
+        return CompletedRun(
+            suite, run, state.figures, state.report, state.is_partial, state.started, state.ended, state.notes
+        )
 
     def ended(self, suite: str, run: str, say: Callable[[str], None]) -> RunState:
         """Wait until a run has ended, and return its state; ``say`` is called with the progress.

@@ -6,25 +6,35 @@ FAQs, small talk) is varied by the families of :mod:`turncheck.evaluation.robust
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Final
 
 from turncheck.evaluation.robustness.robustness import make_variants
 from turncheck.project.batch.model import SuiteCase, comparable
 from turncheck.project.batch.suggestions import Suggestions, suggest, words_of_case
+from turncheck.project.batch.writer import SUFFIXES, is_writable
+from turncheck.project.kore.knowledge import is_utterance
+from turncheck.project.nlu_data import WholeLabelExample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from turncheck.project.model import Project
+    from turncheck.project.nlu_data import Example
 
 _SEED: Final = 42
 _FAMILIES: Final = ("politeness", "contraction", "abbreviation", "diacritics", "typo")
 """The families of variants that are new sentences, the most natural first; casing and punctuation keep the words."""
 
 
-def suggest_cases(project: Project, *, intent: str | None = None, most: int = 50) -> Suggestions:
+def suggest_cases(
+    project: Project, *, intent: str | None = None, most: int = 50, known: Collection[str] = frozenset()
+) -> Suggestions:
     """Return up to ``most`` generated cases, of one intent or of all, in turns so that each intent has some.
+
+    Cases whose utterances are ``known`` (in comparable form) are left out: suites have them already; so are those that
+    a suite cannot hold, since a name contains a delimiter.
 
     Raises:
         UserError: the project's own word lists cannot be read.
@@ -37,30 +47,66 @@ def suggest_cases(project: Project, *, intent: str | None = None, most: int = 50
         for case in _varied(project)
         if (key := comparable(case.intents[0])) not in with_values and wanted in {None, key}
     ]
-    known = {words_of_case(example.text) for example in project.nlu.examples}
-    new = {words: case for case in varied if (words := words_of_case(case.text)) not in known}
-    chosen = _in_turns([*by_values.cases, *new.values()], most)
-    order = list(dict.fromkeys(comparable(example.intent or "") for example in project.nlu.examples))
-    chosen.sort(key=lambda case: order.index(comparable(case.intents[0])))
-    return Suggestions(tuple(chosen), by_values.near + len(varied) - len(new), _without(project, chosen, wanted))
+    trained = {words_of_case(example.text) for example in project.nlu.examples}
+    new = {(words, case.parent): case for case in varied if (words := words_of_case(case.text)) not in trained}
+    made = [*by_values.cases, *new.values()]
+    expected = {replace(case, text="-") for case in made}
+    writable = {key for key in expected if all(is_writable(key, suffix) for suffix in SUFFIXES)}
+    kept = [case for case in made if replace(case, text="-") in writable]
+    chosen = _in_turns((case for case in kept if comparable(case.text) not in known), most)
+    names = _names(project)
+    order = {key: place for place, key in enumerate(names)}
+    chosen.sort(key=lambda case: order[comparable(case.intents[0])])
+    left = {comparable(case.intents[0]) for case in made} - {comparable(case.intents[0]) for case in kept}
+    covered = {comparable(case.intents[0]) for case in chosen} | left
+    without = tuple(name for key, name in names.items() if key not in covered and wanted in {None, key})
+    unwritable = tuple(name for key, name in names.items() if key in left)
+    return Suggestions(tuple(chosen), by_values.near + len(varied) - len(new), without, unwritable)
 
 
-def _without(project: Project, cases: Sequence[SuiteCase], wanted: str | None) -> tuple[str, ...]:
-    names = {comparable(one.intent): one.intent for one in project.nlu.examples if one.intent}
-    covered = {comparable(case.intents[0]) for case in cases}
-    return tuple(name for key, name in names.items() if key not in covered and wanted in {None, key})
+def _names(project: Project) -> dict[str, str]:
+    """Return the intents for which there should be cases, in the order of the data; an export's dialogs without
+    sentences, and small talk that follows other small talk, come last."""
+    names = [one.intent for one in project.nlu.examples if one.intent]
+    of_bot = project.kore.intents if project.kore else ()
+    names += [one.name for one in of_bot if one.kind != "trait" and not one.hidden and not one.stub]
+    found: dict[str, str] = {}
+    for name in names:
+        found.setdefault(comparable(name), name)
+    return found
 
 
 def _varied(project: Project) -> list[SuiteCase]:
     """Return the variants of sentences without entities, the most natural families first."""
     plain = [one for one in project.nlu.in_order().examples if one.intent and not one.entities]
-    variants = [one for one in make_variants(plain, project, _SEED) if one.family in _FAMILIES]
+    follow_ups = list(_follow_ups(project))
+    sentences = [*plain, *(sentence for sentence, _ in follow_ups)]
+    parents = [*([()] * len(plain)), *(parent for _, parent in follow_ups)]
+    variants = [one for one in make_variants(sentences, project, _SEED) if one.family in _FAMILIES]
     variants.sort(key=lambda one: _FAMILIES.index(one.family))
     return [
-        SuiteCase(one.sentence.text, (of.intent or "",), generated=True, location=of.location)
+        SuiteCase(one.sentence.text, (of.intent or "",), parent=parent, generated=True, location=of.location)
         for one in variants
-        for of in (plain[one.example],)
+        for of, parent in ((sentences[one.example], parents[one.example]),)
     ]
+
+
+def _follow_ups(project: Project) -> Iterator[tuple[Example, tuple[str, ...]]]:
+    """Yield the utterances of small talk that follows other small talk, each with what precedes it.
+
+    The platform alone knows them, so that they are no training sentences here.
+    """
+    talk = project.kore.of_kind("small_talk") if project.kore else []
+    parents = {one.name: one.parent for one in talk}
+    for one in talk:
+        before: list[str] = []
+        parent = one.parent
+        while parent is not None and parent not in before:
+            before.insert(0, parent)
+            parent = parents.get(parent)
+        for text in (one.name, *one.aliases) if before else ():
+            if is_utterance(text):
+                yield WholeLabelExample(text, one.name), tuple(before)
 
 
 def _in_turns(cases: Iterable[SuiteCase], most: int) -> list[SuiteCase]:

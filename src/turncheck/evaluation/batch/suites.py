@@ -11,7 +11,7 @@ from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, UnfitAnswer
 from turncheck.evaluation.batch.judging import judged_case
 from turncheck.evaluation.nlu_remarks import ENTITY, covered_intents
 from turncheck.messages.errors import CutShortError, EngineError
-from turncheck.messages.phrasing import first_line
+from turncheck.messages.phrasing import count, first_line
 from turncheck.project.batch.known import KnownNames
 from turncheck.project.batch.model import comparable
 from turncheck.report.batch import (
@@ -125,8 +125,9 @@ def evaluate_suites(
     """Run and judge suites; a suite is a unit of ``answers``.
 
     Raises:
-        CutShortError: the engine could not go on, or the run was interrupted; ``finished`` is nevertheless the report's
-            section, with the cases without an answer not evaluated; ``None`` if there is no answer at all.
+        CutShortError: the engine could not go on, did not run a suite to its end, or the run was interrupted;
+            ``finished`` is nevertheless the report's section, with the cases without an answer not evaluated; ``None``
+            if there is no answer at all.
         DelegatedError: other suites are run elsewhere.
         UnfitAnswerError: a known answer is not that of its suite.
     """
@@ -154,9 +155,20 @@ def evaluate_suites(
     if stopped is not None:
         answered = any(case.result != "not-evaluated" for case in batch.cases)
         raise CutShortError(_cause(stopped), batch if answered else None)
-    if engines.capabilities.answers_suites and batch.not_evaluated == len(batch.cases) > 0:
-        raise CutShortError(EngineError(f"no utterance could be evaluated: {batch.cases[0].reason}"), batch)
+    if engines.capabilities.answers_suites and (why := _why_not_judged(batch)):
+        raise CutShortError(EngineError(why), batch)
     return batch
+
+
+def _why_not_judged(batch: Batch) -> str:
+    """Say which suites were not run to their end; "" if all were."""
+    if batch.not_evaluated == len(batch.cases) > 0:
+        return f"no utterance could be evaluated: {batch.cases[0].reason}"
+    ended = [suite for suite in batch.suites if suite.outcome in {"failed", "cancelled"}]
+    if not ended:
+        return ""
+    others = f" (nor {count(len(ended) - 1, 'other suite')})" if len(ended) > 1 else ""
+    return f"the suite '{ended[0].name}' was not run to its end{others}: {ended[0].cases[0].reason}"
 
 
 def judged_suite(suite: Suite, answers: SuiteAnswers, run: SuiteRun) -> BatchSuite:
@@ -168,7 +180,7 @@ def judged_suite(suite: Suite, answers: SuiteAnswers, run: SuiteRun) -> BatchSui
         **numbers_of(cases),
         name=suite.name,
         description=suite.description,
-        notes=_notes(run.notes, answers.notes),
+        notes=_notes(run.notes.strip(), answers.notes.strip()),
         version=answers.version,
         path=suite.path,
         setting=_setting(answers.setting, run.setting),

@@ -21,7 +21,7 @@ from turncheck.project.formats.registry import recognised
 from turncheck.yaml_tree.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.project.batch.model import Suite, Suites
     from turncheck.project.formats.format import Format
@@ -78,7 +78,21 @@ def read_suites(root: Path, paths: Iterable[Path | str], how: HowToRead | None =
     findings += folder.findings
     if how.name is not None or how.description:
         suites = [replace(one, name=how.name or one.name, description=how.description) for one in suites]
+    if how.name is None:
+        findings += _same_names(suites)
     return Suites(tuple(suites), tuple(findings), tuple(files))
+
+
+def _same_names(suites: Sequence[Suite]) -> Iterator[Finding]:
+    """Report each suite with the name of one before it: on the platform it replaces that one."""
+    first: dict[str, Suite] = {}
+    for suite in suites:
+        before = first.setdefault(suite.name, suite)
+        if before is not suite:
+            message = f"The suite '{suite.path}' has the name of '{before.path}': '{suite.name}'."
+            hint = "Rename one of the files: a suite's name is that of its file, without the ending."
+            others = (Location(before.path),)
+            yield Finding("suite-same-name", "warning", message, Location(suite.path), hint, others)
 
 
 def _format_of(path: Path) -> Format | None:

@@ -22,6 +22,11 @@ SAMPLE: Final = (
         "one bag of green and one of black tea", ("Order Tea",), entities=(ExpectedEntity("Kind", ("green||black",)),)
     ),
     SuiteCase("deliver it on 31 January", ("Order Tea",), entities=(ExpectedEntity("Day", (r"2\d{3}-01-31",)),)),
+    SuiteCase(
+        "bring it to Lyon on 31 January",
+        ("Order Tea",),
+        entities=(ExpectedEntity("Delivery", ("City:Lyon|Day:2026-01-31",)),),
+    ),
     SuiteCase("make it two instead", ("Change Quantity",), parent=("Order Tea",)),
     SuiteCase("I need help with my parcel", ("Track Parcel", "Where is my parcel?")),
     SuiteCase("do you ship abroad", ("Do you deliver to other countries?",)),
@@ -30,5 +35,5 @@ SAMPLE: Final = (
     SuiteCase("this is the third time that it is late", ("Complaint", "Urgent"), is_trait=True),
     SuiteCase("how is the weather", ()),
 )
-"""A dialog, entities with alternatives and their order, several items, a pattern, a sub-intent, intents of which any
-may match, an FAQ, small talk and its follow-up, traits, and an utterance that may match nothing."""
+"""A dialog, entities with alternatives and their order, several items, a pattern, a composite entity, a sub-intent,
+alternative intents, an FAQ, small talk and its follow-up, traits, and an utterance that may match nothing."""

@@ -33,12 +33,13 @@ _MOST_PER_SENTENCE: Final = 3
 class Suggestions:
     """Generated cases, by intent in the order of the data. ``near``: how many were too close to a training sentence.
 
-    ``without``: the intents for which nothing could be generated.
+    ``without``: the intents for which nothing could be generated. ``unwritable``: those that a suite cannot name.
     """
 
     cases: tuple[SuiteCase, ...]
     near: int
     without: tuple[str, ...] = ()
+    unwritable: tuple[str, ...] = ()
 
 
 def suggest(project: Project, *, intent: str | None = None, most: int | None = 50) -> Suggestions:

@@ -43,6 +43,15 @@ def write_suite(cases: Sequence[SuiteCase], suffix: str) -> str:
     return text
 
 
+def is_writable(case: SuiteCase, suffix: str) -> bool:
+    """Whether the format can hold a case by itself: a name may contain a delimiter, such as ``|``."""
+    try:
+        write_suite([case], suffix)
+    except UserError:
+        return False
+    return True
+
+
 def without_repetitions(cases: Sequence[SuiteCase]) -> list[SuiteCase]:
     """Return the cases without those that equal the one before, which CSV would join with it."""
     return [case for place, case in enumerate(cases) if place == 0 or case != cases[place - 1]]
@@ -66,7 +75,8 @@ def _ensure_same(
     raise UserError(
         f"the case '{shortened(case.text)}' cannot be written as {what}: {why.rstrip('.')}",
         location=where,
-        remedy="Put another case between the two, write JSON, or rename what holds `|` or `>`.",
+        remedy=(fault.hint if fault else "")
+        or "Put another case between the two, write JSON, or rename what holds `|` or `>`.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Writes NLU data as Rasa 3 YAML, so that reading it again gives the same data; and as Markdown.
+"""Writes NLU data as Rasa 3 YAML, so that reading it again gives the same data; as Markdown and JSON for Rasa 1.
 
 The layout is that of Rasa's own writer: examples grouped by intent, in a literal block if plain lines can hold them,
 else as a list of ``text`` and ``metadata``.
@@ -226,6 +226,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 # Writes NLU data and responses in the Markdown of Rasa 1, in the order and notation of Rasa's own writer.
 
+_ENTITY_KEYS: Final = ("start", "end", "value", "entity", "role", "group")
 _ESCAPES: Final = str.maketrans({"\b": "\\b", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"})
 
 
@@ -246,6 +247,30 @@ def write_nlu_markdown(data: NluData) -> str:
         for one in data.lookups
     )
     return "\n".join(written)
+
+
+def write_nlu_json(data: NluData) -> str:
+    """Return the data as the JSON of Rasa 1, in the order of its own writer."""
+    synonyms = sorted({one.synonym: one.value for one in data.synonyms}.items(), key=lambda pair: str(pair[1]))
+    content = {
+        "common_examples": [_in_json(example) for example in data.examples],
+        "regex_features": [{"name": one.name, "pattern": one.pattern} for one in data.regexes],
+        "lookup_tables": [{"name": one.name, "elements": one.file or list(one.elements)} for one in data.lookups],
+        "entity_synonyms": [
+            {"value": value, "synonyms": [text for text, _ in pairs]}
+            for value, pairs in groupby(synonyms, key=lambda pair: pair[1])
+        ],
+    }
+    return json.dumps({"rasa_nlu_data": content}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _in_json(example: Example) -> dict[str, Any]:
+    entities = [
+        {key: value for key in _ENTITY_KEYS if (value := getattr(one, key)) is not None or key == "value"}
+        for one in example.entities
+    ]
+    intent = {} if example.intent is None else {"intent": example.intent}
+    return {"text": example.text, **intent, **({"entities": entities} if entities else {})}
 
 
 def write_responses_markdown(responses: Iterable[Response]) -> str:

@@ -29,6 +29,11 @@ _OF_PATTERNS: Final = frozenset("~!<>[]{}()*_|")
 """What distinguishes a pattern of small talk from an utterance."""
 
 
+def is_utterance(text: str) -> bool:
+    """Whether a text of small talk is what somebody says, not a pattern of the platform's own engine."""
+    return _OF_PATTERNS.isdisjoint(text)
+
+
 class KnowledgeReader:
     """Reads the questions, small talk and traits of one language.
 
@@ -111,7 +116,7 @@ class KnowledgeReader:
         if parent and parent not in names:
             message = f"The small talk {shown(name)} follows up a node that this export does not hold."
             self.faults.append(Fault("kore-unresolved-parent", message, place))
-        plain = [] if parent else [(index, text) for index, text in texts if _OF_PATTERNS.isdisjoint(text)]
+        plain = [] if parent else [(index, text) for index, text in texts if is_utterance(text)]
         for index, text in plain:
             self._teach(text, name, (*path, "userUtterances", index, "text"))
         return KoreIntent(

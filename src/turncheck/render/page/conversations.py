@@ -302,7 +302,7 @@ def _batch_turns(case: BatchCase) -> list[Turn]:
         Turn(who="user", expected=case.text),
         _batch_check(
             "traits" if case.kind == "trait" else "intent",
-            case.expected,
+            [" and ".join(case.expected)] if case.kind == "trait" and case.expected else case.expected,
             case.matched,
             passed=case.result in {"tp", "tn"},
             details=[

@@ -14,8 +14,8 @@ from turncheck.report.trust import LEAST_AGREEMENT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.comparison.metrics import Kind
     from turncheck.comparison.model import Comparison
+    from turncheck.evaluations.kind import Unit
 
 NO_BASE: Final = {
     "unreachable": "the baseline could not be reached",
@@ -40,7 +40,7 @@ def expected_got(expected: str | None, got: str | None) -> str:
     return f"{EXPECTED}{expected}{GOT}{got}"
 
 
-def figure(value: float, kind: Kind, *, apart_from: float | None = None) -> str:
+def figure(value: float, kind: Unit, *, apart_from: float | None = None) -> str:
     """Show a value.
 
     Args:
@@ -63,7 +63,7 @@ def figure(value: float, kind: Kind, *, apart_from: float | None = None) -> str:
     return shown
 
 
-def difference(delta: float, kind: Kind) -> str:
+def difference(delta: float, kind: Unit) -> str:
     """Show a difference with its sign.
 
     >>> difference(-0.0352, "score"), difference(0.00004, "score"), difference(0, "score"), difference(-2, "count")
@@ -77,7 +77,7 @@ def difference(delta: float, kind: Kind) -> str:
     return f"{sign}{abs(delta):.3f}" if abs(delta) >= _LEAST else _HARDLY_ANY
 
 
-def change(base: float, value: float, kind: Kind) -> str:
+def change(base: float, value: float, kind: Unit) -> str:
     """Show the difference between two figures as they are shown, so that the three numbers add up for the reader.
 
     >>> change(0.8754, 0.8637, "score"), difference(0.8637 - 0.8754, "score")

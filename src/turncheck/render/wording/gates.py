@@ -19,7 +19,7 @@ from turncheck.comparison.judged import (
     Uncovered,
     WrongSentence,
 )
-from turncheck.comparison.tally import NAMES
+from turncheck.evaluations.kinds import TESTS
 from turncheck.render.wording.figures import expected_got
 from turncheck.render.wording.reasons import lost_assistant, lost_evaluation, reason_of
 from turncheck.render.wording.summary import reservation, summarize
@@ -77,9 +77,9 @@ def failed_by(cause: Cause) -> FailedBy:
         case FailedTest():
             what = failed_test(cause)
         case NotRunTest(evaluation, name, reason):
-            what = f"{NAMES[evaluation][0]} {name} was not run{f': {reason}' if reason else ''}"
+            what = f"{TESTS[evaluation][0]} {name} was not run{f': {reason}' if reason else ''}"
         case GoneTest(evaluation, _, case, commit):
-            what = removed_test_text(NAMES[evaluation][0], case, commit)
+            what = removed_test_text(TESTS[evaluation][0], case, commit)
         case BadFinding(finding, message, advises):
             what = f"{finding.code}: {message} {finding.hint}".strip() if advises else f"{finding.code}: {message}"
             return FailedBy(what=what, location=finding.location, message=finding.message if advises else "")

@@ -28,14 +28,15 @@ from turncheck.comparison.judged import (
     Value,
 )
 from turncheck.comparison.matching import has_results
-from turncheck.comparison.tally import NAMES, lacks_actions, tallies
+from turncheck.comparison.tally import lacks_actions, tallies
+from turncheck.evaluations.kinds import KINDS, TESTS, WITHOUT_TESTS
 from turncheck.messages.finding import LEGACY_PROJECT
 from turncheck.messages.phrasing import count, first_line
 from turncheck.render.wording.changes import old_in_words, suppressed_in_words
 from turncheck.render.wording.figures import change, few, figure, no_verdict, why_no_baseline
 from turncheck.render.wording.tests import (
     HOW_TO_RUN_ACTIONS,
-    LOST,
+    all_failed_of,
     counted,
     failed_of,
     faults_in_words,
@@ -62,12 +63,6 @@ STAND_IN: Final = "by the embedded engine, which stands in for the assistant's o
 """Why failed batch cases do not fail the run by themselves."""
 WARN: Final = "misunderstood: warn"
 """Why misunderstood tests do not fail the run."""
-WITHOUT_TESTS: Final[dict[Evaluation, str]] = {
-    "validate": "the data",
-    "strength": "the strength of the tests",
-    "robustness": "robustness",
-}
-"""What evaluations that run no tests judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +145,7 @@ def _failed_tests(gate: Judged, run: _Run) -> str:
         case (Findings() as findings,):
             return "; ".join(errors_in_words(findings, run.compared))
         case _:
-            faults = faults_of(run.report, NAMES)
+            faults = faults_of(run.report, TESTS)
             failed = [_failed(run.found)] if any(tally.failed for tally in run.found) else []
             return "; ".join([*failed, *([faults_in_words(faults)] if faults else [])])
 
@@ -196,7 +191,7 @@ def _tests_not_run(_: Judged, run: _Run) -> str:
 def _nothing_new(_: Judged, run: _Run) -> str:
     words = ["nothing fails that passed on the base" if run.compared else f"nothing fails; {run.none}"]
     for evaluation, cases in newly_misunderstood(run.report, run.comparison):
-        words.append(f"{count(number_of(cases), *NAMES[evaluation])} newly misunderstood ({WARN})")
+        words.append(f"{count(number_of(cases), *TESTS[evaluation])} newly misunderstood ({WARN})")
     return "; ".join(words)
 
 
@@ -276,8 +271,7 @@ def _failed(found: Sequence[Tally]) -> str:
 
 def _all_failed(found: Sequence[Tally]) -> str:
     """The same, including the failures that are tolerated elsewhere."""
-    failed = ((len(tally.failed) + len(tally.tolerated), tally) for tally in found)
-    return f"{joined(f'{number} of {counted(tally, tally.ran)}' for number, tally in failed if number)} failed"
+    return f"{joined(all_failed_of(tally) for tally in found if tally.failed or tally.tolerated)} failed"
 
 
 def _passed(found: Sequence[Tally]) -> str:
@@ -300,9 +294,8 @@ def _half(lacking: OneSided) -> str:
     """What the base lacks, and the consequence."""
     name = lacking.evaluation
     if lacking.cases is not None:
-        return f"the base did not run {count(lacking.cases, *NAMES[name])} ({lacking.reason})"
-    follows = {"nlu": "", "validate": ", so all errors in the data count as new"}
-    then = follows.get(name, f", so all {NAMES[name][1]} that fail count as new" if name in NAMES else "")
+        return f"the base did not run {count(lacking.cases, *TESTS[name])} ({lacking.reason})"
+    then = f", so all {TESTS[name][1]} that fail count as new" if name in TESTS else KINDS[name].follows_unknown
     return f"the base has no results of {name} ({lacking.reason}){then}"
 
 
@@ -338,7 +331,7 @@ def _gone(facts: Sequence[Fact], compared: Comparison | None) -> str:
                 (kept_from if faulty else lines).append(lost_evaluation(lost, faulty=faulty))
             case GoneTests(evaluation, cases, run, because, faulty):
                 number = number_of(cases)
-                tests, one = count(number, *NAMES[evaluation]), number == 1
+                tests, one = count(number, *TESTS[evaluation]), number == 1
                 if not run:
                     lines.append(f"{tests} of the base {'is' if one else 'are'} gone")
                     continue
@@ -361,4 +354,5 @@ def lost_evaluation(one: OneSided, *, faulty: bool) -> str:
     """Say what of the base is no longer judged, and why; of what a fault keeps from running another gate says why."""
     if one.files:
         return one.reason
-    return LOST[one.evaluation] if faulty else f"{LOST[one.evaluation]}: {one.reason}"
+    lost = KINDS[one.evaluation].lost
+    return lost if faulty else f"{lost}: {one.reason}"

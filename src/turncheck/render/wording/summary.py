@@ -19,13 +19,14 @@ from turncheck.comparison.gates_on_tests import (
     tests_of,
 )
 from turncheck.comparison.judged import BadFinding, Findings
-from turncheck.comparison.tally import NAMES, tallies
+from turncheck.comparison.tally import tallies
 from turncheck.comparison.training_changes import (
     dropped_intents,
     is_likely_misheard,
     is_likely_noise,
     sentences_of,
 )
+from turncheck.evaluations.kinds import TESTS, WITHOUT_TESTS
 from turncheck.messages.location import Location
 from turncheck.messages.phrasing import count, first_line
 from turncheck.render.wording.changes import (
@@ -37,8 +38,9 @@ from turncheck.render.wording.changes import (
     unseen_in_words,
 )
 from turncheck.render.wording.figures import NO_BASE
-from turncheck.render.wording.reasons import STAND_IN, WITHOUT_TESTS, errors_in_words, reason_in_short, reason_of
+from turncheck.render.wording.reasons import STAND_IN, errors_in_words, reason_in_short, reason_of
 from turncheck.render.wording.tests import (
+    all_failed_of,
     by_cause,
     cause_first,
     counted,
@@ -147,17 +149,17 @@ def uncounted_clauses(
     """Failures that do not fail any gate, and why not."""
     judged_by = {gate.name for gate in gates}
     fails = {gate.name for gate in gates if gate.fails}
-    why = f"fail-on: {', '.join(settings.fail_on)}"
+    why = f"fail-on: {', '.join(settings.fail_on) or 'none'}"
     parts = []
-    failed = failed_tallies(report)
-    if failed and not fails & TEST_GATES:
-        kinds = joined(counted(tally, len(tally.failed)) for tally in failed)
-        number = sum(len(tally.failed) for tally in failed)
+    if failed_tallies(report) and not fails & TEST_GATES:
+        failed = [tally for tally in tallies(report) if tally.failed or tally.tolerated]
+        kinds = joined(counted(tally, len(tally.failed) + len(tally.tolerated)) for tally in failed)
+        number = sum(len(tally.failed) + len(tally.tolerated) for tally in failed)
         if "new-failures" in judged_by and compared is not None:
             parts.append(f"{kinds} {'fails' if number == 1 else 'fail'} on the base too")
         else:
             parts.append(
-                f"{joined(map(failed_of, failed))} failed and {'does' if number == 1 else 'do'} not count ({why})"
+                f"{joined(map(all_failed_of, failed))} failed and {'does' if number == 1 else 'do'} not count ({why})"
             )
     elif compared is not None and not fails & TEST_GATES and (newly := newly_failing(report, compared)):
         why = STAND_IN if report.tolerates_batch_failures else why
@@ -362,7 +364,7 @@ def _clauses(gate: Judged, report: Report, comparison: Comparison | None) -> lis
 
 def _says_gone(comparison: Comparison) -> frozenset[str]:
     not_run = any(cases.not_run for _, cases in tests_of(comparison))
-    lost = any(one.evaluation in NAMES for one in comparison.lost if not one.files)
+    lost = any(one.evaluation in TESTS for one in comparison.lost if not one.files)
     return frozenset({"not run"} if not_run or lost else ())
 
 
@@ -398,11 +400,13 @@ def _failed_tests(
     if comparison is None or not comparison.judged:
         why = NO_BASE.get(comparison.baseline.status if comparison else "", "no baseline")
         all_new = f" ({why}, so all count as new)" if gate.name == "new-failures" else ""
-        parts = [f"{joined(failed_of(tally) for tally in failed)} failed"] if failed else []
+        if gate.name == "new-failures":
+            failed = [tally for tally in tallies(report) if tally.failed or tally.tolerated]
+        parts = [f"{joined(map(all_failed_of if all_new else failed_of, failed))} failed"] if failed else []
         says = frozenset({why} if all_new and comparison is not None and comparison.baseline.status in NO_BASE else ())
         return Clause(f"{', '.join([*parts, *([in_data] if in_data else [])])}{all_new}", says)
     new = newly_failing(report, comparison)
-    old = sum(len(tally.failed) for tally in failed)
+    old = sum(len(tally.failed) + len(tally.tolerated) for tally in tallies(report))
     old -= sum(number_of(failing_of(report, cases)) for _, cases in tests_of(comparison))
     data = [f"{in_data} that the base does not have"] if in_data else []
     if not new and not data:
@@ -472,7 +476,8 @@ def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Jud
     causes, symptoms = found[:cut], found[cut:]
     broken = [clause for clause in (*causes, Clause(intents), *symptoms, Clause(misunderstood)) if clause.words]
     away = [Clause(words) for words in taken_away_in_words(compared)] if compared else []
-    if found or intents or _misunderstood(report, comparison):
+    is_news = bool(found or intents or _misunderstood(report, comparison))
+    if is_news:
         first = [*causes, *away[:1], *broken[len(causes) :], *away[1:]]
     else:
         taken, *others = [*away, Clause(removed_in_words(compared) if compared else "")]
@@ -484,7 +489,7 @@ def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Jud
         accepted_in_words(report, compared, gates),
         left_open(report, comparison, gates, first),
         trained_on(report, compared),
-        *(changes(report, compared, failing) if compared and not broken and not away else []),
+        *(changes(report, compared, failing) if compared and not is_news and not away else []),
     ]
     return "; ".join([words for words in said if words][:_MOST])
 

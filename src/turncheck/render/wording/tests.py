@@ -8,7 +8,8 @@ from turncheck.comparison.changes import number_of
 from turncheck.comparison.faults import faults_of
 from turncheck.comparison.gates_on_tests import failing_of, no_longer_checked, tests_of
 from turncheck.comparison.misunderstood import expected_and_predicted
-from turncheck.comparison.tally import NAMES, tallies
+from turncheck.comparison.tally import tallies
+from turncheck.evaluations.kinds import KINDS, TESTS
 from turncheck.messages.phrasing import count
 from turncheck.render.wording.figures import expected_got
 
@@ -19,16 +20,8 @@ if TYPE_CHECKING:
     from turncheck.comparison.judged import FailedTest
     from turncheck.comparison.model import Comparison
     from turncheck.comparison.tally import Tally
-    from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Misunderstanding, Report, Skipped
 
-LOST: Final[dict[Evaluation, str]] = {
-    "validate": "the data are no longer checked",
-    "nlu": "language understanding is no longer judged",
-    "core": "the stories are no longer run",
-    "e2e": "the end-to-end cases are no longer run",
-    "batch": "the batch cases are no longer run",
-}
 HOW_TO_RUN_ACTIONS: Final = (
     "start the action server with --action-server COMMAND, name one with --action-endpoint URL, or stub the actions in "
     "the test file (stub_custom_actions)"
@@ -56,12 +49,17 @@ def names_of(evaluations: Iterable[str]) -> str:
 
 def counted(tally: Tally, number: int) -> str:
     """``2 stories``."""
-    return count(number, *NAMES[tally.evaluation])
+    return count(number, *TESTS[tally.evaluation])
 
 
 def failed_of(tally: Tally) -> str:
     """``1 of 2 stories``."""
     return f"{len(tally.failed):,} of {counted(tally, tally.ran)}"
+
+
+def all_failed_of(tally: Tally) -> str:
+    """The same, including the failures that are tolerated elsewhere."""
+    return f"{len(tally.failed) + len(tally.tolerated):,} of {counted(tally, tally.ran)}"
 
 
 def passed_in_words(tally: Tally) -> str:
@@ -84,7 +82,7 @@ def not_run_in_words(tally: Tally) -> str:
     """``14 end-to-end cases not run``; without a number if that is not known. Empty if all ran."""
     if tally.not_run:
         return f"{counted(tally, len(tally.not_run))} not run"
-    return f"{NAMES[tally.evaluation][1]} not run" if tally.reason else ""
+    return f"{TESTS[tally.evaluation][1]} not run" if tally.reason else ""
 
 
 def why_not_run(tally: Tally) -> str:
@@ -100,7 +98,7 @@ def failed_tallies(report: Report) -> list[Tally]:
 
 def failed_test(test: FailedTest) -> str:
     """Name a test that failed; of one that only its sentences keep from passing, say what these were understood as."""
-    name = f"{NAMES[test.evaluation][0]} {test.name}{with_copy_count(test)}"
+    name = f"{TESTS[test.evaluation][0]} {test.name}{with_copy_count(test)}"
     if test.misunderstood is None:
         return name
     parts = [_difference(one, case=test.evaluation != "core") for one in test.misunderstood]
@@ -124,10 +122,12 @@ def newly_failing(report: Report, comparison: Comparison) -> list[str]:
     """``2 stories newly fail``, ``1 new end-to-end case fails``, ``1 of 2 stories failed (the base ran none)``."""
     not_on_base = {one.evaluation for one in comparison.base_lacks if one.cases is None}
     parts = [
-        f"{failed_of(t)} failed (the base ran none)" for t in failed_tallies(report) if t.evaluation in not_on_base
+        f"{all_failed_of(tally)} failed (the base ran none)"
+        for tally in tallies(report)
+        if tally.evaluation in not_on_base and (tally.failed or tally.tolerated)
     ]
     for name, cases in tests_of(comparison):
-        one, many = NAMES[name]
+        one, many = TESTS[name]
         if name in not_on_base:
             continue
         failing = failing_of(report, cases)
@@ -147,14 +147,16 @@ def gone_in_words(report: Report, comparison: Comparison) -> str:
     """``7 stories gone, the end-to-end cases are no longer run``."""
     faulty = {fault.evaluation for fault in faults_of(report)}
     parts = [
-        one.reason if one.files else LOST[one.evaluation] for one in comparison.lost if one.evaluation not in faulty
+        one.reason if one.files else KINDS[one.evaluation].lost
+        for one in comparison.lost
+        if one.evaluation not in faulty
     ]
     whole = {one.evaluation for one in comparison.lost}
     for evaluation, cases in tests_of(comparison):
         if cases.gone:
-            parts.append(f"{count(number_of(cases.gone), *NAMES[evaluation])} gone")
+            parts.append(f"{count(number_of(cases.gone), *TESTS[evaluation])} gone")
         if cases.not_run and evaluation not in whole:
-            parts.append(f"{count(number_of(cases.not_run), *NAMES[evaluation])} of the base not run")
+            parts.append(f"{count(number_of(cases.not_run), *TESTS[evaluation])} of the base not run")
     hidden = [f"'{one.location.path}'" for one in no_longer_checked(comparison)]
     where = f" ({joined(hidden[:2])} {'is' if len(hidden) == 1 else 'are'} not looked for)" if parts and hidden else ""
     return f"{', '.join(parts)}{where}"

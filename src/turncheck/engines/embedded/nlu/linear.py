@@ -111,21 +111,29 @@ def _solve(
     limits = np.zeros((count, labels))
     limits[np.arange(count), truth] = penalty
     gradients = np.ascontiguousarray(1.0 - (limits.T > 0))  # one row per label: a step changes few labels
-    ranks = np.arange(1, labels + 1)
+    ranks, diagonal = np.arange(1, labels + 1), gram.diagonal().tolist()
     for _ in range(_MAX_SWEEPS):
         violations = gradients.max(axis=0) - np.where(duals < limits, gradients.T, np.inf).min(axis=1)
         order = np.argsort(-violations, kind="stable")[: np.count_nonzero(violations > tolerance)]
         if not len(order):
             break
         for row in order.tolist():
-            own, limit, curvature = duals[row], limits[row], gram[row, row]
+            own, curvature = duals[row], diagonal[row]
             linear = gradients[:, row] - curvature * own
-            bounds = np.sort(linear + curvature * limit)[::-1]
-            levels = (bounds.cumsum() - curvature * penalty) / ranks
-            level = levels[np.count_nonzero(levels < bounds) - 1]
-            new = np.minimum(limit, (level - linear) / curvature)
-            changed = np.flatnonzero(new != own)
-            gradients[changed] += (new - own)[changed, None] * gram[row]
+            bounds = linear.copy()
+            bounds[truth[row]] += curvature * penalty
+            bounds.sort()
+            bounds = bounds[::-1]
+            levels = bounds.cumsum()
+            levels -= curvature * penalty
+            levels /= ranks
+            new = levels[np.count_nonzero(levels < bounds) - 1] - linear
+            new /= curvature
+            np.minimum(limits[row], new, out=new)
+            difference = new - own
+            products = gram[row]
+            for label in difference.nonzero()[0].tolist():  # few, seldom more than three
+                gradients[label] += difference[label] * products
             duals[row] = new
     return duals
 
