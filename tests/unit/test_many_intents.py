@@ -127,7 +127,7 @@ def test_the_head_of_a_long_ranking_is_that_of_the_whole() -> None:
         labels = int(chance.integers(2, 300))
         names = [f"label_{one:03}" for one in range(labels)]
         scores = chance.normal(size=(1, labels)) * chance.choice([1e-6, 1e-3, 0.1, 1, 20])
-        confidences = softmax(scores)[0] if number % 3 else chance.integers(0, 12, size=labels) * 8e-7
+        confidences: Any = softmax(scores)[0] if number % 3 else chance.integers(0, 12, size=labels) * 8e-7
         whole = settled(confidences)
         for length in (1, 10, 63, 64):
             first = np.argsort(-whole, kind="stable")[:length]
