@@ -38,6 +38,8 @@ NOT_THERE: Final = {"domain-not-found": "there is no domain", "config-not-found"
 """Codes that say all by themselves: there is nothing else to tell of what cannot be read."""
 _OF_KEY: Final = {"nlu": "nlu", "responses": "responses", "stories": "stories", "rules": "stories"}
 """The part that a key of a data file holds."""
+_UNSEEN: Final = "data-key-unseen"
+"""What is below a key in quotes is left out, as in Rasa; what is below a misspelt one is lost."""
 _UNREAD_JSON: Final = "format-not-read"
 
 
@@ -81,7 +83,7 @@ def _all_losses(project: Project) -> Iterator[tuple[str, Finding]]:
             yield "nlu", finding
         elif finding.location.path in project.misspelt:
             yield _OF_KEY[project.misspelt[finding.location.path]], finding
-        elif finding.severity == "error":
+        elif finding.severity == "error" and finding.code != _UNSEEN:
             faults.setdefault(finding.location.path, []).append(finding)
     for component, why in refused(project):
         message = f"The component '{component.name}' {why}."

@@ -344,7 +344,8 @@ def _read(file: Opened) -> Parts:
     if not _KEY_LINE.search(source.text, _start(source)):
         if unseen := unseen_key(source):
             meant, finding = unseen
-            file.folder.misspelt[source.path] = meant
+            if not _quoted_key(source):
+                file.folder.misspelt[source.path] = meant
             return Parts(belongs=False, findings=(finding,))
         return Parts(belongs=False, findings=() if _names(source, DOMAIN_KEYS) else (_without_data(source),))
     document = parse_yaml(source)
@@ -357,7 +358,6 @@ def _read(file: Opened) -> Parts:
     if version is not None:
         return Parts(findings=(*findings, version), kinds=kinds, document=document)
     if (quoted := _quoted_key(source)) and not any(quoted[0] in keys for keys in _READ_TOGETHER if kinds & {*keys}):
-        file.folder.misspelt[source.path] = quoted[0]
         findings.append(quoted[1])
     nlu, domain, stories = NluData(), None, tuple[Story, ...]()
     if not kinds.isdisjoint(NLU_KEYS) and not file.wanted.isdisjoint(NLU_KEYS):
