@@ -127,9 +127,7 @@ def _end_with(error: Exception) -> int:
     if isinstance(error, ImportError) and any(sign in str(error) for sign in _NO_MEMORY):
         return _out_of_memory()
     try:
-        from turncheck.process.fault import fault_report
-
-        sys.stderr.write(fault_report(error))
+        _show_fault(error)
     except MemoryError:
         return _out_of_memory()
     return EXIT_NOT_DONE
@@ -138,9 +136,11 @@ def _end_with(error: Exception) -> int:
 def _say(text: str) -> None:
     from turncheck.messages.plain_text import lines, log_line
     from turncheck.process.environment import redact  # only where something went wrong
+    from turncheck.process.logs import log
 
     shown = "\n".join(lines(text, _LONGEST_MESSAGE))  # it may quote what is in a file
     sys.stderr.write(redact(log_line(f"turncheck: {shown}\n")))
+    log("error", shown.removeprefix("error: "))
 
 
 def _interrupted() -> int:
@@ -182,6 +182,13 @@ def _dispatch(parser: Parser, arguments: Sequence[str], namespace: argparse.Name
 
 def _show_fault_of_thread(arguments: threading.ExceptHookArgs) -> None:
     if arguments.exc_value is not None and not isinstance(arguments.exc_value, SystemExit):
-        from turncheck.process.fault import fault_report
+        _show_fault(arguments.exc_value)
 
-        sys.stderr.write(fault_report(arguments.exc_value))
+
+def _show_fault(error: BaseException) -> None:
+    from turncheck.process.fault import fault_report  # as above
+    from turncheck.process.logs import log
+
+    report = fault_report(error)
+    sys.stderr.write(report)
+    log("error", report)

@@ -274,6 +274,23 @@ def test_without_tests_there_is_nothing_to_ask(
     assert compared(project, kore, "http://127.0.0.1:9", engines=("rasa", "kore")) == 2
 
 
+@pytest.mark.parametrize(
+    ("file", "fault"),
+    [("tests/test_nlu.yml", "a: ["), ("tests/test_more.yml", "stories: [{story: a, steps: 7}]")],
+)
+def test_tests_that_cannot_be_read_are_not_left_out(
+    project: Path, kore: FakeKore, file: str, fault: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (project / file).open("a") as tests:
+        tests.write(f"\n{fault}\n")
+    command = ("--thresholds", "agreement >= 0.1")
+    assert compared(project, kore, "", *command, engines=("embedded", "kore")) == 2
+    told = capsys.readouterr().err
+    assert re.search(rf"error: .*{file}:\d+:\d+: the test (sentences|stories) cannot be read completely: ", told)
+    assert not Path("out").exists()
+    assert compared(project, kore, "", *command, "--evaluations", "batch", engines=("embedded", "kore")) == 0
+
+
 def test_stories_are_compared_by_whether_they_pass(project: Path, kore: FakeKore, rasa: FakeRasa) -> None:
     (project / "domain.yml").write_text(ANSWERS)
     rule = "- rule: {0}\n  steps:\n  - intent: {0}\n  - action: utter_{0}\n"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,11 @@ def test_a_csv_goes_with_its_delimiter(kore: FakeKore, folder: Path) -> None:
     assert run(kore, "import", "smoke.json", "--name", "other", "--no-run") == 0
     assert kore.calls[-1].body["fileType"] == "json"
     assert kore.files["file-1"] == ("smoke.json", CONTENT)
+
+
+def _answered(is_meant: Callable[[Call], bool], with_what: Raw, call: Call) -> Raw | None:
+    """The answer to the calls that are meant, and to no other."""
+    return with_what if is_meant(call) else None
 
 
 def test_a_suite_with_faults_is_not_sent(kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -403,7 +409,7 @@ def test_an_imported_suite_is_said_to_be_there_though_it_cannot_be_run(
         lambda call: call.path.endswith("/testsuite") and len(kore.suites) > 1,
     )
     for number, is_refused in enumerate(faults):
-        kore.fault = lambda call, is_refused=is_refused: refusal(403, "No access") if is_refused(call) else None
+        kore.fault = partial(_answered, is_refused, refusal(403, "No access"))
         assert run(kore, "import", "smoke.json", "--wait", "--name", f"new {number}") == 2
         told = capsys.readouterr().err
         assert f"'new {number}' is on the platform: 2 cases" in told
@@ -446,7 +452,7 @@ def test_a_cancelled_run_has_no_csv(kore: FakeKore, folder: Path, capsys: pytest
     number = capsys.readouterr().out.strip()
     of_result = {"status": "completed", "result": {"status": "cancelled", "results": {}, "fileUrl": kore.url}}
     for state in ({"status": "cancelled"}, {"status": "Canceled"}, of_result):
-        kore.fault = lambda call, state=state: answer(200, state) if call.path.endswith("/status") else None
+        kore.fault = partial(_answered, lambda call: call.path.endswith("/status"), answer(200, state))
         assert run(kore, "status", NAME, number, "--csv", "out.csv") == 0
         told = capsys.readouterr()
         assert told.out.strip().lower() in {"cancelled", "canceled"}

@@ -482,6 +482,9 @@ def test_notes_that_were_changed_on_the_platform_are_in_the_report(kore: FakeKor
     run(kore, "smoke.json", *ways, "--notes", "before")
     assert batch_of(folder).suites[0].notes == "before\nchanged there"
     assert '"Notes:","before\nchanged there"' in (folder / "out.csv").read_text("utf-8")
+    kore.notes_there = "before, and more"
+    run(kore, "smoke.json", *ways, "--notes", "before")
+    assert batch_of(folder).suites[0].notes == "before, and more"
 
 
 @pytest.mark.follows(

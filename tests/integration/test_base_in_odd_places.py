@@ -341,6 +341,109 @@ def test_a_second_link_to_the_same_place_does_not_hide_what_the_job_has_entered(
     assert gone_tests().startswith("failed: 1 story")
 
 
+def a_link_through_another(folder: Path) -> None:
+    (folder / "bots").rename(folder / "real")
+    (folder / "bots").symlink_to("real")
+    shutil.rmtree(folder / "real" / "bank")
+    assistant(folder / "decoy", GREET)
+    (folder / "real" / "bank").symlink_to("../decoy")
+
+
+def a_link_for_the_parent(folder: Path) -> None:
+    (folder / "bots").rename(folder / "real")
+    (folder / "bots").symlink_to("real")
+    assistant(folder / "real" / "bank", GREET)
+
+
+def a_link_that_is_turned(folder: Path) -> None:
+    assistant(folder / "decoy", GREET)
+    (folder / "bot").unlink()
+    (folder / "bot").symlink_to("decoy")
+
+
+def a_link_to_the_top(folder: Path) -> None:
+    shutil.rmtree(folder / "bots")
+    (folder / "bots").mkdir()
+    (folder / "bots" / "bank").symlink_to("..")
+    assistant(folder, GREET)
+
+
+def a_link_that_looks_elsewhere(folder: Path) -> None:
+    shutil.rmtree(folder / "jobs")
+    (folder / "deep" / "jobs").mkdir(parents=True)
+    (folder / "deep" / "jobs" / "notes").write_text("")
+    (folder / "jobs").symlink_to("deep/jobs")
+    (folder / "deep" / "bots").symlink_to("decoys")
+    assistant(folder / "deep" / "decoys" / "bank", GREET)
+
+
+def another_folder_becomes_a_link(folder: Path) -> None:
+    assistant(folder / "bots" / "bank", GREET)
+    shutil.rmtree(folder / "jobs")
+    (folder / "jobs").symlink_to("bots/bank")
+
+
+def one_of_the_links_is_an_assistant_already(folder: Path) -> None:
+    shutil.rmtree(folder / "bots" / "bank")
+    (folder / "bots" / "bank").symlink_to("../easy")
+
+
+def a_bank(folder: Path) -> None:
+    assistant(folder / "bots" / "bank", GREET, THANK)
+    assistant(folder / "easy", GREET)
+    for name in ("jobs", "bots/jobs"):
+        (folder / name).mkdir()
+        (folder / name / "notes").write_text("")
+
+
+def a_link(folder: Path) -> None:
+    assistant(folder / "versions" / "one", GREET, THANK)
+    (folder / "bot").symlink_to("versions/one")
+
+
+@pytest.mark.parametrize(
+    ("base", "then", "entered", "flags"),
+    [
+        (a_bank, a_link_through_another, "bots/bank", ()),
+        (a_bank, a_link_for_the_parent, "bots/bank", ()),
+        (a_bank, a_link_for_the_parent, "bots/jobs", ("--project", "../bank")),
+        (a_bank, a_link_to_the_top, "bots/bank", ()),
+        (a_bank, a_link_that_looks_elsewhere, "jobs", ("--project", "../bots/bank")),
+        (a_bank, another_folder_becomes_a_link, "bots/bank", ()),
+        (a_bank, one_of_the_links_is_an_assistant_already, "bots/bank", ()),
+        (a_link, a_link_that_is_turned, "bot", ()),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_by_whichever_links_a_job_has_entered_a_folder_it_is_what_the_base_has_there(
+    repository: Repository,
+    base: Callable[[Path], None],
+    then: Callable[[Path], None],
+    entered: str,
+    flags: tuple[str, ...],
+) -> None:
+    change(repository, base, then)
+    repository.clone()
+    repository.goes_to = repository.job / entered
+
+    code, _ = repository.run(*flags)
+
+    assert code == 1
+    assert "gone" in gone_tests()
+
+
+def test_a_link_that_the_base_has_too_is_the_same_assistant(repository: Repository) -> None:
+    again = GREET.replace("greets", "greets again")
+    change(repository, a_link, lambda folder: assistant(folder / "versions/one", GREET, THANK, again))
+    repository.goes_to = repository.job / "bot"
+
+    code, comparison = repository.judged()
+
+    assert code == 0
+    assert comparison["baseline"]["status"] == "present"
+    assert "project" not in [one["name"] for one in comparison["settings_changed"]]
+
+
 @pytest.mark.parametrize("kind", ["its parent is a link to another checkout", "to a plain folder", "a clone inside"])
 def test_an_assistant_of_another_repository_is_not_measured(
     repository: Repository, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str

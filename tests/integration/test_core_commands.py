@@ -8,6 +8,7 @@ import tarfile
 from pathlib import Path
 from unittest.mock import patch
 
+import certifi
 import pytest
 from web_servers import Answer, serving
 
@@ -261,6 +262,21 @@ def test_the_certificates_of_the_environment_count_for_url(
         monkeypatch.setenv("SSL_CERT_FILE", str(server.network.ca_file))
         assert run_command_line(command) == EXIT_OK
     assert "test_stories_from_url.yml" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("other", ["CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE"])
+def test_certificates_count_beside_those_of_another_variable(
+    project: Path, other: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = (project / "tests" / "test_stories.yml").read_bytes()
+    monkeypatch.setenv(other, certifi.where())
+    with serving({"/test_stories.yml": Answer(body=content)}) as server:
+        command = ["test", "core", "--no-plot", "--url", f"{server.address}/test_stories.yml"]
+        for named in (certifi.where(), str(project / "gone.pem"), str(project / "config.yml")):
+            monkeypatch.setenv("SSL_CERT_FILE", named)
+            assert run_command_line(command) == EXIT_NOT_DONE
+        monkeypatch.setenv("SSL_CERT_FILE", str(server.network.ca_file))
+        assert run_command_line(command) == EXIT_OK
 
 
 @pytest.mark.follows(

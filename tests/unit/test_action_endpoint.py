@@ -102,16 +102,16 @@ def test_a_malformed_endpoint_is_an_error_at_its_place(parameters: dict[str, Any
 
 
 def test_certificates_come_from_the_endpoint_or_the_environment() -> None:
-    environment = {"SSL_CERT_FILE": "company.pem"}
+    environment = {"REQUESTS_CA_BUNDLE": "company.pem", "SSL_CERT_FILE": "more.pem"}
     for server in (
         choose_server(endpoint(url="https://a/"), environment),
         choose_server(None, environment, url="https://a/"),
     ):
         assert isinstance(server, HttpActionServer)
-        assert server.endpoint.cafile == "company.pem"
+        assert (server.endpoint.cafile, server.endpoint.more_cafiles) == ("company.pem", ("more.pem",))
     own = choose_server(endpoint(url="https://a/", cafile="own.pem"), environment)
     assert isinstance(own, HttpActionServer)
-    assert own.endpoint.cafile == "own.pem"
+    assert (own.endpoint.cafile, own.endpoint.more_cafiles) == ("own.pem", ())
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder", "link to a device", "large"])

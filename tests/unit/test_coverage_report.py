@@ -180,3 +180,31 @@ def test_the_command_shows_and_writes_it(tmp_path: Path, capsys: pytest.CaptureF
     assert rows["data/rules.yml::say goodbye"][0] == "0.00%"
     assert run_command_line([*command, "--coverage-report", "--coverage-output-path", str(tmp_path / "there")]) == 0
     assert rows_of(tmp_path / "there" / "coverage_report_for_passed_tests.csv") == rows
+
+
+@pytest.mark.parametrize("flags", [(), ("--coverage-output-path", "there")])
+def test_cases_that_were_written_with_their_coverage_are_no_tests_that_were_forgotten(
+    flags: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(write_project(tmp_path / "bot"))
+    Path("tests").mkdir(exist_ok=True)
+    case = "test_cases:\n- test_case: hello\n  steps:\n  - user: hello\n  - utter: utter_greet\n"
+    Path("tests/e2e_test_cases.yml").write_text(case)
+    assert run_command_line(["test", "e2e", "--coverage-report", *flags]) == 0
+    Path("more").mkdir()
+    Path("more/passed.yml").write_text(case)
+    capsys.readouterr()
+    assert run_command_line(["test", "e2e"]) == 0
+    forgotten = [line for line in capsys.readouterr().err.splitlines() if line.startswith("Not run:")]
+    assert forgotten == [
+        "Not run: 'more/passed.yml' holds end-to-end cases, but it is not below tests/ or e2e_tests/: name it."
+    ]
+
+
+def test_a_coverage_folder_among_the_tests_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = write_project(tmp_path / "bot")
+    (project / "tests").mkdir(exist_ok=True)
+    (project / "tests" / "e2e_test_cases.yml").write_text("test_cases: []\n")
+    command = ["test", "e2e", "--project", str(project), "--coverage-report"]
+    assert run_command_line([*command, "--coverage-output-path", str(project / "tests" / "cov")]) == 2
+    assert "Name another folder with --coverage-output-path." in capsys.readouterr().err

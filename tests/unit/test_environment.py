@@ -103,3 +103,5 @@ def test_the_certificates_are_those_that_are_named_first() -> None:
     assert Network.of({}).ca_file is None
     assert Network.of({"SSL_CERT_FILE": "a", "REQUESTS_CA_BUNDLE": ""}).ca_file == "a"
     assert Network.of({"SSL_CERT_FILE": "a", "REQUESTS_CA_BUNDLE": "b"}).ca_file == "b"
+    assert Network.of({"SSL_CERT_FILE": "a", "REQUESTS_CA_BUNDLE": "b"}).more_ca_files == ("a",)
+    assert Network.of({"SSL_CERT_FILE": "a", "REQUESTS_CA_BUNDLE": "a"}).more_ca_files == ()

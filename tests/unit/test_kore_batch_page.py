@@ -363,6 +363,13 @@ def test_the_rows_of_the_csv() -> None:
         [*head, "City", "Oslo", "Oslo", "TRUE"],
         [*head, "Kind", "mint", "none", "FALSE"],
     ]
+    others = (SuiteCase("cup", ("Order Tea",)), "Buy"), (SuiteCase("cup", ("Order Tea",)),), (SuiteCase("cup", ()),)
+    rows = table(*(judged(*one) for one in others), version="in-development")
+    assert [row[1:6] for row in rows[-3:]] == [
+        ["Order Tea", "Buy", "", "Configured", "False Positive"],
+        ["Order Tea", "None", "", "Configured", "False Negative"],
+        ["None", "None", "", "Configured", "True Negative"],
+    ]
 
 
 @pytest.mark.follows(

@@ -61,6 +61,29 @@ def test_what_a_command_notes_is_logged(tmp_path: Path) -> None:
     assert f"INFO turncheck: Results are in {tmp_path / 'results'}" in (tmp_path / "log.txt").read_text()
 
 
+def test_why_a_command_ended_is_logged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = write(tmp_path, CONFIG.format(file=tmp_path / "log.txt", level="ERROR"))
+    command = ["test", "nlu", "--project", str(write_project(tmp_path / "bot")), "-q", "--nlu", "none.yml"]
+    assert run_command_line([*command, "--logging-config-file", str(config)]) == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith("turncheck: error: the path 'none.yml' of --nlu does not exist\n")
+    assert (tmp_path / "log.txt").read_text() == printed.replace("turncheck: error", "ERROR turncheck")
+
+
+def test_a_fault_of_our_own_is_logged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object, **__: object) -> int:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("turncheck.commands.nlu.run_test_nlu", broken)
+    config = write(tmp_path, CONFIG.format(file=tmp_path / "log.txt", level="ERROR"))
+    command = ["test", "nlu", "--project", str(write_project(tmp_path / "bot"))]
+    assert run_command_line([*command, "--logging-config-file", str(config)]) == 2
+    assert "RuntimeError: a bug" in capsys.readouterr().err
+    assert "RuntimeError: a bug" in (tmp_path / "log.txt").read_text()
+
+
 def test_levels_are_those_of_what_is_printed(tmp_path: Path) -> None:
     configure_logs(write(tmp_path, CONFIG.format(file=tmp_path / "log.txt", level="DEBUG")))
     console = Console(stream=StringIO())

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
+from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
 from turncheck.engines.embedded.nlu import linear
+from turncheck.engines.embedded.nlu.classifiers import rank, settled, softmax
 from turncheck.engines.embedded.nlu.intent_model import SentenceFeatures
 from turncheck.engines.embedded.nlu.linear import PENALTY, LinearModel
 from turncheck.engines.embedded.nlu.many_intents import FEWEST_LABELS, fit_many
@@ -98,3 +101,35 @@ def test_sentences_that_are_all_alike_are_learnt_too() -> None:
     features, rows = SentenceFeatures.fit(texts, None, few=False)
     scores = LinearModel.fit(rows, names, 0).scores(features.transform(texts[:1]))
     assert np.ptp(scores) < 0.1
+
+
+def test_weights_are_kept_sparse_and_read_as_they_were() -> None:
+    """Filling an array for thousands of intents takes longer than training them."""
+    texts, names = made(350, 4)
+    features, rows = SentenceFeatures.fit(texts, None, few=False)
+    model = LinearModel.fit(rows, names, 0)
+    assert model.weights.nnz * 5 < model.weights.shape[0] * model.weights.shape[1]
+    writer = MemberWriter()
+    model.save(writer)
+
+    again = LinearModel.load(MemberReader(writer.members), rows.width)
+
+    queries = features.transform(texts[::3])
+    assert np.array_equal(again.scores(queries), model.scores(queries))
+    dense = replace(model, weights=model.weights.toarray())
+    assert np.abs(dense.scores(queries) - model.scores(queries)).max() < 1e-5
+    assert np.array_equal(features.transform([""]).times(model.weights), np.zeros((1, 350)))
+
+
+def test_the_head_of_a_long_ranking_is_that_of_the_whole() -> None:
+    chance = np.random.default_rng(0)
+    for number in range(600):
+        labels = int(chance.integers(2, 300))
+        names = [f"label_{one:03}" for one in range(labels)]
+        scores = chance.normal(size=(1, labels)) * chance.choice([1e-6, 1e-3, 0.1, 1, 20])
+        confidences: Any = softmax(scores)[0] if number % 3 else chance.integers(0, 12, size=labels) * 8e-7
+        whole = settled(confidences)
+        for length in (1, 10, 63, 64):
+            first = np.argsort(-whole, kind="stable")[:length]
+            expected = [(names[column], whole[column]) for column in first]
+            assert [(one.name, one.confidence) for one in rank(names, confidences, length)[1]] == expected

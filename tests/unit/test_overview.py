@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from github_markdown import elements, links, to_html
@@ -157,9 +158,9 @@ def judged(head: Report, base: Report) -> Run:
 def test_what_the_base_has_too_is_counted_in_the_comment_and_listed_in_the_summary() -> None:
     known = finding("old-thing", "known for long", "warning")
     old = [example(f"sentence {number}", "x", "y", line=number + 1) for number in range(300)]
-    content = {"examples": [*old, example("a", "x"), example("b", "y")], "findings": [known]}
+    measured = partial(report, examples=[*old, example("a", "x"), example("b", "y")], findings=[known])
     several = tuple(
-        judged(report(name=name, root=f"bots/{name}", **content), report(name=name, commit=BASE_COMMIT, **content))
+        judged(measured(name=name, root=f"bots/{name}"), measured(name=name, commit=BASE_COMMIT))
         for name in ("one", "two")
     )
 

@@ -54,7 +54,6 @@ _PREFIX_OF_A_COMMIT: Final = re.compile(r"[0-9a-f]{7,63}")
 _EXPRESSION: Final = re.compile(r"(?P<name>[^~^@:]+)(?P<steps>(?:[~^][0-9]*)+)")
 _FORMATS: Final = {40: "sha1", 64: "sha256"}
 _SUBMODULE: Final = "160000"
-_LINK: Final = "120000"
 _OF_A_SUBMODULE: Final = re.compile(rb"/modules/(?!.*/worktrees/)")
 """In the path of a repository that is kept inside another one; not so of a further working tree."""
 _EMPTY_TREES: Final = frozenset(
@@ -335,14 +334,6 @@ class Checkout:
             return self._output("cat-file", "--filters", f"{commit}:{path}", offline=False, with_large_files=True)
         except GitError:
             return None
-
-    def links(self) -> dict[str, str]:
-        """Return where the symbolic links of this checkout lead, real path by path, both from its top; not those out
-        of it."""
-        listed = (self._ask("ls-files", "--stage", "-z") or "").split("\0")
-        paths = (line.partition("\t")[2] for line in listed if line.startswith(_LINK))
-        leading = ((path, os.path.realpath(self.top / path)) for path in paths)
-        return {path: os.path.relpath(to, self.top) for path, to in leading if Path(to).is_relative_to(self.top)}
 
     def submodules(self, commit: str = "HEAD") -> dict[str, str]:
         """Return the commits of other repositories that a commit includes, by their paths."""

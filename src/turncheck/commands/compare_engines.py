@@ -22,7 +22,7 @@ from turncheck.render.rendered import Rendered
 from turncheck.report.codec import json_of
 from turncheck.run.evaluated_project import evaluate_project
 from turncheck.run.prepare import prepare
-from turncheck.run.reading import read_given, read_tests
+from turncheck.run.reading import ensure_tests_read, read_given, read_tests
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.sources import from_flags
 
@@ -114,17 +114,22 @@ def _evaluations(settings: Settings) -> tuple[Evaluation, ...]:
     Training sentences are none: each engine was trained on them, or on others.
 
     Raises:
-        UserError: there are no tests.
+        UserError: there are no tests, or some of them cannot be read: the others alone could agree.
     """
     read_given(settings)
     tests = read_tests(settings)
+    wanted = settings.evaluations or ("nlu", "core", "e2e", "batch")
+    if "nlu" in wanted:
+        ensure_tests_read("the test sentences", tests.nlu_findings)
+    if "core" in wanted:
+        ensure_tests_read("the test stories", tests.story_findings)
     there: dict[Evaluation, object] = {
         "nlu": tests.nlu and tests.nlu.examples,
         "core": tests.stories,
         "e2e": tests.e2e,
         "batch": tests.batch,
     }
-    found = tuple(name for name, has in there.items() if has and name in (settings.evaluations or there))
+    found = tuple(name for name, has in there.items() if has and name in wanted)
     if not found:
         raise UserError(
             "there are no tests to ask the engines",

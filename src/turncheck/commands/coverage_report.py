@@ -12,7 +12,7 @@ import yaml
 
 from turncheck.evaluation.e2e_steps import Exercised
 from turncheck.evaluation.flow_coverage import walked_paths
-from turncheck.project.testfiles import COVERAGE_FOLDER
+from turncheck.project.testfiles import COVERAGE_FILES, COVERAGE_FOLDER
 from turncheck.publishing.files import write_all
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import text
@@ -51,7 +51,7 @@ def write_coverage_report(
         rows = table(paths)
         if chosen:
             shown.append(f"Coverage of the cases that {verdict} ({len(chosen)}):\n{_aligned(rows)}")
-        files.append(Rendered(f"coverage_report_for_{verdict}_tests.csv", "text/csv", _csv(rows)))
+        files.append(Rendered(COVERAGE_FILES[verdict], "text/csv", _csv(rows)))
         files.append(Rendered(f"{verdict}.yml", "application/yaml", cases_yaml([case for case, _ in chosen])))
         commands = Counter(command for _, exercised in chosen for command in exercised.commands)
         if commands:

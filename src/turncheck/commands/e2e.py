@@ -70,7 +70,7 @@ def run_test_e2e(
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
     settings = assistant.settings
-    ensure_apart_from_project(options.coverage, settings, options.json)
+    ensure_apart_from_project(options.coverage, settings, options.json, flag="--coverage-output-path")
     project = read_dialogue_assistant(settings, endpoints=assistant.endpoints)
     found = () if options.paths else tuple(find_e2e_cases(project.root))
     read = read_cases(project.root, options.paths or found or (project.root / DEFAULT_PATH,))

@@ -40,6 +40,8 @@ DOMAIN_KEYS: Final = ("intents", "slots", "responses", "actions", "forms", "enti
 E2E_CASES_FILE: Final = "tests/e2e_test_cases.yml"
 COVERAGE_FOLDER: Final = "e2e_coverage_results"
 """Where the cases that passed and failed are written with their coverage, as Rasa Pro does."""
+COVERAGE_FILES: Final = {name: f"coverage_report_for_{name}_tests.csv" for name in ("passed", "failed")}
+"""Beside them, in whatever folder."""
 E2E_FOLDERS: Final = (TESTS_FOLDER, "e2e_tests")
 """Folders with end-to-end cases; the second one is named as Rasa Pro's templates name it."""
 _TO_BE_REVIEWED: Final = re.compile(r"e2e_suggested_[0-9]+\.yml")
@@ -172,7 +174,8 @@ def find_e2e_cases_not_looked_for(root: Path, named: Iterable[str]) -> list[str]
 def _is_of_others(folder: Path) -> bool:
     """Whether what is in a folder of the project is not the assistant's own."""
     try:
-        return is_foreign(folder) or folder.name == COVERAGE_FOLDER or is_assistant(folder)
+        written = folder.name == COVERAGE_FOLDER or any(map(is_file, map(folder.joinpath, COVERAGE_FILES.values())))
+        return written or is_foreign(folder) or is_assistant(folder)
     except OSError:  # it cannot be read: :func:`find_unsearched` says so
         return True
 

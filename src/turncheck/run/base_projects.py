@@ -9,7 +9,8 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -49,14 +50,10 @@ class BaseProject:
 
 @dataclass(frozen=True, slots=True)
 class BaseTree:
-    """The base's files: ``tree`` has those of the repository, whose files of this run are in ``top``.
-
-    ``links``: where the symbolic links of this run lead, by their paths, all from the top.
-    """
+    """The base's files: ``tree`` has those of the repository, whose files of this run are in ``top``."""
 
     tree: Path
     top: Path
-    links: Mapping[str, str] = field(default_factory=dict)
 
     def folder_of(self, word: str) -> Path | None:
         """Return where a path of this run is in the base's files; ``None`` if it is not one of the repository."""
@@ -65,22 +62,30 @@ class BaseTree:
     def _folders_of(self, word: str) -> list[Path]:
         """Return where a path of this run may be in the base's files, the most likely place first.
 
-        The system says where the current folder is, not by which path a job has entered it: where a link leads to it
-        and the base has a folder instead, that may be the one. A change can make several such links.
+        The system says where the current folder is, not by which path a job has entered it: that may be any folder of
+        the base that links of this change now lead to it from.
         """
         named = path_in_repository(Path(word), self.top)
         if named is None:
             return []
+        as_named = self.tree / named
+        places = {as_named.resolve(): as_named}
         here = path_in_repository(Path.cwd(), self.top)
-        if not here or (named != here and not named.startswith(f"{here}/")):
-            return [self.tree / named]
-        found = []
-        for link, target in self.links.items():
-            entered = self.tree / link
-            if (here == target or here.startswith(f"{target}/")) and entered.is_dir() and not entered.is_symlink():
-                found.append(self.tree / (link + named[len(target) :]))
-        found.sort(key=lambda place: (not may_be_assistant(place), not os.path.lexists(place)))
-        return found or [self.tree / named]
+        if here is not None and not Path(word).is_absolute():
+            for folder in self._led_to(here):
+                entered = Path(os.path.normpath(folder / word))
+                if entered.is_relative_to(self.tree):
+                    places.setdefault(entered.resolve(), entered)
+        return sorted(
+            places.values(),
+            key=lambda place: (not may_be_assistant(place), not os.path.lexists(place), place == as_named),
+        )
+
+    def _led_to(self, here: str) -> list[Path]:
+        """Return the folders of the base that are now another name of a folder of this run."""
+        real = os.path.realpath(self.top / here)
+        linked = _linked(self.tree, self.top)
+        return [one for one in linked if os.path.realpath(self.top / one.relative_to(self.tree)) == real]
 
     def moved(self, value: Any) -> Any:
         """Return a path or paths of this run in the base's files; one outside the repository is the same for both."""
@@ -182,6 +187,24 @@ class BaseTree:
 
     def _of(self, folder: Path, settings: Path) -> BaseProject:
         return BaseProject(self.path_of(folder), folder, settings)
+
+
+@lru_cache(maxsize=4)
+def _linked(tree: Path, top: Path) -> tuple[Path, ...]:
+    """Return the folders of the base that are links in this run, or below one."""
+    found: dict[Path, None] = {}
+    for current, folders, _ in os.walk(tree, followlinks=True):
+        around = Path(current)
+        for name in sorted(folders):
+            folder = around / name
+            is_linked = around in found or (top / folder.relative_to(tree)).is_symlink()
+            if is_linked:
+                found[folder] = None
+            if folder.is_symlink():  # a link there, too, which may now lead elsewhere
+                leads_on = is_linked and folder.resolve().is_relative_to(tree.resolve())
+                if not leads_on or around.resolve().is_relative_to(folder.resolve()):
+                    folders.remove(name)
+    return tuple(found)
 
 
 def path_in_repository(folder: Path, top: Path) -> str | None:

@@ -265,7 +265,7 @@ class BaselineSearch:
             return None
         if files.is_empty:
             return Missing(f"its base ({base.commit[:8]}) has no files")
-        tree = BaseTree(files.folder, self.top, self.checkout.links() if self.checkout is not None else {})
+        tree = BaseTree(files.folder, self.top)
         words = words_of(self.given) if self.past is None else [str(self.top / self.past)]
         given = "project" in self.given or self.past is not None
         chosen = tree.projects(words, given=given, flags=self.given)

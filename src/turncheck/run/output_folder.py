@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from turncheck.settings.options import Settings
 
 
-def ensure_apart_from_project(out: Path | None, settings: Settings, *files: Path | None) -> None:
-    """Refuse an output folder, and further files to write, in one of the folders that these settings read.
+def ensure_apart_from_project(out: Path | None, settings: Settings, *files: Path | None, flag: str = "--out") -> None:
+    """Refuse an output folder (that ``flag`` names), and further files to write, in a folder that these settings read.
 
     Raises:
         UserError: one is in such a folder, or is one; a file is one that is read.
@@ -39,12 +39,12 @@ def ensure_apart_from_project(out: Path | None, settings: Settings, *files: Path
     data = settings.data or (root / DEFAULT_DATA,)
     read = (*data, *by_default, *files_by_default, *(file_and_case(path)[0] for path in given))
     if out is not None:
-        ensure_apart(out, read)
+        ensure_apart(out, read, flag)
     for file in filter(None, files):
         ensure_file_apart(file, read)
 
 
-def ensure_apart(out: Path, read: Iterable[Path | str]) -> None:
+def ensure_apart(out: Path, read: Iterable[Path | str], flag: str = "--out") -> None:
     """Refuse an output folder in one of the folders that are read; files among ``read`` do not matter.
 
     Raises:
@@ -55,7 +55,7 @@ def ensure_apart(out: Path, read: Iterable[Path | str]) -> None:
         where = "" if os.path.realpath(folder) == os.path.realpath(out) else f"in '{folder}', which is "
         raise UserError(
             f"the output folder '{out}' is {where}read: the next run would take the results for data or tests",
-            remedy="Name another folder with --out.",
+            remedy=f"Name another folder with {flag}.",
         )
 
 

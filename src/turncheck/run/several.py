@@ -98,7 +98,7 @@ def assistants_of_base(
             files = stack.enter_context(files_of_commit(found.commit, checkout, host, top))
         except (NoFilesError, HostError):
             return UNKNOWN
-        tree = BaseTree(files.folder, top, checkout.links() if checkout is not None else {})
+        tree = BaseTree(files.folder, top)
         words = words_of(given)
         if lacking := [one for word in words for path in tree.needed_for(word) if (one := files.lacks(path))]:
             return AssistantsOfBase(out_of_reach=f"not all files of the base can be had: '{lacking[0]}' is missing")

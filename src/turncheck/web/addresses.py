@@ -206,10 +206,11 @@ _CA_VARIABLES: Final = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
 class Network:
     """How servers are reached. The proxy only sees a server's name; ``no_proxy`` lists the exceptions.
 
-    ``ca_file``: the trusted certificates, if not the usual ones.
+    ``ca_file``: the trusted certificates, if not the usual ones; those of ``more_ca_files`` are trusted, too.
     """
 
     ca_file: str | None = None
+    more_ca_files: tuple[str, ...] = ()
     proxy: str | None = field(default=None, repr=False)
     no_proxy: str = ""
 
@@ -217,8 +218,10 @@ class Network:
     def of(cls, environment: Mapping[str, str]) -> Self:
         """Read it from environment variables; the proxy variables may be in upper or lower case."""
         named = {name.lower(): value for name, value in environment.items() if value}
+        files = tuple(dict.fromkeys(environment[name] for name in _CA_VARIABLES if environment.get(name)))
         return cls(
-            ca_file=next((environment[name] for name in _CA_VARIABLES if environment.get(name)), None),
+            ca_file=files[0] if files else None,
+            more_ca_files=files[1:],
             proxy=named.get("https_proxy") or named.get("all_proxy"),
             no_proxy=named.get("no_proxy", ""),
         )

@@ -19,11 +19,13 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import ConnectTimeoutError, HTTPError
 from urllib3.util import parse_url
+from urllib3.util.ssl_ import create_urllib3_context
 
 from turncheck.web.addresses import Network, Origin, is_http, is_https, login_of, origin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from ssl import SSLContext
 
 _CALL = threading.local()
 """``limit``: that of the current call of this thread."""
@@ -102,7 +104,20 @@ class _HttpsPool(HTTPSConnectionPool):
 _POOLS = {"http": _HttpPool, "https": _HttpsPool}
 
 
+def _trusting(files: Sequence[str]) -> SSLContext:
+    """Return a context with these certificates; ``requests`` adds those of ``verify``."""
+    context = create_urllib3_context()
+    for file in files:
+        with suppress(OSError):  # as OpenSSL does: what cannot be read is not trusted
+            context.load_verify_locations(file)
+    return context
+
+
 class _WatchedAdapter(HTTPAdapter):
+    def __init__(self, more_ca_files: Sequence[str]) -> None:
+        self._trusted: dict[str, Any] = {"ssl_context": _trusting(more_ca_files)} if more_ca_files else {}
+        super().__init__()
+
     def get_connection_with_tls_context(
         self, request: requests.PreparedRequest, *arguments: Any, **options: Any
     ) -> Any:
@@ -114,11 +129,11 @@ class _WatchedAdapter(HTTPAdapter):
         return pool
 
     def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
-        super().init_poolmanager(*arguments, **options)
+        super().init_poolmanager(*arguments, **(options | self._trusted))
         self.poolmanager.pool_classes_by_scheme = _POOLS
 
     def proxy_manager_for(self, *arguments: Any, **options: Any) -> Any:
-        manager = super().proxy_manager_for(*arguments, **options)
+        manager = super().proxy_manager_for(*arguments, **(options | self._trusted))
         manager.pool_classes_by_scheme = _POOLS
         return manager
 
@@ -133,7 +148,7 @@ class _Session(requests.Session):
         self.trust_env = False  # neither proxies nor .netrc, nor certificates
         self.verify = network.ca_file or True
         for scheme in ("http://", "https://"):
-            self.mount(scheme, _WatchedAdapter())
+            self.mount(scheme, _WatchedAdapter(network.more_ca_files))
 
     def prepare_request(self, request: requests.Request) -> requests.PreparedRequest:
         """Prepare only what is an address, and make sure that it still leads to the same server afterwards.

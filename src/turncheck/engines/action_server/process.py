@@ -98,7 +98,9 @@ def choose_server(
         UserError: an address cannot be called, or a variable is not set.
     """
     if url is not None:
-        return HttpActionServer(ActionEndpoint(checked_address(url, None), cafile=Network.of(environment).ca_file))
+        network = Network.of(environment)
+        address = checked_address(url, None)
+        return HttpActionServer(ActionEndpoint(address, cafile=network.ca_file, more_cafiles=network.more_ca_files))
     read = None if endpoint is None else read_endpoint(endpoint, environment, variables)
     if read is None:
         return NoActionServer()

@@ -237,7 +237,7 @@ class HttpActionServer:
     def _session(self) -> requests.Session:
         from turncheck.web.timed import session  # only if a server is called
 
-        return session(Network(ca_file=self.endpoint.cafile))
+        return session(Network(ca_file=self.endpoint.cafile, more_ca_files=self.endpoint.more_cafiles))
 
 
 @dataclass(slots=True)
@@ -350,6 +350,7 @@ class ActionEndpoint:
     params: Mapping[str, str] = field(default_factory=dict, repr=False)
     basic_auth: tuple[str, str] | None = field(default=None, repr=False)
     cafile: str | None = None
+    more_cafiles: tuple[str, ...] = ()
     selective_domain: bool = False
     timeout: float = DEFAULT_TIMEOUT
 
@@ -389,12 +390,14 @@ def read_endpoint(
     for text in (*params, *params.values()):
         if _HALF_CHARACTER.search(text):
             raise _not_sendable("params", endpoint)
+    own, network = checked_certificates(parameters.get("cafile"), endpoint.location), Network.of(environment)
     return ActionEndpoint(
         url=checked_address(url, endpoint.location),
         headers=headers,
         params=params,
         basic_auth=(login["username"], login["password"]) if login else None,
-        cafile=checked_certificates(parameters.get("cafile"), endpoint.location) or Network.of(environment).ca_file,
+        cafile=own or network.ca_file,
+        more_cafiles=() if own else network.more_ca_files,
         selective_domain=bool(parameters.get("enable_selective_domain", False)),
     )
 

@@ -286,8 +286,9 @@ def _stub_server(
     if "url" not in own:
         return StubServer()
     address = checked_address(own["url"], place)
-    certificates = checked_certificates(own.get("cafile"), place) or Network.of(environment).ca_file
-    server = ActionEndpoint(address, cafile=certificates)
+    certificates, network = checked_certificates(own.get("cafile"), place), Network.of(environment)
+    more = () if certificates else network.more_ca_files
+    server = ActionEndpoint(address, cafile=certificates or network.ca_file, more_cafiles=more)
     known = None if "domain" in project.unreadable else project.domain.responses
     return StubServer(HttpActionServer(server, hosts=None if endpoints.is_given else hosts), known)
 

@@ -44,12 +44,34 @@ def rank(
     names: Sequence[str], confidences: NDArray[np.float64], length: int
 ) -> tuple[PredictedIntent, tuple[PredictedIntent, ...]]:
     """Order intents by confidence (equal ones in the order of ``names``); cut the ranking to ``length`` (0: all)."""
-    confidences = settled(confidences)
-    order = np.argsort(-confidences, kind="stable")
+    columns = _foremost(confidences, length)
+    values = settled(confidences[columns])
+    order = np.argsort(-values, kind="stable")
     if length > 0:
         order = order[:length]
-    ranking = tuple(PredictedIntent(names[index], float(confidences[index])) for index in order)
+    ranking = tuple(PredictedIntent(names[columns[index]], float(values[index])) for index in order)
     return ranking[0], ranking
+
+
+_SORTED: Final = 64
+"""Of more confidences than this, only the highest are sorted."""
+
+
+def _foremost(confidences: NDArray[np.float64], length: int) -> NDArray[np.int64]:
+    """Return columns, in order, among which are the first ``length`` of a ranking (0: all), and all that they count as
+    equal to, up to those that come later by their names."""
+    if not 0 < length < _SORTED < len(confidences):
+        return np.arange(len(confidences))
+    highest = np.argpartition(confidences, -_SORTED)[-_SORTED:]
+    descending = np.sort(confidences[highest])[::-1]
+    borders = np.flatnonzero(descending[:-1] - descending[1:] > NEAR)  # none counts as equal to the next
+    behind = borders[borders >= length - 1]
+    if len(behind):
+        return np.flatnonzero(confidences >= descending[behind[0]])
+    if descending[-1] > NEAR:
+        return np.arange(len(confidences))
+    begin = borders[-1] + 1 if len(borders) else 0  # from here on, all others count as equal
+    return np.union1d(highest, np.flatnonzero(confidences <= descending[begin])[:length])
 
 
 NEAR: Final = 1e-6

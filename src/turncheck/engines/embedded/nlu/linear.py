@@ -141,6 +141,8 @@ def _solve(
 PENALTY: Final = 0.5
 _TOLERANCE: Final = 0.03
 _PARTS_PENALTY: Final = 2.0
+_MOST_FILLED: Final = 5
+"""Weights are kept as a sparse matrix if at most one of so many is not 0."""
 _MANY_WEIGHTS: Final = 10_000_000
 """With more weights than this (80 MB in training, several times), columns that one row has are put together."""
 
@@ -171,7 +173,8 @@ class LinearModel:
     """Linear scores of labels: ``features @ weights + intercepts``, for combinations summed over their parts."""
 
     names: tuple[str, ...]
-    weights: NDArray[np.float32]
+    weights: Any
+    """Single precision, shape (features, labels): an array or, of many labels, a SciPy CSR matrix if most are 0."""
     intercepts: NDArray[np.float32]
     composition: NDArray[np.float32] | None = None
     """Shape (parts, labels), 1 if a label has the part; ``None`` if labels are plain."""
@@ -200,10 +203,12 @@ class LinearModel:
             duals = fit_many(matrix, truth, len(names), PENALTY, _TOLERANCE)
             if duals is not None:
                 sums = (matrix.T.tocsr() @ duals).astype(np.float32)
-                return cls(names, sums.toarray(), np.asarray(duals.sum(axis=0), dtype=np.float32).reshape(-1))
+                sums.eliminate_zeros()
+                return cls(names, _compact(sums), np.asarray(duals.sum(axis=0), dtype=np.float32).reshape(-1))
         if len(names) * features.width > _MANY_WEIGHTS:
             columns, matrix = SingleColumns.together(matrix)
-        return cls(names, *_fit_svm(matrix, truth, seed, columns, multi_class="crammer_singer", C=PENALTY))
+        weights, intercepts = _fit_svm(matrix, truth, seed, columns, multi_class="crammer_singer", C=PENALTY)
+        return cls(names, _compact(weights), intercepts)
 
     @classmethod
     def _fit_small(cls, features: FeatureRows, truth: NDArray[np.int64], names: tuple[str, ...]) -> Self:
@@ -244,7 +249,7 @@ class LinearModel:
     def save(self, members: MemberWriter) -> None:
         """Write names and weights."""
         members.json("names", self.names)
-        arrays = {"weights": self.weights, "intercepts": self.intercepts}
+        arrays = {"weights": _dense(self.weights), "intercepts": self.intercepts}
         members.arrays("weights", arrays if self.composition is None else {**arrays, "composition": self.composition})
 
     @classmethod
@@ -262,7 +267,29 @@ class LinearModel:
         if not names:
             raise ValueError("a model without labels")
         weights = ensure_dimensions(arrays["weights"], width, outputs)
+        if composition is None:
+            weights = _compact(weights)
         return cls(names, weights, ensure_dimensions(arrays["intercepts"], outputs), composition)
+
+
+def _compact(weights: Any) -> Any:
+    """Return weights as they are computed with: as a sparse matrix if there are many labels, and most weights are 0.
+
+    An array of thousands of labels takes longer to fill than to train. A model that was read computes as it did when it
+    was trained, to the last digit.
+    """
+    if weights.shape[1] < FEWEST_LABELS:
+        return weights
+    filled = np.count_nonzero(weights) if isinstance(weights, np.ndarray) else weights.nnz
+    if _MOST_FILLED * filled > weights.shape[0] * weights.shape[1]:
+        return _dense(weights)
+    from scipy import sparse
+
+    return sparse.csr_matrix(weights)
+
+
+def _dense(weights: Any) -> NDArray[np.float32]:
+    return weights if isinstance(weights, np.ndarray) else weights.toarray()
 
 
 def _fit_svm(
@@ -343,8 +370,8 @@ class FeatureRows:
             raise AssertionError("no products")
         return self.products
 
-    def times(self, weights: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Multiply by a dense matrix of shape (width, outputs); returns (rows, outputs)."""
+    def times(self, weights: Any) -> NDArray[np.float32]:
+        """Multiply by a matrix of shape (width, outputs), also a sparse one; returns (rows, outputs)."""
         border = self.ngrams.width
         product = self.ngrams.times(weights[:border])
         return product if self.vectors is None else product + self.vectors @ weights[border:]

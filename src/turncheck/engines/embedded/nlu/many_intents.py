@@ -264,10 +264,11 @@ class _Search:
             free = weights < limits[first:last]
             inner = gradients[at] + problem.own[rows_of[first:last]] * weights
             gradients[at] = -np.inf
-            top = np.argpartition(gradients, problem.labels - most, axis=1)[:, problem.labels - most :]
             level = np.minimum.reduceat(np.where(free, inner, np.inf), starts)
-            row, place = np.nonzero(np.take_along_axis(gradients, top, axis=1) > level[:, None])
-            rows.append(row + some.start)
+            above = np.flatnonzero(gradients.max(axis=1) > level)  # in the end of no row
+            top = np.argpartition(gradients[above], problem.labels - most, axis=1)[:, problem.labels - most :]
+            row, place = np.nonzero(gradients[above[:, None], top] > level[above, None])
+            rows.append(above[row] + some.start)
             labels.append(top[row, place])
             final = gradients + apart  # what counts in the end are the sums
             inner += apart[at[1]]

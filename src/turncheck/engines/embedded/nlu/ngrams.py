@@ -98,10 +98,15 @@ class SparseRows:
             block[rows[inner], columns[inner] - first] = values[inner]
             yield first, block
 
-    def times(self, weights: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Multiply by a dense matrix of shape (width, outputs); returns (rows, outputs)."""
+    def times(self, weights: Any) -> NDArray[np.float32]:
+        """Multiply by a matrix of shape (width, outputs), also a sparse one; returns (rows, outputs)."""
         result = np.zeros((len(self), weights.shape[1]), dtype=np.float32)
         block = max(1, _BLOCK // max(1, weights.shape[1]))
+        if not isinstance(weights, np.ndarray):
+            rows = self.to_scipy().astype(np.float32)
+            for first in range(0, len(self), block):
+                result[first : first + block] = (rows[first : first + block] @ weights).toarray()
+            return result
         first = 0
         while first < len(self):
             last = int(np.searchsorted(self.starts, self.starts[first] + block, side="right")) - 1

@@ -214,18 +214,19 @@ class DietStandIn:
 
     def process(self, batch: Batch) -> None:
         """Set intents and rankings, append entities."""
-        rankings: Sequence[Ranking] = [()] * len(batch.texts)
-        if self.intents is not None:
-            rankings = self._process_intents(self.intents, batch)
+        confidences = None if self.intents is None else self._process_intents(self.intents, batch)
         if self.entities is None:
             return
+        rankings: Sequence[Ranking] = [()] * len(batch.texts)
+        if self.intents is not None and confidences is not None:
+            rankings = likely(self.intents.names, confidences)
         for row, text in enumerate(batch.texts):
             if text:
                 found = self.entities.find(batch.tokens[row], rankings[row], self.split_by_comma)
                 batch.entities[row].extend(as_predicted(text, entity, self.name) for entity in found)
 
-    def _process_intents(self, intents: IntentModel, batch: Batch) -> list[Ranking]:
-        """Return the most likely intents of each text, with their confidences before these are renormalized."""
+    def _process_intents(self, intents: IntentModel, batch: Batch) -> NDArray[np.float64]:
+        """Return the confidences of each text before they are renormalized."""
         confidences = intents.confidences(batch.texts)
         for row, text in enumerate(batch.texts):
             if not text:
@@ -235,7 +236,7 @@ class DietStandIn:
             if self.renormalize and 0 < self.ranking_length < len(values):
                 values = values / np.sort(values)[-self.ranking_length :].sum()
             batch.intents[row], batch.rankings[row] = rank(intents.names, values, self.ranking_length)
-        return likely(intents.names, confidences)
+        return confidences
 
     def save(self, members: MemberWriter) -> None:
         """Write both models."""
