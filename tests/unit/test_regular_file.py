@@ -54,6 +54,14 @@ def test_everything_else_is_refused_at_once(
     assert outside or words.casefold() in str(raised.value.strerror).casefold()
 
 
+def test_what_is_too_large_is_not_even_opened(tmp_path: Path) -> None:
+    path = made(tmp_path, "sparse")
+    assert path is not None
+
+    with pytest.raises(TooLargeError, match="larger than 1 MiB"):
+        open_regular(path, most=MIB)
+
+
 def made(folder: Path, kind: str) -> Path | None:
     path = folder / "report.json"
     match kind:

@@ -20,6 +20,7 @@ from turncheck.evaluation.story_run import StoryRun
 from turncheck.evaluation.written_answers import AnswerReader, UnreadableError, write_answer
 from turncheck.messages.errors import UserError
 from turncheck.report.model import Alternative, EngineInfo, StoryStep, Substitution, WrittenStep
+from turncheck.report.understanding import read_tokens, write_tokens
 from turncheck.run.shards import document
 from turncheck.run.shards.document import ANSWERS_NAME, HEAD_NAME, PackedAnswers, read_answers, read_head
 from turncheck.run.shards.merge import MergedAnswers, MissingAnswerError
@@ -236,6 +237,7 @@ def test_an_answer_with_anything_else_in_a_place_is_refused_or_has_its_types(giv
             for one in (parse.intent, *parse.ranking):
                 assert isinstance(one.name, str | None)
                 assert abs(one.confidence) <= 1e15
-            assert all(len(border) == 2 for border in parse.tokens or ())
+            assert all(min(border) >= 0 for border in parse.tokens or ())
+            assert parse.tokens is None or read_tokens(write_tokens(parse.tokens)) == parse.tokens
         msgspec.json.encode(read.info)
     assert refused > 10

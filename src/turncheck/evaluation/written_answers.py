@@ -231,8 +231,8 @@ def _check(hint: Any) -> Callable[[Any], bool]:
         return lambda value: type(value) is dict and all(map(checks[0], value)) and all(map(checks[1], value.values()))
     if kind is float:
         return lambda value: type(value) in {float, int} and abs(value) <= LARGEST_FIGURE  # not what is not a number
-    if kind is int:
-        return lambda value: type(value) is int and abs(value) <= LARGEST
+    if kind is int:  # a place or a number of something
+        return lambda value: type(value) is int and 0 <= value <= LARGEST
     return lambda value: type(value) is kind
 
 
