@@ -19,7 +19,7 @@ from hostile import HOSTILE
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pull_request import LINKS, base_report, head_report, pull_request
-from report_builder import BASE_COMMIT, case, example, finding, report, story, training
+from report_builder import BASE_COMMIT, HEAD_COMMIT, case, coverage, example, finding, report, story, training
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Missing, Present, Unreadable
@@ -401,6 +401,23 @@ def test_a_comment_never_exceeds_the_limit_and_says_what_it_leaves_out() -> None
 
 
 @pytest.mark.slow
+def test_what_tests_reach_gives_way_before_a_comment_on_a_change_is_long() -> None:
+    base, head = (
+        report(
+            stories=[story("day", "utter_hi")],
+            covered=coverage("intents", **{f"intent_{number:02}": (digest, True) for number in range(60)}),
+            commit=commit,
+        )
+        for digest, commit in (("old", BASE_COMMIT), ("new", HEAD_COMMIT))
+    )
+
+    comment = comment_of(head, base)
+
+    assert "Changed, and reached by tests (60)" in comment
+    assert "changed intent `intent_07`" in comment
+    assert len(comment.encode()) <= 8_000
+
+
 def test_a_summary_never_exceeds_one_mebibyte() -> None:
     base, head = large(12_000)
     comparison = compare(head, Present(base, "git"))

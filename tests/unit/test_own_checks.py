@@ -481,6 +481,8 @@ def test_a_story_conflict_names_all_stories_and_where_they_part(tmp_path: Path) 
     assert len(found) == 1
     assert all(name in found[0].message for name in ("'greet and order'", "'second'", "'third'", "stories.yml:6"))
     assert str(found[0].location) == "data/stories.yml:24:5"
+    assert found[0].others
+    assert found[0].location not in found[0].others, "a place is named once"
 
 
 def test_an_empty_project_is_judged_without_a_traceback(tmp_path: Path) -> None:

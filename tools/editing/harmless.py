@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     Change = Callable[[list[str]], list[str]]
 
 _SYNONYM: Final = ["- synonym: turncheck unused", "  examples: |", "    - zzyzx nobody", "    - zzyzx noone"]
+_DATA: Final = ("nlu:", "stories:", "rules:", "responses:")
 _LOOKUP: Final = ["- lookup: turncheck_unused", "  examples: |", "    - zzyzxa", "    - zzyzxb"]
 
 
@@ -52,7 +53,8 @@ def _in_form(root: Path, nlu: list[Path], dialogue: list[Path], settings: list[P
         yield _on(root, path, "comment at the end", lambda lines: [*lines, "", "# To be continued."])
     for path in every:
         yield Edit("line ends", f"CR LF line ends, {path.name}", _with_bytes(path.relative_to(root), "\r\n", b""))
-    for path in every[:2]:
+    # Rasa does not see a key of data that directly follows the mark.
+    for path in [path for path in every if not read(path)[0].startswith(_DATA)][:2]:
         yield Edit("byte order mark", f"BOM, {path.name}", _with_bytes(path.relative_to(root), "\n", b"\xef\xbb\xbf"))
     for path in every[1::2]:
         yield _on(root, path, "blank lines at the end", lambda lines: [*lines, "", ""])

@@ -288,7 +288,7 @@ DEGRADATION: Final = (
     "suppressions",
 )  # fmt: skip
 """The order in which lists give up entries: details, what was wrong already, became right, became wrong, the gates."""
-DETAILS: Final = DEGRADATION[: DEGRADATION.index("reached")]
+DETAILS: Final = DEGRADATION[: DEGRADATION.index("uncovered")]
 """The lists that a short document gives up: they do not say what the change broke."""
 _OLD: Final = {
     "still_failing": ("failing test", "failing tests"),

@@ -136,13 +136,13 @@ def _previous_event(state: State) -> tuple[str, str] | None:
 
 def _conflict(situation: _Situation) -> Finding:
     ways = "; ".join(f"'{action}' in {_named(places)}" for action, places in sorted(situation.actions.items()))
-    parting = [min(places.values(), key=_by_place) for places in situation.actions.values()]
+    place = max((min(places.values(), key=_by_place) for places in situation.actions.values()), key=_by_place)
     every = {place for places in situation.actions.values() for place in places.values()}
     return found(
         "story-conflict",
         f"After the {situation.event} '{situation.name}' stories continue differently: {ways}.",
-        max(parting, key=_by_place),
-        others=sorted(every, key=_by_place),
+        place,
+        others=sorted(every - {place}, key=_by_place),
     )
 
 
