@@ -110,3 +110,28 @@ def test_of_a_domain_that_is_missing_nothing_is_called_undefined(tmp_path: Path)
     (tmp_path / D).unlink()
     found = codes(validate(read_project(tmp_path), strict=True))
     assert found == {"domain-not-found"}
+
+
+@pytest.mark.parametrize(
+    ("more", "missing"),
+    [
+        ({}, set()),
+        ({"policies.yml": "policies:\n- name: MemoizationPolicy\n"}, {"domain-not-found"}),
+        ({"data/stories.md": "## a\n* greet\n - utter_greet\n"}, {"domain-not-found"}),
+        (
+            {"config.yml": "pipeline:\n- name: WhitespaceTokenizer\n- name: KeywordIntentClassifier\n"},
+            {"domain-not-found"},
+        ),
+    ],
+)
+def test_rasa_nlu_0_knows_no_domain(more: dict[str, str], missing: set[str], tmp_path: Path) -> None:
+    files = {
+        "config.yml": "language: en\npipeline:\n- name: tokenizer_whitespace\n- name: intent_classifier_keyword\n",
+        "data/nlu.md": "## intent:greet\n- hi\n- hello\n## intent:bye\n- bye\n- goodbye\n",
+    }
+    (tmp_path / "data").mkdir()
+    for name, content in (files | more).items():
+        (tmp_path / name).write_text(content)
+    found = validate(read_project(tmp_path))
+    assert {finding.code for finding in found.findings if finding.severity == "error"} == missing
+    assert found.exit_code(fail_on_warnings=False) == bool(missing)

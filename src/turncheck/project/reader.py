@@ -268,6 +268,8 @@ def _read_project(
     files = [*domain_files, *(one.file for one in data_read), *apart]
     absent = _absent(data_read, has_domain=found_domain is not None, has_config=bool(config_files))
     needed = _needs(data_read)
+    if major == OLDEST and config_read.policies is None and not any(one.parts.stories for one in data_read):
+        needed -= {"domain"}  # Rasa NLU 0.x was a program of its own, which knows none
     _note_what_is_absent(folder, absent, needed, domain=domain, config=config)
     below = assistants_in_place(folder, files)
     parts = [one.parts for one in data_read]
