@@ -214,8 +214,10 @@ def nlu(
     entities = {}
     if entity_scores is not None:
         spans = SpanScores(precision=entity_scores, recall=entity_scores, f1=entity_scores)
+        number = sum(len(example.expected.entities) for example in examples)
+        row = dict.fromkeys(("precision", "recall", "f1-score"), entity_scores) | {"support": number}
         entities["DIETClassifier"] = EntityScores(
-            report={}, precision=entity_scores, recall=entity_scores, f1=entity_scores, spans=spans
+            report={"weighted avg": row}, precision=entity_scores, recall=entity_scores, f1=entity_scores, spans=spans
         )
     return Nlu(
         mode="held-out",
