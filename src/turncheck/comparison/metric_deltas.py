@@ -16,6 +16,7 @@ from turncheck.comparison.metrics import (
     MetricDelta,
     SharedDelta,
     Significance,
+    has_reach,
     known_metric,
     metrics_of,
 )
@@ -116,7 +117,7 @@ def metric_deltas(
         before = {name: metric for name, metric in before.items() if not name.startswith("strength.")}
     if base.robustness and head.robustness and base.robustness.mode != head.robustness.mode:
         before = {name: metric for name, metric in before.items() if not name.startswith("robustness")}
-    if items:
+    if items and has_reach(head):
         share = sum(item.covered for item in items) / len(items)
         after[COVERAGE_OF_CHANGES] = Measured(COVERAGE_OF_CHANGES, share, "higher", "score", "counted")
     # If a list is incomplete, what both sides have is not a sample of what they judged.

@@ -95,6 +95,11 @@ def metrics_of(report: Report) -> dict[str, Measured]:
     return metrics
 
 
+def has_reach(report: Report) -> bool:
+    """Return whether there are tests, so that it says something how much they reach."""
+    return any(kind.share is not None for kind in report.coverage.values())
+
+
 def find_metric(report: Report, metrics: Mapping[str, Measured], name: str) -> Measured | NotMeasured:
     """Look a metric up in ``metrics``, which are those of ``report``.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.comparison.changes import number_of
 from turncheck.comparison.faults import faults_of
 from turncheck.comparison.metric_deltas import is_counted
-from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Measured, known_metric, metric_of, metrics_of
+from turncheck.comparison.metrics import COVERAGE_OF_CHANGES, Measured, has_reach, known_metric, metric_of, metrics_of
 from turncheck.comparison.training_changes import dropped_intents, intent_of
 from turncheck.render.wording.figures import change, figure, no_verdict
 
@@ -113,7 +113,7 @@ def _tests_ran(report: Report) -> bool:
     """Whether what the tests reach is known: some ran, and no fault kept any from running."""
     ran = report.nlu is not None or report.core is not None or report.e2e is not None
     ran = ran or report.batch is not None
-    return ran and not faults_of(report)
+    return ran and has_reach(report) and not faults_of(report)
 
 
 def _of_others(delta: MetricDelta, comparison: Comparison | None) -> bool:

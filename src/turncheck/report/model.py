@@ -251,12 +251,13 @@ class CoverageItem(Part, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class KindCoverage(Part, frozen=True, kw_only=True):
-    """All items of one kind; ``share`` is the part that is covered, 0 to 1 (``None`` where there are none)."""
+    """All items of one kind; ``share`` is the part that is covered, 0 to 1 (``None`` where there are no items, or no
+    tests)."""
 
     items: tuple[CoverageItem, ...]
     """All things of this kind."""
     share: Figure | None
-    """The part of them that is covered, 0 to 1; ``None`` where there are none."""
+    """The part of them that is covered, 0 to 1; ``None`` where there are no items, or no tests that reach any."""
 
 
 # --- the whole -------------------------------------------------------------------------------------------------------

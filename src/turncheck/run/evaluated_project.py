@@ -78,7 +78,11 @@ def coverage_by_tests(  # noqa: PLR0917 - all that reaches something
         reached |= reached_by_examples(tests.nlu.examples)
     if e2e:
         reached |= reached_by_conversations(e2e.exercised)
-    return coverage(project, reached, code_of_actions(project.root)) if reached != Reached() else {}
+    found = coverage(project, reached, code_of_actions(project.root))
+    if reached != Reached():
+        return found
+    # What a change removes or edits is known without any test; how much is reached then says nothing.
+    return {kind: structs.replace(one, share=None) for kind, one in found.items()}
 
 
 @dataclass(frozen=True, slots=True)

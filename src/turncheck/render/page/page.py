@@ -145,7 +145,7 @@ def _coverage(report: Report, compared: Comparison | None, files: Files) -> list
             reached=sum(one.covered for one in reached.items),
         )
         for kind, reached in report.coverage.items()
-        if reached.items
+        if reached.share is not None
     ]
 
 
