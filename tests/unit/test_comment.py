@@ -24,7 +24,6 @@ from report_builder import BASE_COMMIT, HEAD_COMMIT, case, coverage, example, fi
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Missing, Present, Unreadable
 from turncheck.conclude import Outcome
-from turncheck.messages.location import Location
 from turncheck.render.content import DEGRADATION, ORDER
 from turncheck.render.document import build_document
 from turncheck.render.links import Links
@@ -402,17 +401,6 @@ def test_a_comment_never_exceeds_the_limit_and_says_what_it_leaves_out() -> None
 
 
 @pytest.mark.slow
-def test_other_places_of_a_finding_are_listed_unless_its_message_says_them() -> None:
-    said, unsaid = Location("data/rules.yml", 26, 3), Location("data/stories.yml", 4, 5)
-    found = replace(finding("x", f"It contradicts 'a' ({said}).", "warning"), others=(said, unsaid))
-
-    text = comment_of(report(findings=[found]), report(findings=[], commit=BASE_COMMIT))
-    entry = text.partition("New warnings in the data (1)")[2].partition("####")[0]
-
-    assert "data/stories.yml:4" in entry
-    assert entry.count("data/rules.yml") == 1
-
-
 def test_what_tests_reach_gives_way_before_a_comment_on_a_change_is_long() -> None:
     base, head = (
         report(

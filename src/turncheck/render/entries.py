@@ -238,9 +238,7 @@ def findings(found: Sequence[Finding | FindingChange], *, advises: bool = True, 
     first, *others = found
     tests = [_named_test(*test) for test in because]
     below = [replace(test, line=line("fails because of it: ", *test.line)) for test in tests]
-    # A message that says where the others are says it with their names.
-    unsaid = [place for place in first.others if str(place) not in first.message]
-    below += [] if others else [Entry(place=Place(place)) for place in unsaid]
+    below += [] if others else [Entry(place=Place(place)) for place in first.others]
     below += [Entry(line(_message(finding)), _at(finding.location)) for finding in others]
     spans = line(_message(first))
     hint = first.hint if advises else ""
