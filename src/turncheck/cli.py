@@ -52,6 +52,7 @@ def build_parser(command: str | None = None, kind: str | None = None) -> Parser:
 
 def run_command_line(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code. Nothing is raised: every error ends here as a message."""
+    interrupts.forget()
     namespace = None if list(arguments) == ["--version"] else _namespace()
     try:
         if namespace is None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from turncheck.cli import run_command_line
+from turncheck.process import interrupts
 from turncheck.process.little_memory import telling_own_interrupts
 
 if TYPE_CHECKING:
@@ -57,3 +59,11 @@ def test_an_error_of_the_library_stays_that_error(heard: list[int]) -> None:
         raise ImportError("cannot be loaded")
 
     assert heard == []
+
+
+def test_an_interrupt_of_an_earlier_command_is_none_of_the_next_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turncheck.process.interrupts._heard", [signal.SIGINT])
+
+    assert run_command_line(["--version"]) == 0
+
+    assert not interrupts.happened()

@@ -44,6 +44,11 @@ def ignore() -> None:
     exec("")  # noqa: S102 - a constant
 
 
+def forget() -> None:
+    """Forget the signals that came while an earlier command of this process ran."""
+    _heard.clear()
+
+
 def happened() -> bool:
     """Whether a signal came, even if a library turned the interrupt into an error of its own."""
     return bool(_heard)
