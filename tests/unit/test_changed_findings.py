@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
 from report_builder import finding, report
 
 from turncheck.commands.validate import Request, check_project
@@ -135,3 +136,23 @@ def test_a_warning_about_a_whole_file_is_not_new_in_the_parts_that_the_file_is_s
     assert all(one.judgement != "worse" for one in compared.metrics)
     new, _ = changed_findings(low("data/nlu.yml", severity="error"), low("data/a.yml", "data/b.yml", severity="error"))
     assert len(new) == 1, "what fails a run is counted"
+
+
+@pytest.mark.parametrize(
+    ("code", "severity"),
+    [
+        ("domain-not-found", "error"),
+        ("config-not-found", "error"),
+        ("domain-file-unread", "warning"),
+        ("yaml-syntax", "error"),
+    ],
+)
+def test_fewer_findings_are_no_gain_where_something_is_not_read(code: str, severity: str) -> None:
+    known = [finding("unused", f"The intent '{name}' is unused.", "warning") for name in "abc"]
+    base, head = report(findings=known), report(findings=(finding(code, "It is not read.", severity),))
+
+    comparison = compare(head, Present(base, "git"))
+
+    (warnings,) = (one for one in comparison.metrics if one.name == "validation.warnings")
+    assert warnings.judgement == "not judged"
+    assert comparison.gone_findings == ()

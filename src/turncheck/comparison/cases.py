@@ -498,8 +498,8 @@ def _wrong_entities(case: BatchCase) -> list[BatchEntity]:
     return [one for one in case.entities if not one.passed] if case.result in {"tp", "tn"} else []
 
 
-_HIDING: Final = frozenset({"domain-file-unread", "data-key-unseen"})
-"""Codes other than ``yaml-…`` and ``file-…`` that mean: the content of a file is not read."""
+_HIDING: Final = frozenset({"domain-file-unread", "domain-not-found", "config-not-found", "data-key-unseen"})
+"""Codes other than ``yaml-…`` and ``file-…`` that mean: something is not read, so nothing in it is checked."""
 
 
 def findings_worst_first(report: Report) -> list[Finding]:
@@ -515,4 +515,4 @@ def _is_unreadable(finding: Finding) -> bool:
 def is_read_in_part(report: Report) -> bool:
     """Whether a file of the project could not be read: findings that it had before are then not known to be gone."""
     findings = report.validation.findings if report.validation else ()
-    return any(one.severity == "error" and (_is_unreadable(one) or one.code in _HIDING) for one in findings)
+    return any(one.code in _HIDING or (one.severity == "error" and _is_unreadable(one)) for one in findings)

@@ -15,7 +15,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from platform import machine, python_version
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
@@ -47,6 +47,8 @@ class Cache:
     kept was not; ``unkept``: how many there are since one was.
     """
 
+    compression: ClassVar[int] = 1
+    """How models are compressed, by gzip's levels."""
     folder: Path
     secret: Secret | None = None
     found: dict[str, int] = field(default_factory=dict)
@@ -153,6 +155,8 @@ class Cache:
 
 class RunCache(Cache):
     """Entries of this run alone, in memory: what both sides learn alike is learnt once, though nothing is kept."""
+
+    compression: ClassVar[int] = 0
 
     def __init__(self) -> None:
         super().__init__(Path())

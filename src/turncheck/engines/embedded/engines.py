@@ -1,4 +1,4 @@
-"""The embedded engine of one project of Rasa's, each part trained once, when it is first needed."""
+"""The embedded engine of one Rasa project, each part trained once, when it is first needed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ NLG_NOTE: Final = "The endpoint 'nlg' is not called: the domain's responses are 
 
 @dataclass(eq=False)
 class EmbeddedEngine(Engine):
-    """The embedded engine of one project of Rasa's. scikit-learn is only imported if something is actually trained.
+    """The embedded engine of one Rasa project. scikit-learn is only imported if something is actually trained.
 
     ``hosts`` is what ``config.yml`` may name besides loopback (a Duckling server); ``None``: any. ``models``: where a
     trained model may come from; ``None``: it is trained in any case. ``environment`` is what a storage of models needs.

@@ -359,7 +359,7 @@ def keep(cache: Cache, key: str | None, kind: str, write: Callable[[MemberWriter
     except (UserError, TypeError, ValueError):
         return None
     packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=1) as archive:
+    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=cache.compression) as archive:
         for name, content in sorted(writer.members.items()):
             head = tarfile.TarInfo(name)
             head.size = len(content)

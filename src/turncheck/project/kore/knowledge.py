@@ -30,7 +30,7 @@ _OF_PATTERNS: Final = frozenset("~!<>[]{}()*_|")
 
 
 def is_utterance(text: str) -> bool:
-    """Whether a text of small talk is what somebody says, not a pattern of the platform's own engine."""
+    """Return whether a small-talk text is an utterance, not a pattern for the platform's own engine."""
     return _OF_PATTERNS.isdisjoint(text)
 
 

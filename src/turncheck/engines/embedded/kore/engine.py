@@ -1,4 +1,4 @@
-"""The embedded engine of an export of Kore.ai's: it understands, and has no dialogues."""
+"""The embedded engine of a Kore.ai export: it understands, and has no dialogues."""
 
 from __future__ import annotations
 

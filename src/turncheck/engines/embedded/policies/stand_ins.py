@@ -104,9 +104,10 @@ class HistoryModel:
     @classmethod
     def fit(cls, examples: Iterable[tuple[Features, str]]) -> HistoryModel | None:
         """Learn which label comes with which features; ``None`` if there is nothing to learn from."""
-        counts = Counter((tuple(sorted(features.items())), label) for features, label in examples)
-        if not counts:
+        seen = Counter((frozenset(features.items()), label) for features, label in examples)
+        if not seen:
             return None
+        counts = {(tuple(sorted(features)), label): number for (features, label), number in seen.items()}
         rows = sorted(counts)
         names = {name: None for features, _ in rows for name, _ in features}
         index = {name: number for number, name in enumerate(sorted(names))}
