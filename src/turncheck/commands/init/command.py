@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.ci.git import find_checkout
-from turncheck.commands.init.today import counted, failing_today
+from turncheck.commands.init.today import Today, counted, failing_today
 from turncheck.commands.init.workflows import PROPOSALS, workflow
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.location import shown_path
@@ -272,18 +273,29 @@ class Proposed:
     text: str
 
 
-def run_init(folder: Path, host: str | None, screen: Console, *, write: bool, say: Callable[[str], object]) -> int:
-    """Say what there is and what fails; propose a workflow file, settings and first tests; write them if ``write``.
+@dataclass(frozen=True, slots=True)
+class InitOptions:
+    """The CI host, ``None`` to recognise it; for how many seconds what fails today is measured (0: no limit); and
+    whether files are written."""
+
+    host: str | None = None
+    budget: int = 0
+    write: bool = False
+
+
+def run_init(folder: Path, given: InitOptions, screen: Console, say: Callable[[str], object]) -> int:
+    """Say what there is and what fails; propose a workflow file, settings and first tests; write them if requested.
 
     Raises:
         UserError: there is no assistant, or a file cannot be written.
         KeyboardInterrupt: somebody interrupted the tests of what there is; nothing is written.
     """
-    repository = look_at(folder, host)
+    repository = look_at(folder, given.host)
     found = ", ".join("this repository" if one == "." else one for one in repository.projects)
     say(f"{_shown(f'Assistants: {found}. CI host: {repository.host} ({repository.known_by}).')}\n")
+    until = time.monotonic() + given.budget if given.budget else None
     for project in repository.projects:
-        for line in _state_of(repository, project, screen):
+        for line in _state_of(repository, project, screen, until):
             say(f"{_shown(line)}\n")
     place, joined = PROPOSALS[repository.host].place(repository.top)
     proposed = list(files_of(repository, place))
@@ -292,22 +304,31 @@ def run_init(folder: Path, host: str | None, screen: Console, *, write: bool, sa
         if one not in new:
             say(f"{_shown(f'{one.path} already exists, and is not changed.')}\n")
     for one in new:
-        if write:
+        if given.write:
             _write(repository.top / one.path, one.text)
             say(f"{_shown(f'Written: {one.path}')}\n")
         else:
             say(f"\n--- {_shown(one.path)}\n" + "".join(f"{_shown(line)}\n" for line in one.text.splitlines()))
-    say("\n" + "".join(f"Next: {_shown(step)}\n" for step in _next_steps(repository.host, new, joined, written=write)))
+    say(
+        "\n"
+        + "".join(f"Next: {_shown(step)}\n" for step in _next_steps(repository.host, new, joined, written=given.write))
+    )
     return EXIT_OK
 
 
-def _state_of(repository: Repository, project: str, screen: Console) -> Iterator[str]:
-    """What an assistant has, and what fails on the default branch with the files that are there now."""
+def _state_of(repository: Repository, project: str, screen: Console, until: float | None) -> Iterator[str]:
+    """What an assistant has, and what fails on the default branch with the files that are there now.
+
+    What is not measured at ``until``, by the monotonic clock, is left out.
+    """
     folder = repository.top / project
     yield f"{'This repository' if project == '.' else project} has {counted(folder)}."
-    failing = list(failing_today(folder, screen))
-    yield from (f"  Fails on {repository.branch} today: {one}" for one in failing)
-    if not failing:
+    left = None if until is None else max(until - time.monotonic(), 0)
+    today = Today(is_complete=False) if left == 0 else failing_today(folder, screen, left)
+    yield from (f"  Fails on {repository.branch} today: {one}" for one in today.failing)
+    if not today.is_complete:
+        yield f"  Not all that may fail on {repository.branch} was looked for: the time limit was reached (--budget)."
+    elif not today.failing:
         yield f"  Nothing fails on {repository.branch} today."
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Event, Timer
 from typing import TYPE_CHECKING, Final
 
 from turncheck.commands.init.workflows import ON_MAIN
 from turncheck.messages.errors import INTERRUPTED, UserError
 from turncheck.messages.phrasing import count
+from turncheck.process import interrupts
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project
 from turncheck.run.prepare import baseline_finder, prepare
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from turncheck.conclude import Outcome
     from turncheck.process.screen import Console
 
 _EVALUATIONS: Final = ("validate", "core", "e2e", "batch")
@@ -44,21 +50,63 @@ def counted(folder: Path) -> str:
     return f"{', '.join(learnt)}; {', '.join(tested) or 'no tests'}"
 
 
-def failing_today(folder: Path, screen: Console) -> Iterator[str]:
-    """Measure what is there, and yield a line for each gate of the default branch that fails; no base is looked for.
+@dataclass(frozen=True, slots=True)
+class Today:
+    """What fails, a line for each gate of the default branch; ``is_complete``: whether all of it was measured."""
+
+    failing: tuple[str, ...] = ()
+    is_complete: bool = True
+
+
+def failing_today(folder: Path, screen: Console, seconds: float | None) -> Today:
+    """Measure what is there, for at most so many ``seconds`` (``None``: no limit); no base is looked for.
 
     Raises:
         KeyboardInterrupt: somebody interrupted it.
     """
-    given = {"project": str(folder), "baseline": "none", "engine": "embedded", "fail_on": ON_MAIN}
+    is_over = Event()
+    outcome = None
     try:
-        prepared = prepare(from_arguments({**given, "evaluations": _EVALUATIONS}), os.environ)
-        outcome = run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
+        with _interrupted_after(seconds, is_over):
+            outcome = _measured(folder, screen)
     except UserError as error:
-        yield f"it cannot be run: {error.what}"
-        return
-    if outcome.report.stopped == INTERRUPTED:
+        return Today((f"it cannot be run: {error.what}",))
+    except KeyboardInterrupt:
+        if not is_over.is_set():
+            raise
+    if outcome is None:
+        return Today(is_complete=False)
+    is_stopped = outcome.report.stopped == INTERRUPTED
+    if is_stopped and not is_over.is_set():
         raise KeyboardInterrupt
-    for gate in outcome.verdict.gates:
-        if gate.fails and gate.name in _GATES and not gate.follows:
-            yield f"{gate.name}: {gate.in_words}"
+    failing = [gate for gate in outcome.verdict.gates if gate.fails and gate.name in _GATES and not gate.follows]
+    return Today(tuple(f"{gate.name}: {gate.in_words}" for gate in failing), not is_stopped)
+
+
+def _measured(folder: Path, screen: Console) -> Outcome:
+    given = {"project": str(folder), "baseline": "none", "engine": "embedded", "fail_on": ON_MAIN}
+    prepared = prepare(from_arguments({**given, "evaluations": _EVALUATIONS}), os.environ)
+    return run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
+
+
+@contextmanager
+def _interrupted_after(seconds: float | None, is_over: Event) -> Iterator[None]:
+    """Interrupt what is inside after so many seconds, as Ctrl-C does: what was finished is kept."""
+    if seconds is None:
+        yield
+        return
+
+    def interrupt() -> None:
+        is_over.set()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = Timer(seconds, interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        if is_over.is_set():
+            interrupts.forget()
