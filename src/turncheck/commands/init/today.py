@@ -80,7 +80,7 @@ def failing_today(folder: Path, screen: Console, seconds: float | None) -> Today
     if is_stopped and not is_over.is_set():
         raise KeyboardInterrupt
     failing = [gate for gate in outcome.verdict.gates if gate.fails and gate.name in _GATES and not gate.follows]
-    return Today(tuple(f"{gate.name}: {gate.in_words}" for gate in failing), not is_stopped)
+    return Today(tuple(map(outcome.run.failing, failing)), not is_stopped)
 
 
 def _measured(folder: Path, screen: Console) -> Outcome:
