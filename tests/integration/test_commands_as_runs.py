@@ -1,4 +1,4 @@
-"""``test X`` measures as ``run`` does: with the same cache, the same trust in a stand-in, the same engine in the report."""
+"""``test X`` measures as ``run`` does: the same cache, the same trust in a stand-in, the same engine in the report."""
 
 from __future__ import annotations
 
