@@ -269,7 +269,7 @@ class EntityScores(Part, frozen=True, kw_only=True):
     confusions: tuple[Confusion, ...] = ()
     """The labels of tokens that were predicted as others, ``no_entity`` among them."""
     folds: dict[str, Spread] = {}
-    """Mean and standard deviation over the folds with something to find, by the figure's name; empty for held-out ones."""
+    """Mean and standard deviation over the folds with something to find, by the figure's name; empty without folds."""
     calibration_error: Figure | None = None
     """How far confidences and the share of right entities (exact borders and type) are apart, as for intents.
 
