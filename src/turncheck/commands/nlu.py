@@ -13,6 +13,7 @@ from turncheck.ci.git import find_checkout
 from turncheck.commands.nlu_output import NluOutput, write_under_names
 from turncheck.evaluation.nlu import why_not_testable
 from turncheck.evaluation.splits import response_name, split_as_rasa
+from turncheck.evaluations.nlu.measure import measure_by_folds, measure_held_out
 from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain
@@ -38,7 +39,6 @@ from turncheck.render.sinks.terminal_writer import TerminalWriter
 from turncheck.report.model import Source
 from turncheck.run.alone import measured_alone
 from turncheck.run.cut_short import end_with
-from turncheck.run.nlu import measure_by_folds, measure_held_out
 from turncheck.run.output_folder import ensure_apart, ensure_apart_from_project
 from turncheck.run.reading import ensure_there, read_checked_nlu
 from turncheck.run.trainable import (

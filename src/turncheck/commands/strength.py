@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.engines.base import NLU_PARTS
 from turncheck.evaluation.nlu import why_not_testable
+from turncheck.evaluations.robustness.measure import measure_robustness
+from turncheck.evaluations.strength.measure import measure_strength
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.messages.phrasing import at_paths
 from turncheck.messages.plain_text import plain
@@ -24,8 +26,6 @@ from turncheck.run.changed_lines import ChangedLines, changed_lines
 from turncheck.run.cut_short import end_with
 from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.reading import ensure_tests_read, read_tests
-from turncheck.run.robustness import measure_robustness
-from turncheck.run.strength import measure_strength
 from turncheck.run.trainable import ensure_readable, ensure_trainable, read_assistant, read_dialogue_assistant
 from turncheck.validation.facts import ProjectTests
 

@@ -29,6 +29,8 @@ from turncheck.evaluation.strength.suggested import (
     tasks_text,
     training_text,
 )
+from turncheck.evaluations.robustness.measure import measure_training_sentences
+from turncheck.evaluations.strength.measure import measure_strength
 from turncheck.messages.errors import EXIT_OK
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import log_line, plain
@@ -46,8 +48,6 @@ from turncheck.run.alone import measured_alone
 from turncheck.run.assistant import running_server
 from turncheck.run.cut_short import PartialResult, end_with
 from turncheck.run.reading import read_tests
-from turncheck.run.robustness import measure_training_sentences
-from turncheck.run.strength import measure_strength
 from turncheck.run.trainable import (
     ensure_readable,
     ensure_trainable,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import structs
 
@@ -14,7 +15,7 @@ from turncheck.messages.phrasing import first_line
 from turncheck.process.environment import redact
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Config
-from turncheck.report.model import Skipped, Validation
+from turncheck.report.model import Skipped
 from turncheck.run.cut_short import require_same_model, run_until_failure
 from turncheck.run.inputs import NONE_PRECOMPUTED
 from turncheck.run.suites import SuitesOfRun
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from turncheck.engines.base import Engine
-    from turncheck.evaluation.nlu import NluMeasurement
+    from turncheck.evaluations.kind import EvaluationKind
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.process.screen import Console
     from turncheck.project.e2e.model import E2ECases
     from turncheck.project.model import Project
     from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import Batch, Core, EndToEnd, Robustness, Strength
+    from turncheck.report.model import EngineInfo
     from turncheck.run.inputs import Inputs, PrecomputedAnswers
     from turncheck.run.reading import Tests
     from turncheck.work.workplace import Executor
@@ -69,18 +70,27 @@ class RunInProgress:
         self.refused: dict[Evaluation, UserError] = {}
         """Why evaluations could not be trained."""
         engines.recall(precomputed.parts)
-        self.nlu_measurement: NluMeasurement | None = None
-        self.core_section: Core | None = None
-        self.e2e_section: EndToEnd | None = None
-        self.batch_section: Batch | None = None
-        self.strength_section: Strength | None = None
-        self.robustness_section: Robustness | None = None
-        self.validation_section: Validation | None = None
+        self.sections: dict[str, Any] = {}
+        """What was measured, by the names of the evaluations; ``None`` where there is a reason why nothing was."""
+        self.measured_engine: EngineInfo | None = None
+        """What understood sentences, in folds the engine of the first one."""
         self.skipped: dict[str, Skipped] = {}
         self.parts: list[Skipped] = []
         self.stopped: str | None = None
         self.case_findings: tuple[Finding, ...] | None = None
         self.refusals: dict[Location, Finding] = {}
+
+    def evaluate(self, *, needs_engine: bool) -> None:
+        """Run those evaluations that need the engine, or those that only need the files, in their order.
+
+        Raises:
+            KeyboardInterrupt: somebody interrupted it, so that the engine is stopped quickly.
+        """
+        for kind in KINDS.values():
+            if kind.needs_engine == needs_engine and (not kind.on_request or is_asked(self.settings, kind.name)):
+                self.sections[kind.name] = measured_by(kind)(self)
+        if needs_engine and self.stopped == INTERRUPTED:
+            raise KeyboardInterrupt
 
     def evaluated(self, evaluation: Evaluation, evaluate: Callable[[], Section]) -> Section | None:
         """Return the section; if the engine failed, the part until then: nothing runs after it."""
@@ -168,22 +178,10 @@ class RunInProgress:
     def interrupt(self) -> None:
         """Mark evaluations without a result as not run."""
         self.stopped = INTERRUPTED
-        sections: dict[Evaluation, object] = {
-            "validate": self.validation_section,
-            "nlu": self.nlu_measurement,
-            "core": self.core_section,
-            "e2e": self.e2e_section,
-            "batch": self.batch_section,
-            "strength": self.strength_section,
-            "robustness": self.robustness_section,
-        }
-        for name, section in sections.items():
-            if (
-                section is None
-                and name not in self.skipped
-                and (not KINDS[name].on_request or is_asked(self.settings, name))
-            ):
-                self.skip(Skipped(evaluation=name, reason=INTERRUPTED))
+        for name, kind in KINDS.items():
+            is_missing = self.sections.get(name) is None and name not in self.skipped
+            if is_missing and (not kind.on_request or is_asked(self.settings, kind.name)):
+                self.skip(Skipped(evaluation=kind.name, reason=INTERRUPTED))
 
     @cached_property
     def cases(self) -> E2ECases:
@@ -199,6 +197,11 @@ class RunInProgress:
     def project_tests(self) -> ProjectTests:
         """The tests that were read, of every kind that the data are checked against."""
         return ProjectTests(self.tests.stories, self.tests.nlu.examples if self.tests.nlu else (), self.cases.cases)
+
+
+def measured_by(kind: EvaluationKind) -> Callable[[RunInProgress], Any]:
+    """Return what measures a kind of evaluation: ``measure`` of the module of that name in its folder."""
+    return cast("Callable[[RunInProgress], Any]", import_module(f"turncheck.evaluations.{kind.name}.measure").measure)
 
 
 def _redacted(skipped: Skipped) -> Skipped:
