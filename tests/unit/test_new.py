@@ -31,7 +31,8 @@ from turncheck.project.formats.registry import FORMATS
 from turncheck.render.outputs import OUTPUTS
 from turncheck.settings.engines import ENGINES
 from turncheck.validation.registry import CHECKS
-print("tone" in KINDS, "intent-shouts" in CHECKS, "stats" in COMMANDS, "keyword" in ENGINES, "tabs" in FORMATS, "csv" in OUTPUTS)
+print("intent-shouts" in CHECKS, "stats" in COMMANDS, "keyword" in ENGINES, "tabs" in FORMATS, "csv" in OUTPUTS)
+print("tone" in KINDS)
 print(metric_of("nlu.longest_sentence").section)
 """
 
