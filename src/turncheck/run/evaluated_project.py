@@ -58,12 +58,11 @@ def coverage_by_tests(  # noqa: PLR0917 - all that reaches something
     The training sentences of an assistant whose files name all that users may mean are tests as well, as they are on
     its platform.
     """
-    if project.kore is not None:
-        from turncheck.evaluation.kore_coverage import kore_coverage
-
+    if (own := project.platform.part("coverage")) is not None:
         section = nlu.section if nlu else None
         sentences = (tests.nlu or project.nlu).examples if section else ()
-        return kore_coverage(project, project.kore, sentences, section, batch) if section or batch else {}
+        found: dict[str, KindCoverage] = own.coverage(project, sentences, section, batch) if section or batch else {}
+        return found
     from turncheck.evaluation.coverage import (
         Reached,
         coverage,
