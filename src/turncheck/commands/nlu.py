@@ -309,7 +309,7 @@ def run_data_split_nlu(
     read = read_project(project)
     if nlu is None:
         ensure_assistant(read)
-        if (refusal := read.kind.no_split) is not None:
+        if (refusal := read.platform.no_split) is not None:
             raise UserError(refusal.what, remedy=refusal.remedy)
     ensure_there("nlu", [path])
     data, findings = read_nlu([path], project)

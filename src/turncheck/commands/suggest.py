@@ -114,7 +114,7 @@ def run_suggest(options: SuggestOptions, screen: Console) -> int:
         KeyboardInterrupt: somebody interrupted it; what was found until then is shown and written.
     """
     settings = options.settings
-    if (bot := read_assistant(settings)).kore is not None:
+    if (bot := read_assistant(settings)).platform.names_all:
         return _suggest_suite(bot, write=options.write)
     project = read_dialogue_assistant(settings)
     ensure_trainable(project, sentences_do=True)

@@ -58,11 +58,10 @@ def coverage_by_tests(  # noqa: PLR0917 - all that reaches something
     The training sentences of an assistant whose files name all that users may mean are tests as well, as they are on
     its platform.
     """
-    if project.kore is not None:
-        from turncheck.evaluation.kore_coverage import kore_coverage
-
+    if (own := project.platform.part("coverage")) is not None:
         sentences = (tests.nlu or project.nlu).examples if nlu else ()
-        return kore_coverage(project, project.kore, sentences, nlu, batch) if nlu or batch else {}
+        found: dict[str, KindCoverage] = own.coverage(project, sentences, nlu, batch) if nlu or batch else {}
+        return found
     from turncheck.evaluation.coverage import (
         Reached,
         coverage,

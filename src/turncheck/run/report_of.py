@@ -28,7 +28,7 @@ def project_info(project: Project, *, name: str | None = None, root: str = "", f
     return ProjectInfo(
         name=name or project.name,
         root=root,
-        kind=project.kind.name,
+        kind=project.platform.name,
         file=file,
         rasa_version=rasa.name if rasa else None,
         rasa_signs=_signs(rasa.signs) if rasa else (),
