@@ -43,7 +43,7 @@ from turncheck.work.workplace import workplace_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from turncheck.commands.nlu_output import NluOutput
+    from turncheck.commands.nlu import NluOutput
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
     from turncheck.process.screen import Console

@@ -21,8 +21,7 @@ from turncheck.publishing.files import write_all, write_report
 from turncheck.render.phrases import not_run_text, noted_version_line
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, story_files
 from turncheck.render.story_text import story_text
-from turncheck.run.alone import measured_alone
-from turncheck.run.cut_short import end_with
+from turncheck.run.alone import end_with, measured_alone
 from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.reading import ensure_there, read_checked_stories
 from turncheck.run.trainable import ensure_policies_accepted, ensure_possible, ensure_trainable, read_dialogue_assistant

@@ -20,10 +20,9 @@ from turncheck.publishing.files import write_report
 from turncheck.render.phrases import not_run_text, noted_version_line
 from turncheck.render.robustness_text import robustness_text
 from turncheck.render.strength_text import strength_text
-from turncheck.run.alone import measured_alone
+from turncheck.run.alone import end_with, measured_alone
 from turncheck.run.assistant import running_server
 from turncheck.run.changed_lines import ChangedLines, changed_lines
-from turncheck.run.cut_short import end_with
 from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.reading import ensure_tests_read, read_tests
 from turncheck.run.trainable import ensure_readable, ensure_trainable, read_assistant, read_dialogue_assistant

@@ -44,9 +44,8 @@ from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.project.testfiles import E2E_CASES_FILE
 from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import text
-from turncheck.run.alone import measured_alone
+from turncheck.run.alone import PartialResult, end_with, measured_alone
 from turncheck.run.assistant import running_server
-from turncheck.run.cut_short import PartialResult, end_with
 from turncheck.run.reading import read_tests
 from turncheck.run.trainable import (
     ensure_readable,

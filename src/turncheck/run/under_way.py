@@ -16,7 +16,7 @@ from turncheck.process.environment import redact
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Config
 from turncheck.report.model import Skipped
-from turncheck.run.cut_short import require_same_model, run_until_failure
+from turncheck.run.alone import require_same_model, run_until_failure
 from turncheck.run.inputs import NONE_PRECOMPUTED
 from turncheck.run.suites import SuitesOfRun
 from turncheck.run.trainable import impossible, is_asked, not_asked, refused_training, unreadable
