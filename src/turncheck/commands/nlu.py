@@ -205,6 +205,7 @@ def evaluate_nlu(
         screen,
         lambda bench: _measurement(bench, project, options, screen),
         models=options.models,
+        in_folds=options.cross_validation,
         engine_of=lambda measured: measured.engine,
     )
     section = None if alone.finished is None else alone.finished.section

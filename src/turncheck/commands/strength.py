@@ -8,7 +8,6 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.engines.base import NLU_PARTS
 from turncheck.evaluation.nlu import why_not_testable
 from turncheck.evaluations.robustness.measure import measure_robustness
 from turncheck.evaluations.strength.measure import measure_strength
@@ -183,18 +182,18 @@ def run_test_robustness(options: RobustnessOptions, screen: Console) -> int:
     settings = options.settings
     ensure_apart_from_project(None, settings, options.json)
     project = read_assistant(settings)
-    ensure_readable(project, NLU_PARTS)
     read = read_tests(settings)
     ensure_tests_read("the test sentences", read.nlu_findings)
     tests = read.nlu
-    if reason := why_not_testable(project, tests, folds=settings.folds):
-        raise UserError(f"{reason}{at_paths((settings.nlu,)) if tests is not None and settings.nlu else ''}")
 
     def measure(bench: Bench) -> Robustness:
+        ensure_readable(project, bench.engine.needs("robustness", in_folds=tests is None))
+        if reason := why_not_testable(project, tests, folds=settings.folds):
+            raise UserError(f"{reason}{at_paths((settings.nlu,)) if tests is not None and settings.nlu else ''}")
         with screen.step("robustness", "Varying the test sentences"):
             return measure_robustness(bench.engine, project, tests, settings, work=bench.work, cache=bench.cache)
 
-    alone = measured_alone("robustness", settings, project, screen, measure)
+    alone = measured_alone("robustness", settings, project, screen, measure, in_folds=tests is None)
     robustness = alone.finished
     finish(alone, None if robustness is None else robustness_text(robustness, settings.project), options.json)
     most, rate = options.fail_over, None if robustness is None else robustness.failure_rate

@@ -145,6 +145,7 @@ def measured_alone(
     *,
     environment: Mapping[str, str] = os.environ,
     models: Models | None = None,
+    in_folds: bool = False,
     engine_of: Callable[[Measured], EngineInfo | None] = lambda _: None,
 ) -> Alone[Measured]:
     """Measure one evaluation. If the engine fails or somebody interrupts, the part until then is kept.
@@ -157,6 +158,7 @@ def measured_alone(
         measure: makes the engine ready, and measures.
         environment: the variables of the process.
         models: where a trained model may be taken from; ``None``: the engine is trained.
+        in_folds: whether the engine has to be trained in folds.
         engine_of: returns what understood, if that is another engine: the one of a fold.
 
     Raises:
@@ -171,7 +173,7 @@ def measured_alone(
             opened_engine(settings, project, environment, screen, models=models, cache=cache) as engine,
             workplace_of(settings, screen) as work,
         ):
-            ensure_possible(engine, evaluation)
+            ensure_possible(engine, evaluation, in_folds=in_folds)
             used = engine
             return require_same_model(engine, lambda: measure(Bench(engine, work, cache)))
 

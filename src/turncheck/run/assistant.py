@@ -102,10 +102,19 @@ def assistant_in_use(
     if options.channel != DEFAULT_CHANNEL and engine.capabilities.no_channel is not None:
         raise UserError(engine.capabilities.no_channel)
     engine.make_ready(("core", "nlu"), screen, lambda: ensure_trainable(project))
+    note_without_nlu(engine, screen)
     for line in engine_lines(engine.info()):
         screen.note(line)
     with running_server(options.settings, project, environment, screen) as server:
         yield engine.assistant(server)
+
+
+def note_without_nlu(engine: Engine, screen: Console) -> None:
+    """Say so if nothing understands sentences: those of tests fail for that reason."""
+    if not engine.understands:
+        model = engine.info().model
+        what = "The project has no NLU examples" if model is None else f"The model {model} has no NLU"
+        screen.note(f"{what}: only messages such as /greet are understood.")
 
 
 @contextmanager

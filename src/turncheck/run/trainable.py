@@ -69,14 +69,17 @@ def read_dialogue_assistant(settings: Settings, *, endpoints: Path | None = None
     return project
 
 
-def ensure_possible(engines: Engine, evaluation: Evaluation) -> None:
-    """Refuse an evaluation that the engine does not support.
+def ensure_possible(engines: Engine, evaluation: Evaluation, *, in_folds: bool = False) -> None:
+    """Refuse an evaluation that the engine does not support; ``in_folds``: for which it has to be trained in folds.
 
     Raises:
         UserError: with the reason.
     """
     if reason := engines.capabilities.why_not(evaluation):
         raise UserError(reason)
+    if in_folds and (reason := engines.capabilities.no_training) is not None:
+        remedy = "Leave --cross-validation out." if evaluation == "nlu" else "Name test sentences with --nlu."
+        raise UserError(reason, remedy=remedy)
 
 
 def ensure_assistant(project: Project, *, as_argument: str = "--project ") -> None:
