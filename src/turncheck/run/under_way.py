@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import structs
 
-from turncheck.evaluation.answers import DelegatedError, answered
+from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, answered
 from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import INTERRUPTED, CutShortError, UserError
-from turncheck.messages.phrasing import first_line
+from turncheck.messages.phrasing import at_paths, first_line
 from turncheck.process.environment import redact
+from turncheck.project.batch.known import known_names, setting_of
+from turncheck.project.batch.reader import HowToRead, read_suites
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Config
 from turncheck.report.model import Skipped
 from turncheck.run.alone import require_same_model, run_until_failure
 from turncheck.run.inputs import NONE_PRECOMPUTED
-from turncheck.run.suites import SuitesOfRun
-from turncheck.run.trainable import impossible, is_asked, not_asked, refused_training, unreadable
+from turncheck.run.trainable import fault_of, impossible, is_asked, not_asked, refused_training, unreadable
 from turncheck.validation.facts import ProjectTests
 from turncheck.validation.findings import found
 from turncheck.validation.losses import losses
@@ -29,16 +31,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from turncheck.engines.base import Engine
+    from turncheck.evaluation.answers import Answers
     from turncheck.evaluations.kind import EvaluationKind
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.process.screen import Console
+    from turncheck.project.batch.model import KnownNames, Suites
     from turncheck.project.e2e.model import E2ECases
     from turncheck.project.model import Project
     from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import EngineInfo
+    from turncheck.report.model import Batch, EngineInfo
     from turncheck.run.inputs import Inputs, PrecomputedAnswers
     from turncheck.run.reading import Tests
+    from turncheck.settings.options import Settings
     from turncheck.work.workplace import Executor
 
 
@@ -207,3 +212,55 @@ def measured_by(kind: EvaluationKind) -> Callable[[RunInProgress], Any]:
 def _redacted(skipped: Skipped) -> Skipped:
     words = {name: redact(getattr(skipped, name)) for name in ("reason", "cause", "without_place")}
     return structs.replace(skipped, **words)
+
+
+# The batch suites of a run: read once, refused if they are faulty, judged by the run's engine.
+
+
+@dataclass(eq=False)
+class SuitesOfRun:
+    """The suites at ``paths``, which the settings name or which are in the project."""
+
+    project: Project
+    paths: tuple[str, ...]
+    settings: Settings
+    engines: Engine
+
+    @cached_property
+    def read(self) -> Suites:
+        """The suites, and what is wrong with their files."""
+        how = HowToRead(strict=self.settings.strict, upload=self.engines.capabilities.uploads_suites)
+        return read_suites(self.project.root, self.paths, how)
+
+    @cached_property
+    def _known(self) -> KnownNames:
+        return known_names(self.project)
+
+    @property
+    def texts(self) -> list[str]:
+        """The utterances of all cases."""
+        return [case.text for suite in self.read.suites for case in suite.cases]
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return the findings on the files, and on names that the project lacks."""
+        from turncheck.validation.case_names import unknown_names  # few projects have suites
+
+        return (*self.read.findings, *unknown_names(self.read, self._known))
+
+    def refused(self) -> Skipped | None:
+        """Return why suites are not run: one has an error, which is reported here too, or there are no cases."""
+        if errors := self.read.errors:
+            return fault_of("batch", "the batch suites are faulty", errors)
+        if not self.texts:
+            return Skipped(evaluation="batch", reason=f"there are no batch suites{at_paths(self.paths)}", no_tests=True)
+        return None
+
+    def evaluate(self, screen: Console, answers: Answers = ASKED_HERE) -> Batch:
+        """Judge them; see :func:`turncheck.evaluation.batch.suites.evaluate_suites`."""
+        from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites  # as above
+
+        training = {example.text for example in self.project.nlu.examples}
+        stands_in = self.engines.capabilities.stands_in
+        setting = setting_of(self.project)
+        how = SuiteRun(self._known, training, self.settings.notes, by_stand_in=stands_in, setting=setting)
+        return evaluate_suites(self.engines, self.read.suites, how, screen, answers)
