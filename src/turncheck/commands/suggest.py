@@ -13,7 +13,9 @@ import msgspec
 
 from turncheck.commands.strength import read_project_tests
 from turncheck.commands.suites import suggested_cases
-from turncheck.evaluation.strength.suggested import (
+from turncheck.evaluations.robustness.measure import measure_training_sentences
+from turncheck.evaluations.strength.measure import measure_strength
+from turncheck.evaluations.strength.suggested import (
     CASES,
     STORIES,
     TASKS,
@@ -29,8 +31,6 @@ from turncheck.evaluation.strength.suggested import (
     tasks_text,
     training_text,
 )
-from turncheck.evaluations.robustness.measure import measure_training_sentences
-from turncheck.evaluations.strength.measure import measure_strength
 from turncheck.messages.errors import EXIT_OK
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import log_line, plain
@@ -58,8 +58,8 @@ from turncheck.yaml_tree.source import Source
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from turncheck.evaluation.robustness.robustness import TrainingSentences
-    from turncheck.evaluation.strength.suggested import Key, SentenceTask
+    from turncheck.evaluations.robustness.robustness import TrainingSentences
+    from turncheck.evaluations.strength.suggested import Key, SentenceTask
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.report.strength import Strength, SuggestedTest

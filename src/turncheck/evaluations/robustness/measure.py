@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import Engine
     from turncheck.evaluation.answers import Answers
-    from turncheck.evaluation.robustness.robustness import TrainingSentences
+    from turncheck.evaluations.robustness.robustness import TrainingSentences
     from turncheck.process.cache import Cache
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import NluData
@@ -65,7 +65,7 @@ def measure_robustness(
         UserError: the project's own word lists cannot be read, or it cannot be trained.
         CutShortError: the engine failed, or the run was interrupted; ``finished`` are the figures until then.
     """
-    from turncheck.evaluation.robustness.robustness import cross_validate_robustness, evaluate_robustness
+    from turncheck.evaluations.robustness.robustness import cross_validate_robustness, evaluate_robustness
 
     engine = engines.nlu if tests is not None else None
     if tests is not None and engine is not None:
@@ -106,7 +106,7 @@ def measure_training_sentences(
         UserError: the project's own word lists cannot be read, or it cannot be trained.
         CutShortError: the engine failed, or it was interrupted: with some of the variants nothing can be decided.
     """
-    from turncheck.evaluation.robustness.robustness import evaluate_robustness, training_sentences
+    from turncheck.evaluations.robustness.robustness import evaluate_robustness, training_sentences
 
     engine = engines.nlu
     if tests is None or engine is None:

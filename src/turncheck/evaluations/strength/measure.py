@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turncheck.evaluation.strength.strength import StrengthRun, evaluate_strength
+from turncheck.evaluations.strength.strength import StrengthRun, evaluate_strength
 from turncheck.report.model import Skipped
 from turncheck.run.assistant import action_server, where_actions_are
 from turncheck.run.trainable import unreadable
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import Engine
     from turncheck.engines.conversation import ActionServer
-    from turncheck.evaluation.strength.mutant import Lines
+    from turncheck.evaluations.strength.mutant import Lines
     from turncheck.project.model import Project
     from turncheck.report.model import Strength
     from turncheck.run.changed_lines import ChangedLines

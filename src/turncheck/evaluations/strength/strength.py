@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from turncheck.engines.action_server.server import NoActionServer
-from turncheck.evaluation.strength.behaviour import Behaviour
-from turncheck.evaluation.strength.bench import Kill, make_bench, new_finding, sentence_kill
-from turncheck.evaluation.strength.candidates import Candidates
-from turncheck.evaluation.strength.faults import mutants_of
+from turncheck.evaluations.strength.behaviour import Behaviour
+from turncheck.evaluations.strength.bench import Kill, make_bench, new_finding, sentence_kill
+from turncheck.evaluations.strength.candidates import Candidates
+from turncheck.evaluations.strength.faults import mutants_of
 from turncheck.messages.errors import CutShortError, EngineError, UserError
 from turncheck.project.components import refused
 from turncheck.report.strength import KILLERS, Fault, MutantGroup, MutantResult, Strength, SuggestedTest
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import Trained, Workshop
     from turncheck.engines.conversation import ActionServer
-    from turncheck.evaluation.strength.bench import Bench, CaseTest, StoryTest
-    from turncheck.evaluation.strength.mutant import Lines, Mutant
+    from turncheck.evaluations.strength.bench import Bench, CaseTest, StoryTest
+    from turncheck.evaluations.strength.mutant import Lines, Mutant
     from turncheck.messages.location import Location
     from turncheck.project.model import Project
     from turncheck.validation.facts import ProjectTests
