@@ -16,7 +16,7 @@ from turncheck.engines.embedded.workshop import EmbeddedWorkshop
 from turncheck.evaluations.robustness.robustness import TrainingSentences, evaluate_robustness, training_sentences
 from turncheck.evaluations.strength.bench import make_bench
 from turncheck.evaluations.strength.faults import mutants_of
-from turncheck.evaluations.strength.strength import StrengthRun, evaluate_strength, killing_test
+from turncheck.evaluations.strength.measure import StrengthRun, evaluate_strength, killing_test
 from turncheck.evaluations.strength.suggested import CASES as CASES_FILE
 from turncheck.evaluations.strength.suggested import (
     REVIEW,
