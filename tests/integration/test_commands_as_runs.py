@@ -149,3 +149,14 @@ def test_where_nothing_understands_sentences_that_is_said(project: Path, capsys:
     assert words in capsys.readouterr().err
     assert run_command_line(["test", "e2e", str(cases), "--project", str(project)]) == 1
     assert words in capsys.readouterr().err
+
+
+def test_robustness_needs_no_stories(project: Path) -> None:
+    """Neither alone nor in a run: it is about sentences."""
+    (project / "data" / "stories.yml").write_text("stories: [", encoding="utf-8")
+    out = project.parent / "out"
+    run_command_line(
+        ["run", str(project), "--evaluations", "robustness", "--folds", "2", "--out", str(out), "--baseline", "none"]
+    )
+    in_run = json.loads((out / "report.json").read_bytes())["robustness"]
+    assert in_run == report_of(project, "robustness", "--folds", "2")["robustness"]
