@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from turncheck.dialogue.domain import SLOT_REQUESTED
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK
-from turncheck.messages.finding import LEGACY_PROJECT, SEVERITIES, Finding, Severity
+from turncheck.messages.finding import LEGACY_PROJECT, SEVERITIES, Finding, Name, Severity
 from turncheck.messages.location import Location
-from turncheck.project.model import SessionConfig
+from turncheck.messages.phrasing import suggestion
+from turncheck.project.model import ActionStep, ActiveLoopStep, OrStep, SessionConfig, SlotWasSetStep, UserStep
 from turncheck.registry import blamed_on_plugin
 from turncheck.validation import configuration as config
 from turncheck.validation import conflicts, dialogues, examples, loading, references, similarity
@@ -23,19 +25,97 @@ from turncheck.validation.facts import gather
 from turncheck.validation.findings import found, found_by, standing
 from turncheck.validation.load_order import LoadOrder, as_hidden, seen_by_rasa, with_emptied_domain
 from turncheck.validation.merging import forgotten_duplicates, loading_findings, read_findings
-from turncheck.validation.names_in_tests import check_test_names
 from turncheck.validation.registry import CHECKS
 from turncheck.validation.undefined import check_buttons, check_undefined
 from turncheck.validation.unused import check_definitions, check_unused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from turncheck.messages.finding import Finding
-    from turncheck.project.model import Project
+    from turncheck.project.e2e.model import E2ECase
+    from turncheck.project.model import Project, Step, Story
     from turncheck.project.rasa_version import RasaVersion
     from turncheck.validation.checks import Fails
     from turncheck.validation.facts import Facts, ProjectTests
+
+
+# Tests compared with the domain: names that only a test uses, so that it cannot pass, or only for a wrong reason.
+
+_Named = tuple[str, str, str, "Location"]
+"""The code of the finding, what is named, the name, and its place."""
+
+
+def check_test_names(facts: Facts) -> Iterator[Finding]:
+    """Names of test stories, test sentences and end-to-end cases that nothing defines, once for each name and file."""
+    tests = facts.tests
+    intents = facts.intents | facts.nlu_intents.keys()
+    known: dict[str, Collection[str]] = {
+        "action": facts.actions | facts.responses,
+        "response": facts.responses,
+        "intent": intents,
+        "form": facts.forms,
+        "slot": facts.slots | facts.default_slots | {SLOT_REQUESTED},
+    }
+    named = [*_of_stories(tests.stories, intents), *_of_cases(tests.cases)]
+    named += [
+        ("test-intent-undefined", "intent", example.base_intent, example.location)
+        for example in tests.examples
+        if example.base_intent
+    ]
+    places: dict[tuple[str, str, str, str], list[Location]] = {}
+    for code, kind, name, place in named:
+        if name not in known[kind]:
+            places.setdefault((code, kind, name, place.path), []).append(place)
+    for (code, kind, name, _), (first, *others) in places.items():
+        called = "response" if kind == "action" and name.startswith("utter_") else kind
+        message = f"A test names the {called} '{name}', which is not defined."
+        near = suggestion(name, known[kind])
+        yield found(code, message, first, near, others, names=(Name(called, name),))
+
+
+def _of_stories(stories: Iterable[Story], intents: Collection[str]) -> Iterator[_Named]:
+    for story in stories:
+        for step in story.steps:
+            yield from _of_step(step, intents)
+
+
+def _of_step(step: Step, intents: Collection[str]) -> Iterator[_Named]:
+    match step:
+        case ActionStep(action=name) if name:
+            yield "test-action-undefined", "action", name, step.location
+        case UserStep() if step.base_intent and step.base_intent not in intents:
+            # Without text nothing has to be understood: the dialogue may still go on as in the story.
+            code = "test-intent-undefined" if step.text else "test-name-undefined"
+            yield code, "intent", step.base_intent, step.location
+        case ActiveLoopStep(name=str() as name):
+            yield "test-name-undefined", "form", name, step.location
+        case SlotWasSetStep():
+            yield "test-name-undefined", "slot", step.slot, step.location
+        case OrStep():
+            for alternative in step.alternatives:
+                for part in alternative:
+                    yield from _of_step(part, intents)
+        case _:
+            pass
+
+
+def _of_cases(cases: Sequence[E2ECase]) -> Iterator[_Named]:
+    """Responses that a case waits for; other names in cases are checked when the cases are read to be run."""
+    if not cases:
+        return
+    from turncheck.project.e2e.model import MessageAsserted  # most projects have no such cases
+
+    for case in cases:
+        for turn in case.turns:
+            for step in turn.expectations:
+                if step.kind == "utter":
+                    yield "test-action-undefined", "response", step.name, step.location
+            for assertion in turn.assertions:
+                wanted = assertion.wanted
+                awaited = assertion.kind != "bot_did_not_utter"
+                if awaited and isinstance(wanted, MessageAsserted) and wanted.utter_name is not None:
+                    yield "test-action-undefined", "response", wanted.utter_name, assertion.location
 
 
 # The stages of checking a project, each a table of check functions, in Rasa's order if Rasa has them.
