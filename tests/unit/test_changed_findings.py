@@ -47,6 +47,29 @@ def test_other_counts_make_no_finding_new_or_gone() -> None:
     assert changed_findings(base, report(findings=(finding("few", message.format(12).replace("66", "67")),)))[0]
 
 
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("come at 2 o'clock", "come at 3 o'clock"),
+        ("it's 2 o'clock", "it's 3 o'clock"),
+        ("call at 10:15", "call at 10:30"),
+        ("see notes.txt:7", "see notes.txt:8"),
+        ("i'd like 2, don't you", "i'd like 3, don't you"),
+    ],
+)
+def test_numbers_and_places_within_a_name_are_parts_of_it(name: str, other: str) -> None:
+    message = "The example '{}' appears under several intents: 'a', 'b' ({}.yml:3:7)."
+    base = report(findings=(finding("several", message.format(name, "x")),))
+
+    new, gone = changed_findings(base, report(findings=(finding("several", message.format(other, "x")),)))
+
+    assert (len(new), len(gone)) == (1, 1)
+    assert changed_findings(base, report(findings=(finding("several", message.format(name, "y"), path="y"),))) == (
+        (),
+        (),
+    )
+
+
 def test_a_finding_with_a_subject_is_the_same_whatever_its_message_lists() -> None:
     listed = [replace(finding("imbalance", words), subject="sizes") for words in ("'a' 110, 'b' 3.", "'a' 110, 'c' 2.")]
 

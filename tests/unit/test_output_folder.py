@@ -35,6 +35,14 @@ def test_an_output_folder_in_what_is_read_is_refused(project: Path, out: str) ->
             ensure_apart_from_project(Path(place), Settings())
 
 
+@pytest.mark.parametrize("out", ["tests", "tests/results", "e2e_tests", "batch", "domain"])
+def test_nor_may_it_become_a_folder_that_the_next_run_reads_by_its_name(project: Path, out: str) -> None:
+    shutil.rmtree(project / "tests")
+    shutil.rmtree(project / "e2e_tests")
+    with pytest.raises(UserError, match="the next run would take the results for data or tests"):
+        ensure_apart_from_project(Path(out), Settings())
+
+
 def test_the_folders_that_settings_name_are_those_that_are_read(project: Path) -> None:
     named = Settings(data=("more/nlu",), nlu="tests/test_nlu.yml", e2e=("e2e_tests::a case",))
 

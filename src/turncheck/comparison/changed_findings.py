@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from turncheck.messages.location import Location
     from turncheck.report.model import Report
 
-_PLACE: Final = re.compile(r":\d+(?::\d+)?")
+_NAME: Final = r"(?<!\w)'.+?'(?!\w)"
+"""A name in quotes, in which nothing is a place or a count; an apostrophe within a word does not end it."""
+_LINE: Final = re.compile(rf"(?P<name>{_NAME})|:\d+(?::\d+)?")
 """A message may name another place; a line added above that place does not make it a different finding."""
-
-_COUNTS: Final = re.compile(r"(?<![\w.'])\d[\d,]*(?:\.\d+)?(?![\w'])(?=(?:[^']*'[^']*')*[^']*$)")
-"""A number that is not part of a name in quotes."""
+_PLACE: Final = re.compile(rf"(?P<name>{_NAME})|[^ ']*:\d+(?::\d+)?[^ ']*")
+"""The same with the path of the file."""
+_COUNT: Final = re.compile(rf"(?P<name>{_NAME})|(?<![\w.])\d[\d,]*(?:\.\d+)?(?!\w)")
 _KEYS: Final = (
     ("code", "severity", "message", "path"),
     ("code", "severity", "message"),
@@ -96,7 +98,7 @@ def _left_over(findings: list[Finding], others: list[Finding], parts: tuple[str,
         written = {
             "path": finding.location.path,
             "message": message,
-            "subject": finding.subject or _COUNTS.sub("#", message),
+            "subject": finding.subject or _without(_COUNT, message),
         }
         return tuple(written[part] if part in written else getattr(finding, part) for part in parts)
 
@@ -124,9 +126,12 @@ def _unnamed(finding: Finding) -> str:
 
 def _without_places(message: str, *, files: bool) -> str:
     """The message without the line numbers that it names, and without ``files`` unless these say which one is meant."""
-    if files:
-        return _PLACE.sub("@", message)
-    return " ".join("@" if _PLACE.search(word) else word for word in message.split(" "))
+    return _without(_LINE if files else _PLACE, message)
+
+
+def _without(pattern: re.Pattern[str], message: str) -> str:
+    """The message with a mark for each of these parts outside of the names in it."""
+    return pattern.sub(lambda found: found["name"] or "@", message)
 
 
 def _finding_change(finding: Finding, renamed: Sequence[Renamed] = ()) -> FindingChange:

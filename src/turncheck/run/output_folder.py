@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from turncheck.messages.errors import UserError
-from turncheck.process.regular_file import file_and_case, is_folder
+from turncheck.process.regular_file import file_and_case, is_file, is_folder
 from turncheck.project.batch.reader import FOLDERS
 from turncheck.project.paths import (
     DEFAULT_CONFIG,
@@ -76,6 +76,7 @@ def ensure_file_apart(file: Path, read: Iterable[Path | str]) -> None:
 
 
 def _read_folder_around(path: Path, read: Iterable[Path | str]) -> Path | None:
+    """Return the folder that is read with this path in it; one that does not exist yet is read as soon as it does."""
     real = Path(os.path.realpath(path))
-    folders = (Path(one) for one in read if is_folder(Path(one)))
+    folders = (Path(one) for one in read if not is_file(Path(one)))
     return next((one for one in folders if real.is_relative_to(os.path.realpath(one))), None)
