@@ -86,7 +86,6 @@ class State(dict[str, Part]):
             self._text = "{" + ", ".join([f'"{name}": {self[name].text}' for name in sorted(self)]) + "}"
             return self._text
 
-
     @property
     def unquoted(self) -> str:
         """The text without its quotes, as in the keys of Rasa's memory."""
