@@ -141,8 +141,8 @@ def _run(_: argparse.Namespace) -> int:
         (
             Insertion(
                 SOURCE / "commands" / "flags" / "__init__.py",
-                r'    "kore": "flags\.kore:',
-                f'    "{name}": "{word}:add_parsers",\n',
+                r'    "kore": "platforms\.kore\.flags:',
+                f'    "{name}": "commands.{word}:add_parsers",\n',
                 after=True,
             ),
         ),

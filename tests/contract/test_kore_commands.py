@@ -13,7 +13,7 @@ import pytest
 from fake_kore import BOT, CLIENT, SECRET, Call, FakeKore, Raw, Suite, answer, refusal, serving
 
 from turncheck.cli import run_command_line
-from turncheck.engines.kore.pace import Clock
+from turncheck.platforms.kore.engine.pace import Clock
 
 NAME = "Weekly smoke/short"
 CASES = [{"input": "two bags to Oslo", "intent": "Order Tea"}, {"input": "stop it", "intent": "Cancel Order"}]
@@ -24,7 +24,7 @@ CONTENT = json.dumps({"testCases": CASES}).encode()
 def kore(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeKore]:
     fake = FakeKore(intents={"two bags to Oslo": ("Order Tea",), "stop it": ("Track Parcel",)})
     fake.suites[NAME] = Suite("ts-1", "five of each", CONTENT, "json")
-    monkeypatch.setattr("turncheck.engines.kore.engines.Clock", lambda: Clock(sleep=lambda _seconds: None))
+    monkeypatch.setattr("turncheck.platforms.kore.engine.engines.Clock", lambda: Clock(sleep=lambda _seconds: None))
     monkeypatch.setenv("TURNCHECK_KORE_CLIENT_SECRET", SECRET)
     with serving(fake):
         yield fake

@@ -15,8 +15,8 @@ import pytest
 from fake_kore import BOT, CLIENT, LIMITED, SECRET, Call, FakeKore, Raw, answer, refusal, serving
 
 from turncheck.cli import run_command_line
-from turncheck.engines.kore.engines import MOST_FAULTS
-from turncheck.engines.kore.pace import Clock
+from turncheck.platforms.kore.engine.engines import MOST_FAULTS
+from turncheck.platforms.kore.engine.pace import Clock
 from turncheck.report.codec import decode
 from turncheck.report.model import Batch, Report
 
@@ -46,7 +46,7 @@ def kore(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeKore]:
         entities={"two bags to Oslo": {"City": ["Oslo"], "Quantity": 2}},
         traits={"so urgent": ("Urgent", "Angry")},
     )
-    monkeypatch.setattr("turncheck.engines.kore.engines.Clock", lambda: Clock(sleep=lambda _seconds: None))
+    monkeypatch.setattr("turncheck.platforms.kore.engine.engines.Clock", lambda: Clock(sleep=lambda _seconds: None))
     with serving(fake):
         yield fake
 

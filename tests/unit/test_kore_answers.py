@@ -17,12 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turncheck.engines.base import SuiteAnswers, UtteranceAnswer
-from turncheck.engines.kore import answers
-from turncheck.engines.kore.answers import UnreadableError, read_json
-from turncheck.engines.kore.client import LIFETIME, Tokens, shown
-from turncheck.engines.kore.engines import ReportError, answers_to, read_report
-from turncheck.engines.kore.pace import WINDOWS, Clock, Pace
 from turncheck.evaluation.batch.suites import SuiteRun, batch_of, judged_suite
+from turncheck.platforms.kore.engine import answers
+from turncheck.platforms.kore.engine.answers import UnreadableError, read_json
+from turncheck.platforms.kore.engine.client import LIFETIME, Tokens, shown
+from turncheck.platforms.kore.engine.engines import ReportError, answers_to, read_report
+from turncheck.platforms.kore.engine.pace import WINDOWS, Clock, Pace
 from turncheck.process.environment import Secret
 from turncheck.project.batch.model import ExpectedEntity, Suite, SuiteCase
 from turncheck.report.codec import encode

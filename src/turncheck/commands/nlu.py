@@ -3,7 +3,6 @@ back."""
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 from dataclasses import dataclass, replace
@@ -12,13 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.ci.git import find_checkout
 from turncheck.commands.nlu_output import NluOutput, write_under_names
-from turncheck.engines.choice import chosen_engines
-from turncheck.evaluation.nlu import NluMeasurement, cross_validate, evaluate_held_out, why_not_testable
+from turncheck.evaluation.nlu import why_not_testable
 from turncheck.evaluation.splits import response_name, split_as_rasa
 from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain
-from turncheck.process.screen import Console, duration
 from turncheck.project.folder import YAML_SUFFIXES
 from turncheck.project.formats.rasa_nlu_writer import (
     write_nlu_json,
@@ -39,29 +36,31 @@ from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_file
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal_writer import TerminalWriter
 from turncheck.report.model import Source
-from turncheck.run.cut_short import end_with, require_same_model, run_until_failure
+from turncheck.run.alone import measured_alone
+from turncheck.run.cut_short import end_with
+from turncheck.run.nlu import measure_by_folds, measure_held_out
 from turncheck.run.output_folder import ensure_apart, ensure_apart_from_project
 from turncheck.run.reading import ensure_there, read_checked_nlu
-from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import (
     ensure_assistant,
-    ensure_possible,
     ensure_readable,
     read_answered_elsewhere,
     read_assistant,
 )
-from turncheck.work.workplace import HERE, workplace_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from turncheck.engines.base import Engine, Models
+    from turncheck.engines.base import Models
+    from turncheck.evaluation.nlu import NluMeasurement
     from turncheck.evaluation.splits import Split
     from turncheck.messages.errors import CutShortError
+    from turncheck.process.screen import Console
     from turncheck.project.model import Project, Response
     from turncheck.project.nlu_data import Example, NluData
     from turncheck.report.model import Report
+    from turncheck.run.alone import Bench
     from turncheck.settings.options import Settings
 
 DEFAULT_FOLDER: Final = "results"
@@ -163,82 +162,47 @@ def evaluate_nlu(
     options = for_rasa_of(project, options)
     settings = options.settings
 
-    def evaluate() -> NluMeasurement:
-        with chosen_engines(settings, project, os.environ, models=options.models) as engines:
-            ensure_possible(engines, "nlu")
-            is_trained = options.cross_validation or options.models.named is None
-            needed = engines.needs("nlu", in_folds=options.cross_validation) if is_trained else frozenset()
-            data = read_judged(options, project, needed)
-            held_out = None if options.cross_validation else data
-            if reason := why_not_testable(replace(project, nlu=data), held_out, folds=settings.folds):
-                raise UserError(f"there is nothing to test: {reason}", remedy="Name NLU data with --nlu.")
-            return require_same_model(engines, lambda: _measurement(engines, project, data, options, screen))
-
-    result = run_until_failure(evaluate)
-    finished = result.finished
-    report = report_of(
-        project_info(project),
-        settings.seed,
-        source=source or _source(options.project),
-        engine=finished.engine if finished else None,
-        nlu=finished.section if finished else None,
-        skipped=result.skipped("nlu"),
-        stopped=result.reason,
-        timings=screen.timings,
+    alone = measured_alone(
+        "nlu",
+        settings,
+        project,
+        screen,
+        lambda bench: _measurement(bench, project, options, screen),
+        models=options.models,
+        engine_of=lambda measured: measured.engine,
     )
-    return report, result.stopped
+    section = None if alone.finished is None else alone.finished.section
+    return alone.report(section, source=source or _source(options.project)), alone.result.stopped
 
 
-def _measurement(
-    engines: Engine, project: Project, data: NluData, options: NluTestOptions, screen: Console
-) -> NluMeasurement:
-    settings, pretrained = options.settings, options.pretrained
-    unknown = engines.capabilities.unknown_entities
+def _measurement(bench: Bench, project: Project, options: NluTestOptions, screen: Console) -> NluMeasurement:
+    settings, engines = options.settings, bench.engine
+    is_trained = options.cross_validation or options.models.named is None
+    needed = engines.needs("nlu", in_folds=options.cross_validation) if is_trained else frozenset()
+    data = read_judged(options, project, needed)
+    held_out = None if options.cross_validation else data
+    if reason := why_not_testable(replace(project, nlu=data), held_out, folds=settings.folds):
+        raise UserError(f"there is nothing to test: {reason}", remedy="Name NLU data with --nlu.")
+    sentences = count(len(data.examples), "sentence")
     if not options.cross_validation:
         engines.make_ready(("nlu",), screen, lambda: None)
         engine = engines.nlu or engines.nlu_trainer.fit(with_story_sentences(project))
-        with screen.step("nlu", f"Judging {count(len(data.examples), 'sentence')}"):
-            return evaluate_held_out(
-                project,
-                engine,
-                data,
-                pretrained=pretrained,
-                trained=engines.trained_sentences,
-                unknown_entities=unknown,
-                team_confidences=engines.team_confidences,
+        with screen.step("nlu", f"Judging {sentences}"):
+            return measure_held_out(
+                engines, engine, project, data, pretrained=options.pretrained, trained=engines.trained_sentences
             )
-    trainer, slow = engines.nlu_trainer, engines.capabilities.slow_training
     if note := engines.before_folds(settings.folds):
         screen.note(note)
-    doing = f"Judging {count(len(data.examples), 'sentence')} in {count(settings.folds, 'fold')}"
-    with workplace_of(settings, screen) as work, screen.step("nlu", doing):
-        return cross_validate(
+    with screen.step("nlu", f"Judging {sentences} in {count(settings.folds, 'fold')}"):
+        return measure_by_folds(
+            engines,
             replace(project, nlu=data),
-            trainer,
-            folds=settings.folds,
-            seed=settings.seed,
-            work=HERE if slow else work,
-            pretrained=pretrained,
-            progress=_estimated(screen) if slow else _counted(screen),
-            unknown_entities=unknown,
-            team_confidences=engines.team_confidences,
+            settings,
+            screen,
+            cache=bench.cache if data is project.nlu else None,  # its keys are made from the project's own sentences
+            work=bench.work,
+            pretrained=options.pretrained,
         )
-
-
-def _counted(screen: Console) -> Callable[[int, int], None]:
-    return lambda done, total: screen.detail(f"{done} of {count(total, 'fold')} done")
-
-
-def _estimated(screen: Console) -> Callable[[int, int], None]:
-    """Folds of a real Rasa take minutes each: print the remaining time."""
-    begin = screen.clock()
-
-    def show_remaining_time(done: int, total: int) -> None:
-        rest = (screen.clock() - begin) / done * (total - done)
-        left = f": about {duration(rest)} left" if done < total else ""
-        screen.note(f"{done} of {count(total, 'fold')} done{left}")
-
-    return show_remaining_time
 
 
 def _source(folder: Path) -> Source:
@@ -345,7 +309,7 @@ def run_data_split_nlu(
     read = read_project(project)
     if nlu is None:
         ensure_assistant(read)
-        if (refusal := read.kind.no_split) is not None:
+        if (refusal := read.platform.no_split) is not None:
             raise UserError(refusal.what, remedy=refusal.remedy)
     ensure_there("nlu", [path])
     data, findings = read_nlu([path], project)

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from turncheck.engines.base import Engine, Models, UtteranceAnswer
-    from turncheck.engines.embedded.kore.trainer import KoreNluEngine
-    from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
+    from turncheck.engines.embedded.nlu.engine import EmbeddedNlu
     from turncheck.engines.parse import PredictedEntity
     from turncheck.process.screen import Console
     from turncheck.settings.options import Settings
@@ -103,7 +102,7 @@ def _json(document: dict[str, Any]) -> str:
     return log_json(json.dumps(document, ensure_ascii=False))
 
 
-def find_engine(options: ParseOptions, screen: Console) -> EmbeddedNluEngine | KoreNluEngine:
+def find_engine(options: ParseOptions, screen: Console) -> EmbeddedNlu:
     """Take the model that was named, else the newest that fits the project's files; else train, and say so."""
     settings = options.settings
     if options.models.named is not None:
@@ -113,7 +112,7 @@ def find_engine(options: ParseOptions, screen: Console) -> EmbeddedNluEngine | K
     learnt = with_story_sentences(project)
 
     def ensure() -> None:
-        ensure_readable(project, NLU_PARTS | {"sentences"} if project.kind.has_pipeline else {"nlu"})
+        ensure_readable(project, NLU_PARTS | {"sentences"} if project.platform.has_pipeline else {"nlu"})
         if not learnt.nlu.examples:
             raise UserError(
                 f"there are no NLU examples to train on in '{settings.nlu or settings.project}'",

@@ -133,10 +133,10 @@ def check_project(request: Request) -> Checked:
         finding = found("settings-invalid", message, error.location or Location("turncheck.yml"))
         return Checked(Validated((finding,), ("always",)))
     domain = request.domain
-    if export_of(request.project, request.data) is None:
+    if (export := export_of(request.project, request.data)) is None:
         domain = domain or request.project / DEFAULT_DOMAIN
     elif request.stories_only:
-        raise UserError("a Kore.ai assistant has no stories", remedy="Use `turncheck data validate`.")
+        raise UserError(f"{export.platform.one} has no stories", remedy="Use `turncheck data validate`.")
     with _collecting_rarely():
         project = read_project(
             request.project,
@@ -157,7 +157,7 @@ def check_project(request: Request) -> Checked:
             targets_3=request.targets_3,
         )
         kept = suppress(
-            validated.with_tests(of_tests, eased=not request.strict and project.kind.checked_by_rasa),
+            validated.with_tests(of_tests, eased=not request.strict and project.platform.part("checks") is None),
             project,
             ignored,
             tests=tests,
@@ -358,7 +358,7 @@ def source_lines(project: Project | None) -> Callable[[Location], str | None]:
     if project is None:
         return lambda _place: None
     # An export holds secrets, and some are written in one line: nothing of it is shown beside what messages quote.
-    private = {file.path for file in project.files if project.kind.holds_secrets}
+    private = {file.path for file in project.files if project.platform.holds_secrets}
     sources = {file.path: file.source for file in project.files if file.source is not None}
     folder = ProjectFolder(project.root)
 

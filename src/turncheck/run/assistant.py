@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import Engine, Models
     from turncheck.engines.conversation import ActionServer, ConversationEngine
+    from turncheck.process.cache import Cache
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.settings.options import Settings
@@ -43,23 +44,66 @@ class AssistantOptions:
 
 
 @contextmanager
-def running_assistant(
-    options: AssistantOptions, project: Project, environment: Mapping[str, str], screen: Console
-) -> Iterator[tuple[Engine, ConversationEngine]]:
-    """Provide the engine, and keep the action server running while the assistant is in use.
+def opened_engine(
+    settings: Settings,
+    project: Project,
+    environment: Mapping[str, str],
+    screen: Console,
+    *,
+    models: Models | None = None,
+    cache: Cache | None = None,
+    hosts: tuple[str, ...] | None = None,
+    variables: FileVariables | None = None,
+) -> Iterator[Engine]:
+    """Open the engine that the settings name, for a run or a command: what it trains is cached, and what takes long is
+    shown.
+
+    The arguments are those of :func:`turncheck.engines.choice.chosen_engines`; ``cache``: where trained models are
+    kept, if at all.
+
+    Raises:
+        UserError: as that.
+    """
+    with (
+        chosen_engines(settings, project, environment, hosts, models, variables=variables) as engine,
+        cache_in_use(engine, cache, screen),
+    ):
+        engine.show_progress(screen)
+        yield engine
+
+
+@contextmanager
+def cache_in_use(engine: Engine, cache: Cache | None, screen: Console) -> Iterator[None]:
+    """Have an engine use the cache; at the end say what was taken from it, and remove what is too much."""
+    if cache is None:
+        yield
+        return
+    engine.use_cache(cache)
+    try:
+        yield
+    finally:
+        for note in cache.notes():
+            screen.note(note)
+        cache.trim()
+
+
+@contextmanager
+def assistant_in_use(
+    engine: Engine, options: AssistantOptions, project: Project, environment: Mapping[str, str], screen: Console
+) -> Iterator[ConversationEngine]:
+    """Make the assistant ready, and keep the action server running while it is in use.
 
     Raises:
         UserError: there is nothing to train on, a model cannot be read, or an action server does not start.
     """
-    with chosen_engines(options.settings, project, environment, models=options.models) as engines:
-        ensure_possible(engines, "e2e")
-        if options.channel != DEFAULT_CHANNEL and engines.capabilities.no_channel is not None:
-            raise UserError(engines.capabilities.no_channel)
-        engines.make_ready(("core", "nlu"), screen, lambda: ensure_trainable(project))
-        for line in engine_lines(engines.info()):
-            screen.note(line)
-        with running_server(options.settings, project, environment, screen) as server:
-            yield engines, engines.assistant(server)
+    ensure_possible(engine, "e2e")
+    if options.channel != DEFAULT_CHANNEL and engine.capabilities.no_channel is not None:
+        raise UserError(engine.capabilities.no_channel)
+    engine.make_ready(("core", "nlu"), screen, lambda: ensure_trainable(project))
+    for line in engine_lines(engine.info()):
+        screen.note(line)
+    with running_server(options.settings, project, environment, screen) as server:
+        yield engine.assistant(server)
 
 
 @contextmanager

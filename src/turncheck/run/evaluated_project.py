@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import structs
 
 from turncheck.comparison.gate_rules import read_rules
-from turncheck.engines.choice import chosen_engines
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import TrainingSentence, WordList
+from turncheck.run.assistant import cache_in_use, opened_engine
 from turncheck.run.evaluations import Evaluations
 from turncheck.run.inputs import NONE_PRECOMPUTED
 from turncheck.run.plugin_figures import Subject, evaluate_by_plugins, with_metrics_of_plugins
@@ -24,8 +24,7 @@ from turncheck.settings.gates import gate_settings
 from turncheck.work.workplace import workplace_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterable, Iterator
 
     from turncheck.engines.base import Engine
     from turncheck.evaluation.nlu import NluMeasurement
@@ -58,12 +57,11 @@ def coverage_by_tests(  # noqa: PLR0917 - all that reaches something
     The training sentences of an assistant whose files name all that users may mean are tests as well, as they are on
     its platform.
     """
-    if project.kore is not None:
-        from turncheck.evaluation.kore_coverage import kore_coverage
-
+    if (own := project.platform.part("coverage")) is not None:
         section = nlu.section if nlu else None
         sentences = (tests.nlu or project.nlu).examples if section else ()
-        return kore_coverage(project, project.kore, sentences, section, batch) if section or batch else {}
+        found: dict[str, KindCoverage] = own.coverage(project, sentences, section, batch) if section or batch else {}
+        return found
     from turncheck.evaluation.coverage import (
         Reached,
         coverage,
@@ -121,10 +119,10 @@ def evaluate_project(
     run: Evaluations | None = None
     of_plugins: dict[str, PluginFigure] = {}
     try:
-        with engines_of_run(inputs, project, precomputed) as engines, workplace_of(inputs.settings, screen) as work:
-            engines.show_progress(screen)
-            if inputs.cache is not None:
-                engines.use_cache(inputs.cache)
+        with (
+            engine_of_run(inputs, project, precomputed, screen) as engines,
+            workplace_of(inputs.settings, screen) as work,
+        ):
             run = Evaluations(inputs, project, tests, engines, screen, work=work, precomputed=precomputed)
             run.evaluate()
             of_plugins = evaluate_by_plugins(Subject(project, tests, engines, inputs.settings))
@@ -133,10 +131,6 @@ def evaluate_project(
         if run is None:
             raise
         run.interrupt()
-    if inputs.cache is not None:
-        for note in inputs.cache.notes():
-            screen.note(note)
-        inputs.cache.trim()
     report = with_metrics_of_plugins(_report(inputs, project, tests, run, screen), of_plugins)
     return EvaluatedProject(report, project, run.cases_again())
 
@@ -156,11 +150,27 @@ def read_all(inputs: Inputs, screen: Console) -> tuple[Inputs, Project, Tests]:
         return inputs, project, read_tests(settings)
 
 
-def engines_of_run(inputs: Inputs, project: Project, precomputed: PrecomputedAnswers) -> AbstractContextManager[Engine]:
-    """Open the engines that the settings name, or those that the run is given."""
+@contextmanager
+def engine_of_run(
+    inputs: Inputs, project: Project, precomputed: PrecomputedAnswers, screen: Console
+) -> Iterator[Engine]:
+    """Open the engine that the settings name, or take the one that the run is given."""
     if precomputed.engines is not None:
-        return nullcontext(precomputed.engines(project))
-    return chosen_engines(inputs.settings, project, inputs.environment, inputs.hosts, variables=inputs.file_variables)
+        engine = precomputed.engines(project)
+        with cache_in_use(engine, inputs.cache, screen):
+            engine.show_progress(screen)
+            yield engine
+        return
+    with opened_engine(
+        inputs.settings,
+        project,
+        inputs.environment,
+        screen,
+        cache=inputs.cache,
+        hosts=inputs.hosts,
+        variables=inputs.file_variables,
+    ) as engine:
+        yield engine
 
 
 def _report(inputs: Inputs, project: Project, tests: Tests, run: Evaluations, screen: Console) -> Report:

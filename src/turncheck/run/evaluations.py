@@ -72,7 +72,7 @@ class Evaluations(RunInProgress):
         from turncheck.run.nlu import measure_by_folds, measure_held_out
 
         if tests is not None and (engine := lazy_nlu(self.engines)) is not None:
-            return measure_held_out(self.engines, engine, self.project, tests, self.precomputed.answers)
+            return measure_held_out(self.engines, engine, self.project, tests, answers=self.precomputed.answers)
         whole = any(self.why_not(name) is None for name, there in self._others() if there)
         if note := self.engines.before_folds(self.settings.folds, whole=whole):
             self.screen.note(note)
@@ -80,6 +80,7 @@ class Evaluations(RunInProgress):
             self.engines,
             self.project,
             self.settings,
+            self.screen,
             answers=self.precomputed.answers,
             cache=self.inputs.cache,
             work=self.work,

@@ -7,21 +7,25 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from turncheck.evaluation.answers import ASKED_HERE
 from turncheck.evaluation.nlu import cross_validate, evaluate_held_out
 from turncheck.evaluation.splits import FoldRun, fold_unit, stable_folds
 from turncheck.evaluation.written_answers import UnreadableError, UnwritableError, read_answer, write_answer
+from turncheck.messages.phrasing import count
 from turncheck.process.cache import MOST_BYTES
 from turncheck.process.packed import gunzip
+from turncheck.process.screen import duration
 from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from turncheck.engines.base import Engine
     from turncheck.engines.parse import NluEngine
     from turncheck.evaluation.answers import Answers
     from turncheck.evaluation.nlu import NluMeasurement
     from turncheck.process.cache import Cache
+    from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import NluData
     from turncheck.settings.options import Settings
@@ -85,13 +89,22 @@ class KeptAnswers:
 
 
 def measure_held_out(
-    engines: Engine, engine: NluEngine, project: Project, tests: NluData, answers: Answers
+    engines: Engine,
+    engine: NluEngine,
+    project: Project,
+    tests: NluData,
+    *,
+    answers: Answers = ASKED_HERE,
+    pretrained: bool = False,
+    trained: Collection[str] | None = None,
 ) -> NluMeasurement:
-    """Test the engine of the whole project on sentences that it was not trained on."""
+    """Test the engine of the whole project; ``pretrained``, ``trained``: see :func:`evaluate_held_out`."""
     return evaluate_held_out(
         project,
         engine,
         tests,
+        pretrained=pretrained,
+        trained=trained,
         unknown_entities=engines.capabilities.unknown_entities,
         team_confidences=engines.team_confidences,
         answers=answers,
@@ -99,21 +112,44 @@ def measure_held_out(
 
 
 def measure_by_folds(
-    engines: Engine, project: Project, settings: Settings, *, answers: Answers, cache: Cache | None, work: Executor
+    engines: Engine,
+    project: Project,
+    settings: Settings,
+    screen: Console,
+    *,
+    cache: Cache | None,
+    work: Executor,
+    answers: Answers = ASKED_HERE,
+    pretrained: bool = False,
 ) -> NluMeasurement:
-    """Cross-validate; what earlier runs answered for the same sentences is taken from the cache."""
+    """Cross-validate; what earlier runs answered for the same sentences of the project is taken from the cache."""
     key = None if cache is None else engines.key_of_folds(settings.folds)
     if cache is not None and key is not None:
         examples = project.nlu.examples
         plan = stable_folds(examples, settings.folds, settings.seed)
         answers = KeptAnswers(answers, plan.texts(examples), cache, key)
+    slow = engines.capabilities.slow_training
     return cross_validate(
         project,
         engines.nlu_trainer,
         folds=settings.folds,
         seed=settings.seed,
-        work=HERE if engines.capabilities.slow_training else work,
+        work=HERE if slow else work,
+        pretrained=pretrained,
+        progress=_estimated(screen) if slow else lambda done, of: screen.detail(f"{done} of {count(of, 'fold')} done"),
         unknown_entities=engines.capabilities.unknown_entities,
         team_confidences=engines.team_confidences,
         answers=answers,
     )
+
+
+def _estimated(screen: Console) -> Callable[[int, int], None]:
+    """Folds of a real Rasa take minutes each: print the remaining time."""
+    begin = screen.clock()
+
+    def show_remaining_time(done: int, total: int) -> None:
+        rest = (screen.clock() - begin) / done * (total - done)
+        left = f": about {duration(rest)} left" if done < total else ""
+        screen.note(f"{done} of {count(total, 'fold')} done{left}")
+
+    return show_remaining_time

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from turncheck.evaluation.answers import Answers
     from turncheck.messages.finding import Finding
     from turncheck.process.screen import Console
-    from turncheck.project.batch.known import KnownNames
-    from turncheck.project.batch.model import Suites
+    from turncheck.project.batch.model import KnownNames, Suites
     from turncheck.project.model import Project
     from turncheck.report.model import Batch
     from turncheck.settings.options import Settings

@@ -62,7 +62,7 @@ def read_dialogue_assistant(settings: Settings, *, endpoints: Path | None = None
         UserError: as above, or its dialogues are not in its files.
     """
     project = read_assistant(settings, endpoints=endpoints)
-    if (elsewhere := project.kind.no_dialogues) is not None:
+    if (elsewhere := project.platform.no_dialogues) is not None:
         tests = "`turncheck test nlu`, `turncheck test robustness`, `turncheck run`"
         remedy = f"Test what it understands: {tests}. `turncheck suggest` suggests cases of a batch suite."
         raise UserError(elsewhere, remedy=remedy)
@@ -228,9 +228,9 @@ def not_asked(settings: Settings, evaluation: Evaluation) -> Skipped:
 
 def elsewhere(evaluation: Evaluation, project: Project, engines: Engine) -> Skipped | None:
     """If the project's files have no dialogues, there is nothing to test."""
-    if project.kind.no_dialogues is None:
+    if project.platform.no_dialogues is None:
         return None
-    reason = engines.capabilities.why_not(evaluation) or project.kind.no_dialogues
+    reason = engines.capabilities.why_not(evaluation) or project.platform.no_dialogues
     return Skipped(evaluation=evaluation, reason=reason, no_tests=True)
 
 

@@ -147,10 +147,8 @@ def validate(
         tests: the project's tests, to be compared with the training data.
         targets_3: a project of an older Rasa is meant for Rasa 3: what that would refuse is an error.
     """
-    if not project.kind.checked_by_rasa:
-        from turncheck.validation.kore import kore_findings  # most projects are Rasa's
-
-        found_there = dict.fromkeys(kore_findings(project, strict=strict))
+    if (checks := project.platform.part("checks")) is not None:
+        found_there = dict.fromkeys(checks.findings(project, strict=strict))
         return _sorted((finding, CHECKS[finding.code].fails) for finding in found_there)
     if project.older is not None:
         return _validate_older(project, project.older, max_history, tests, strict=strict, targets_3=targets_3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turncheck.commands.flags.engine import add_engine_flags, models_of, settings_of
+from turncheck.commands.flags.engine import add_cache_flags, add_engine_flags, models_of, settings_of
 from turncheck.commands.flags.run import add_custom_code_flag, add_vectors_flag
 from turncheck.commands.flags.shared import (
     add_augmentation,
@@ -100,6 +100,7 @@ def add_test_core_flags(parser: argparse.ArgumentParser) -> None:
     add_seed(read, "training, if done in memory")
     add_vectors_flag(read)
     add_custom_code_flag(read)
+    add_cache_flags(read)
 
 
 def add_story_flags(parser: argparse.ArgumentParser) -> None:

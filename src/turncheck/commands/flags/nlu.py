@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.commands.flags.engine import add_engine_flags, models_of, settings_of
+from turncheck.commands.flags.engine import add_cache_flags, add_engine_flags, models_of, settings_of
 from turncheck.commands.flags.run import add_custom_code_flag, add_vectors_flag
 from turncheck.commands.flags.shared import (
     add_config,
@@ -80,6 +80,7 @@ def add_nlu_flags(parser: argparse.ArgumentParser) -> None:
     measure.add_argument("--cluster", metavar="ADDRESS", help="train on a Dask cluster: tcp://host:port")
     add_vectors_flag(measure)
     add_custom_code_flag(measure)
+    add_cache_flags(measure)
     measure.add_argument("--pretrained", action="store_true", help="score the entities of spaCy and Duckling, too")
     compare = parser.add_argument_group("comparing pipelines")
     compare.add_argument("-r", "--runs", type=whole_number, default=3, metavar="N", help="repetitions (default: 3)")

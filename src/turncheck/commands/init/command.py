@@ -159,7 +159,7 @@ class Dialogue:
 
 def first_tests(project: Project) -> dict[str, str]:
     """Return files by their paths in the project, of each kind of test that it does not have yet."""
-    if project.kore is not None:
+    if project.platform.names_all:
         return _first_suite(project)
     found = dialogues_of(project)[:_MOST]
     files: dict[str, str] = {}
@@ -167,7 +167,7 @@ def first_tests(project: Project) -> dict[str, str]:
         files[STORIES_FILE] = _stories(found)
     if found and found[0].is_in_sentences and not find_e2e_cases(project.root):
         files[E2E_CASES_FILE] = _cases(found)
-    if project.kind.has_pipeline and not find_test_nlu(project.root):  # Kore.ai's suites are its test sentences
+    if not find_test_nlu(project.root):
         intent = next(iter(sorted({one.intent for one in project.nlu.examples if one.intent})), "…")
         files[SENTENCES_FILE] = _SENTENCES.format(intent=intent.replace("\n", " "))
     return files

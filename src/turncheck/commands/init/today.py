@@ -31,7 +31,7 @@ def counted(folder: Path) -> str:
     """Return what there is to train on, and to test with."""
     project, tests = read_project(folder), read_tests(Settings(project=str(folder)))
     learnt = [count(len(project.nlu.examples), "training sentence")]
-    if project.kind.no_dialogues is None:
+    if project.platform.no_dialogues is None:
         learnt += [count(len(project.stories), "story", "stories"), count(len(project.rules), "rule")]
     found = {
         "test sentence": len(tests.nlu.examples) if tests.nlu else 0,

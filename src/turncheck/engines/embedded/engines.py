@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from turncheck.engines.base import Models, Part
     from turncheck.engines.conversation import ActionServer
     from turncheck.engines.embedded.conversation import EmbeddedConversations
-    from turncheck.engines.embedded.kore.trainer import KoreNluEngine, KoreNluTrainer
     from turncheck.engines.embedded.models import LoadedModel
-    from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
+    from turncheck.engines.embedded.nlu.engine import EmbeddedNlu, EmbeddedTrainer
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
     from turncheck.engines.embedded.policies.ensemble import Ensemble
     from turncheck.engines.embedded.workshop import EmbeddedWorkshop
@@ -141,7 +140,7 @@ class EmbeddedEngine(Engine):
         return "--cross-validation trains its own engines: --model is not used." if is_named else None
 
     @cached_property
-    def nlu_trainer(self) -> EmbeddedNluTrainer | KoreNluTrainer:
+    def nlu_trainer(self) -> EmbeddedTrainer:
         """What trains the engines of folds."""
         return self._pipeline_trainer
 
@@ -188,7 +187,7 @@ class EmbeddedEngine(Engine):
         return self._calibration[1]
 
     @cached_property
-    def nlu(self) -> EmbeddedNluEngine | KoreNluEngine | None:
+    def nlu(self) -> EmbeddedNlu | None:
         """Language understanding, trained on the whole project; ``None`` if it has no sentences."""
         if self._model is not None:
             from turncheck.engines.embedded.nlu.duckling import noon_of

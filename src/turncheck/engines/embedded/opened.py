@@ -42,11 +42,8 @@ def engine_of(
     models: Models | None = None,
 ) -> EmbeddedEngine:
     """Return the engine, which trains nothing before it is asked."""
-    kind = EmbeddedEngine
-    if project.kore is not None:
-        from turncheck.engines.embedded.kore.engine import EmbeddedKoreEngine  # most projects are Rasa's
-
-        kind = EmbeddedKoreEngine
+    own = project.platform.part("stand_in")
+    kind: type[EmbeddedEngine] = EmbeddedEngine if own is None else own.StandIn
     return kind(
         project,
         settings.seed,

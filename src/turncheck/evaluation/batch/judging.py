@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from turncheck.engines.base import UtteranceAnswer
-    from turncheck.project.batch.known import KnownNames
-    from turncheck.project.batch.model import ExpectedEntity, SuiteCase
+    from turncheck.project.batch.model import ExpectedEntity, KnownNames, SuiteCase
     from turncheck.report.batch import BatchResult, MatchWay
 
 

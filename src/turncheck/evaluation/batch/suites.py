@@ -12,8 +12,7 @@ from turncheck.evaluation.batch.judging import judged_case
 from turncheck.evaluation.nlu_remarks import ENTITY, covered_intents
 from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.messages.phrasing import count, first_line
-from turncheck.project.batch.known import KnownNames
-from turncheck.project.batch.model import comparable
+from turncheck.project.batch.model import KnownNames, comparable
 from turncheck.report.batch import (
     BATCH_KINDS,
     Batch,

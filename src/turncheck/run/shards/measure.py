@@ -13,7 +13,7 @@ from turncheck.messages.phrasing import count
 from turncheck.process.cache import software
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import Tool
-from turncheck.run.evaluated_project import engines_of_run, read_all
+from turncheck.run.evaluated_project import engine_of_run, read_all
 from turncheck.run.evaluations import Evaluations
 from turncheck.run.inputs import PrecomputedAnswers
 from turncheck.run.shards.document import EngineHead, PackedAnswers, Refusal, ShardHead, project_digest, shared_settings
@@ -78,12 +78,9 @@ def measure_shard(
     inputs, project, tests = read_all(inputs, screen)
     answers = ShardAnswers(shard)
     with (
-        engines_of_run(inputs, project, PrecomputedAnswers(answers)) as engines,
+        engine_of_run(inputs, project, PrecomputedAnswers(answers), screen) as engines,
         workplace_of(inputs.settings, screen) as work,
     ):
-        engines.show_progress(screen)
-        if inputs.cache is not None:
-            engines.use_cache(inputs.cache)
         run = Evaluations(inputs, project, tests, engines, screen, work=work, precomputed=PrecomputedAnswers(answers))
         try:
             run.evaluate()

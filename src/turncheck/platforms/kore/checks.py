@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.phrasing import count
+from turncheck.platforms.kore.model import bot_of
 from turncheck.project.batch.model import comparable
 from turncheck.project.export import in_order
 from turncheck.validation.findings import found
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from turncheck.messages.finding import Finding
-    from turncheck.project.kore.model import KoreIntent
+    from turncheck.platforms.kore.model import KoreIntent
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import Example
 
@@ -25,7 +26,7 @@ _SPECIAL: Final = re.compile(r"[^\w\s'’-]")
 _KINDS: Final = {"dialog": "dialog", "faq": "FAQ", "small_talk": "small talk", "trait": "trait"}
 
 
-def kore_findings(project: Project, *, strict: bool) -> Iterator[Finding]:
+def findings(project: Project, *, strict: bool) -> Iterator[Finding]:
     """Yield everything wrong with an assistant, including what was found while its export was read.
 
     For a very frequent fault only some places are named, with their total. ``strict``: also what is only advice.
@@ -34,7 +35,7 @@ def kore_findings(project: Project, *, strict: bool) -> Iterator[Finding]:
 
 
 def _all_findings(project: Project, *, strict: bool) -> Iterator[Finding]:
-    bot = project.kore
+    bot = bot_of(project)
     yield from project.findings
     if bot is None:
         return

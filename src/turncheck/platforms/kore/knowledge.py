@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from turncheck.project.kore.faults import Fault, Place, shown
-from turncheck.project.kore.model import (
+from turncheck.platforms.kore.faults import Fault, Place, shown
+from turncheck.platforms.kore.model import (
     KoreEntity,
     KoreIntent,
     KoreTrait,
     Texts,
     clean,
     in_language,
+    is_utterance,
     mapping,
     python_pattern,
     records,
@@ -24,14 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from turncheck.yaml_tree.json_tree import JsonFile, Step
-
-_OF_PATTERNS: Final = frozenset("~!<>[]{}()*_|")
-"""What distinguishes a pattern of small talk from an utterance."""
-
-
-def is_utterance(text: str) -> bool:
-    """Return whether a small-talk text is an utterance, not a pattern for the platform's own engine."""
-    return _OF_PATTERNS.isdisjoint(text)
 
 
 class KnowledgeReader:

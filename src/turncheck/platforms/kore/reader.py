@@ -1,24 +1,27 @@
-"""``botDefinition.json`` → :class:`~turncheck.project.kore.model.KoreBot`, and the NLU training data.
+"""``botDefinition.json`` → :class:`~turncheck.platforms.kore.model.KoreBot`, and the NLU training data.
 
 Other parts of an export (services, scripts, messages, variables) are never looked at: they hold secrets.
 """
 
 from __future__ import annotations
 
+import io
+import zipfile
+import zlib
 from bisect import bisect_left
 from collections import Counter, deque
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from json import dumps
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
 from turncheck.messages.phrasing import suggestion
-from turncheck.project.batch.model import THRESHOLD_MODES, THRESHOLDS, comparable
-from turncheck.project.kore.faults import Fault, Place, not_an_export, shown
-from turncheck.project.kore.knowledge import KnowledgeReader, read_entities
-from turncheck.project.kore.model import (
+from turncheck.platforms.kore.faults import Fault, Place, not_an_export, shown
+from turncheck.platforms.kore.knowledge import KnowledgeReader, read_entities
+from turncheck.platforms.kore.model import (
     KoreBot,
     KoreIntent,
     Texts,
@@ -28,6 +31,8 @@ from turncheck.project.kore.model import (
     records,
     strings,
 )
+from turncheck.platforms.kore.platform import KORE
+from turncheck.project.batch.model import THRESHOLD_MODES, THRESHOLDS, comparable
 from turncheck.project.nlu_data import EntityAnnotation, Lookup, NluData, Regex, Synonym, WholeLabelExample
 from turncheck.yaml_tree.json_tree import JsonError, JsonFile
 
@@ -502,3 +507,69 @@ def _default_language(top: Mapping[str, Any]) -> str:
         *map(clean, mapping(top.get("localeData"))),
     )
     return next((language for language in spoken if language), _FALLBACK_LANGUAGE)
+
+
+# The export in the ``.zip`` that the platform provides: read within limits, never unpacked to a folder.
+
+MAX_MEMBERS: Final = 10_000
+"""A zip with more entries is not searched; an export has three."""
+
+_DEEPEST: Final = 2
+"""How deep in folders the file may be, in case somebody packed a folder."""
+_MAGIC: Final = b"PK\x03\x04"
+_ENCRYPTED: Final = 0x1
+
+
+class ArchiveError(ValueError):
+    """A zip that cannot be read; the message says why, as the end of a sentence."""
+
+
+def is_archive(content: bytes) -> bool:
+    """Whether these are the bytes of a zip."""
+    return content.startswith(_MAGIC)
+
+
+def holds_export(content: bytes) -> bool:
+    """Whether a zip has an export in it."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return _export_of(archive) is not None
+    except (zipfile.BadZipFile, ArchiveError, ValueError, OSError, NotImplementedError):
+        return False
+
+
+def read_export(content: bytes, limit: int) -> tuple[str, bytes]:
+    """Return the name of the export in a zip and its content, of at most ``limit`` bytes.
+
+    Raises:
+        ArchiveError: it is damaged, encrypted, too large, or holds no export.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            member = _export_of(archive)
+            if member is None:
+                raise ArchiveError(f"holds neither {KORE.export_names[0]} nor {KORE.export_names[1]}")
+            if member.flag_bits & _ENCRYPTED:
+                raise ArchiveError("is encrypted")
+            with archive.open(member) as file:
+                unpacked = file.read(limit + 1)  # the size in the zip's directory may be wrong
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, ValueError) as error:
+        if isinstance(error, ArchiveError):
+            raise
+        raise ArchiveError("is damaged, or packed in a way that cannot be read") from None
+    if len(unpacked) > limit:
+        raise ArchiveError(f"unpacks to more than {limit:,} bytes")
+    return member.filename, unpacked
+
+
+def _export_of(archive: zipfile.ZipFile) -> zipfile.ZipInfo | None:
+    """The topmost export."""
+    members = archive.infolist()
+    if len(members) > MAX_MEMBERS:
+        raise ArchiveError(f"has more than {MAX_MEMBERS:,} entries")
+    found = [
+        (len(path.parts), member.filename, member)
+        for member in members
+        if (path := PurePosixPath(member.filename)).name in KORE.export_names and len(path.parts) <= _DEEPEST + 1
+    ]
+    return min(found, key=lambda one: one[:2])[2] if found else None

@@ -12,7 +12,7 @@ def _check(code: str, severity: Severity, title: str, text: str, details: str = 
     return Check(code, severity, FAILS[severity], "kore", title, text, details=details)
 
 
-KORE_CHECKS: Final = (
+CHECKS: Final = (
     _check(
         "kore-not-an-export",
         "error",

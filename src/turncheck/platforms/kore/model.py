@@ -1,6 +1,6 @@
 """What an export of a Kore.ai assistant holds for understanding sentences.
 
-Texts are those of the chosen language. Only data: :mod:`turncheck.project.kore.reader` does the reading.
+Texts are those of the chosen language. Only data: :mod:`turncheck.platforms.kore.reader` does the reading.
 """
 
 from __future__ import annotations
@@ -9,14 +9,17 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from turncheck.project.batch.model import comparable
-from turncheck.project.kore.faults import NO_PLACE, Fault, Place
+from turncheck.platforms.kore.faults import NO_PLACE, Fault, Place
+from turncheck.project.batch.model import KnownIntent, KnownNames, by_comparable, comparable
+from turncheck.project.nlu_data import WholeLabelExample
+from turncheck.report.batch import BatchSetting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
+    from turncheck.project.model import Project
     from turncheck.project.nlu_data import Example
     from turncheck.yaml_tree.json_tree import JsonFile, Step
 
@@ -157,6 +160,52 @@ class KoreBot:
                 by_name.setdefault(comparable(alias), intent)
         return by_name
 
+    @property
+    def setting(self) -> BatchSetting:
+        """Its name, language and thresholds."""
+        return BatchSetting(
+            bot=self.name, language=self.language, thresholds=tuple(dict(one) for one in self.thresholds)
+        )
+
+    def known_names(self) -> KnownNames:
+        """Return the names that a suite may expect."""
+        intents: dict[str, KnownIntent] = {}
+        traits: dict[str, KnownIntent] = {}
+        named = [(one.name, one) for one in self.intents]
+        named += [(alias, one) for one in self.intents for alias in one.aliases]
+        for name, one in named:
+            into = traits if one.kind == "trait" else intents
+            into.setdefault(comparable(name), KnownIntent(one.name, one.kind, one.in_total))
+        learnt = (entity.entity for example in self.utterances for entity in example.entities)
+        first = {*learnt, *(one.name for one in self.entities if one.pattern is not None)}
+        entities, disabled = by_comparable(one.name for one in self.entities), by_comparable(self.disabled)
+        return KnownNames(intents, traits, entities, disabled, frozenset(map(comparable, first)))
+
+    def expected_intents(self) -> Iterator[str]:
+        """Yield the intents that are built and shown."""
+        return (one.name for one in self.intents if one.kind != "trait" and not one.hidden and not one.stub)
+
+    def listed_values(self) -> Iterator[tuple[str, tuple[tuple[str, tuple[str, ...]], ...]]]:
+        """Yield each entity with its values and their synonyms."""
+        return ((one.name, one.values) for one in self.entities)
+
+    def follow_ups(self) -> Iterator[tuple[Example, tuple[str, ...]]]:
+        """Yield the utterances of small talk that follows other small talk, each with what precedes it.
+
+        The platform alone knows them, so that they are no training sentences here.
+        """
+        talk = self.of_kind("small_talk")
+        parents = {one.name: one.parent for one in talk}
+        for one in talk:
+            before: list[str] = []
+            parent = one.parent
+            while parent is not None and parent not in before:
+                before.insert(0, parent)
+                parent = parents.get(parent)
+            for text in (one.name, *one.aliases) if before else ():
+                if is_utterance(text):
+                    yield WholeLabelExample(text, one.name), tuple(before)
+
     def without_places(self) -> KoreBot:
         """Return the same without its file, to be sent to a worker process."""
         return replace(
@@ -169,6 +218,11 @@ class KoreBot:
             others={},
             faults=(),
         )
+
+
+def bot_of(project: Project) -> KoreBot | None:
+    """Return the assistant of a project; ``None`` for one of another platform."""
+    return project.native if isinstance(project.native, KoreBot) else None
 
 
 def _without_places(examples: Iterable[Example]) -> tuple[Example, ...]:
@@ -209,6 +263,15 @@ def clean(value: Any) -> str:
 def in_language(record: Mapping[str, Any], language: str) -> Mapping[str, Any]:
     """Return the part of a record in a language."""
     return mapping(mapping(record.get("localeData")).get(language))
+
+
+_OF_PATTERNS: Final = frozenset("~!<>[]{}()*_|")
+"""What distinguishes a pattern of small talk from an utterance."""
+
+
+def is_utterance(text: str) -> bool:
+    """Return whether a small-talk text is an utterance, not a pattern for the platform's own engine."""
+    return _OF_PATTERNS.isdisjoint(text)
 
 
 def unquoted(word: str) -> str:

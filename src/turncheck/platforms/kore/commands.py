@@ -11,23 +11,23 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from turncheck.commands.batch import named_as, refuse_faulty
-from turncheck.engines.kore.answers import RunState
-from turncheck.engines.kore.client import (
+from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, EngineError
+from turncheck.messages.phrasing import count
+from turncheck.messages.plain_text import log_json, plain
+from turncheck.platforms.kore.engine.answers import RunState
+from turncheck.platforms.kore.engine.client import (
     KoreCancelledError,
     KoreError,
     KoreFaultError,
     KoreRefusedError,
     KoreRunError,
 )
-from turncheck.engines.kore.engines import ReportError, as_uploaded, platform_of, read_report
-from turncheck.engines.kore.platform import VERSIONS
-from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, EngineError
-from turncheck.messages.phrasing import count
-from turncheck.messages.plain_text import log_json, plain
+from turncheck.platforms.kore.engine.engines import ReportError, as_uploaded, platform_of, read_report
+from turncheck.platforms.kore.engine.platform import VERSIONS
+from turncheck.platforms.kore.reader import ArchiveError, read_export
 from turncheck.process.regular_file import read_regular
 from turncheck.project.batch.reader import HowToRead, read_suites
 from turncheck.project.folder import MAX_FILE_BYTES
-from turncheck.project.kore.archive import ArchiveError, read_export
 from turncheck.publishing.files import write_file
 from turncheck.render.phrases import moment
 from turncheck.render.sinks.terminal import text
@@ -35,8 +35,8 @@ from turncheck.render.sinks.terminal import text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from turncheck.engines.kore.answers import Figures, StoredRun, StoredSuite
-    from turncheck.engines.kore.platform import CompletedRun, Platform
+    from turncheck.platforms.kore.engine.answers import Figures, StoredRun, StoredSuite
+    from turncheck.platforms.kore.engine.platform import CompletedRun, Platform
     from turncheck.process.screen import Console
     from turncheck.project.batch.run_report import ReportedCase, RunReport
     from turncheck.settings.options import Settings

@@ -1,4 +1,4 @@
-"""The possible faults of an export. Their descriptions are in :mod:`turncheck.validation.catalogue_kore`."""
+"""The possible faults of an export. Their descriptions are in :mod:`turncheck.platforms.kore.catalogue`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from turncheck.messages.location import Location
     from turncheck.yaml_tree.json_tree import JsonFile, Step
 
-EXPORT_NAMES: Final = ("botDefinition.json", "appDefinition.json")
-"""The file name of an export, up to version 10 of the platform and from 11 on."""
 NOT_AN_EXPORT: Final = "kore-not-an-export"
 
 SEVERITIES: Final[Mapping[str, Severity]] = {

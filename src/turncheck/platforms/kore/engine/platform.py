@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from turncheck.engines.kore import answers
-from turncheck.engines.kore.client import (
+from turncheck.messages.errors import UserError
+from turncheck.platforms.kore.engine import answers
+from turncheck.platforms.kore.engine.client import (
     KoreCancelledError,
     KoreClient,
     KoreFaultError,
@@ -17,13 +18,12 @@ from turncheck.engines.kore.client import (
     Question,
     shown,
 )
-from turncheck.messages.errors import UserError
 from turncheck.process.screen import duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from turncheck.engines.kore.answers import ExportState, Figures, RunState, StoredSuite, Understood
+    from turncheck.platforms.kore.engine.answers import ExportState, Figures, RunState, StoredSuite, Understood
 
 VERSIONS: Final = {"in-development": "inDevelopment", "published": "published"}
 """The versions of an assistant: in settings, and in the platform's batch API."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from turncheck.commands.flags.parser import Parser
-    from turncheck.commands.kore import Task
+    from turncheck.platforms.kore.commands import Task
 
 _BUILT_IN = "'Developer defined utterances' and 'Successful user utterances' are the platform's own"
 _FLAGS = tuple(name for name in KORE_FLAGS if name != "kore-bot-name")
@@ -93,7 +93,7 @@ def _add(kinds: Any, name: str, words: str, task: Callable[[argparse.Namespace],
 
 
 def _handle(task: Callable[[argparse.Namespace], Task], namespace: argparse.Namespace) -> int:
-    from turncheck.commands.kore import run_kore  # not for --help
+    from turncheck.platforms.kore.commands import run_kore  # not for --help
     from turncheck.run.output_folder import ensure_apart_from_project
     from turncheck.settings.sources import combine, from_flags
 
@@ -105,13 +105,13 @@ def _handle(task: Callable[[argparse.Namespace], Task], namespace: argparse.Name
 
 
 def _suites(namespace: argparse.Namespace) -> Task:  # noqa: ARG001 - as all of them
-    from turncheck.commands.kore import list_suites  # not for --help
+    from turncheck.platforms.kore.commands import list_suites  # not for --help
 
     return list_suites
 
 
 def _run(namespace: argparse.Namespace) -> Task:
-    from turncheck.commands.kore import run_on_both, run_suite  # not for --help
+    from turncheck.platforms.kore.commands import run_on_both, run_suite  # not for --help
     from turncheck.settings.parsers import MAX_NOTES
 
     if len(namespace.notes) > MAX_NOTES:
@@ -124,37 +124,37 @@ def _run(namespace: argparse.Namespace) -> Task:
 
 
 def _cancel(namespace: argparse.Namespace) -> Task:
-    from turncheck.commands.kore import cancel_run  # not for --help
+    from turncheck.platforms.kore.commands import cancel_run  # not for --help
 
     return partial(cancel_run, name=namespace.name, run=namespace.run)
 
 
 def _status(namespace: argparse.Namespace) -> Task:
-    from turncheck.commands.kore import print_status  # not for --help
+    from turncheck.platforms.kore.commands import print_status  # not for --help
 
     return partial(print_status, name=namespace.name, run=namespace.run, csv=namespace.csv)
 
 
 def _import(namespace: argparse.Namespace) -> Task:
-    from turncheck.commands.kore import import_suite  # not for --help
+    from turncheck.platforms.kore.commands import import_suite  # not for --help
 
     given = {"file": namespace.file, "name": namespace.name, "description": namespace.description}
     return partial(import_suite, **given, run=namespace.runs, wait=namespace.wait)
 
 
 def _export(namespace: argparse.Namespace) -> Task:
-    from turncheck.commands.kore import export_suite  # not for --help
+    from turncheck.platforms.kore.commands import export_suite  # not for --help
 
     return partial(export_suite, name=namespace.name, out=namespace.out)
 
 
 def _delete(namespace: argparse.Namespace) -> Task:
-    from turncheck.commands.kore import delete_suite  # not for --help
+    from turncheck.platforms.kore.commands import delete_suite  # not for --help
 
     return partial(delete_suite, name=namespace.name, run=namespace.run)
 
 
 def _pull(namespace: argparse.Namespace) -> Task:
-    from turncheck.commands.kore import pull_bot  # not for --help
+    from turncheck.platforms.kore.commands import pull_bot  # not for --help
 
     return partial(pull_bot, out=namespace.out)

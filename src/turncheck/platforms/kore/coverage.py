@@ -5,32 +5,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from turncheck.evaluation.coverage import coverage_item, kind_coverage
-from turncheck.project.batch.known import known_names
+from turncheck.platforms.kore.model import bot_of
 from turncheck.project.batch.model import comparable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from turncheck.project.kore.model import KoreBot
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import Example
     from turncheck.report.batch import Batch
     from turncheck.report.model import KindCoverage, Nlu
 
 
-def kore_coverage(
-    project: Project, bot: KoreBot, sentences: Iterable[Example], nlu: Nlu | None, batch: Batch | None
+def coverage(
+    project: Project, sentences: Iterable[Example], nlu: Nlu | None, batch: Batch | None
 ) -> dict[str, KindCoverage]:
     """Return the intents (dialogs, FAQs, small talk) and entities, each with whether something reaches it.
 
     Args:
         project: what the export holds.
-        bot: its assistant.
         sentences: the test sentences, or, in cross-validation, the assistant's own; they reach their intents.
         nlu: what was judged: entities that are not evaluated here are not reached.
         batch: the suites that ran.
     """
-    known = known_names(project)
+    if (bot := bot_of(project)) is None:
+        raise ValueError("not a Kore.ai assistant")
+    known = bot.known_names()
     predictions = nlu.predictions if nlu is not None else ()
     cases = [case for suite in batch.suites for case in suite.cases] if batch is not None else []
     intents = {known.canonical(one.intent) for one in sentences if one.intent}

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import requests
 from urllib3.exceptions import HTTPError
 
-from turncheck.engines.kore.answers import UnreadableError, read_json
-from turncheck.engines.kore.pace import Clock, pace_of
 from turncheck.messages.errors import EngineError, PassingError
+from turncheck.platforms.kore.engine.answers import UnreadableError, read_json
+from turncheck.platforms.kore.engine.pace import Clock, pace_of
 from turncheck.process.environment import redact_all, remember
 from turncheck.process.screen import duration
 from turncheck.web import timed
@@ -33,7 +33,7 @@ from turncheck.web.timed import was_refused
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from turncheck.engines.kore.pace import Pace
+    from turncheck.platforms.kore.engine.pace import Pace
     from turncheck.process.environment import Secret
 
 

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.engines.at_once import ask_all
 from turncheck.engines.base import Capabilities, Engine, SuiteAnswers, UtteranceAnswer
-from turncheck.engines.kore.client import (
+from turncheck.engines.parse import Parse, PredictedIntent
+from turncheck.messages.errors import CutShortError, EngineError, UserError
+from turncheck.messages.phrasing import count, first_line
+from turncheck.platforms.kore.engine.client import (
     Access,
     KoreCancelledError,
     KoreClient,
@@ -17,11 +20,8 @@ from turncheck.engines.kore.client import (
     KoreRefusedError,
     KoreRunError,
 )
-from turncheck.engines.kore.pace import Clock
-from turncheck.engines.kore.platform import Platform
-from turncheck.engines.parse import Parse, PredictedIntent
-from turncheck.messages.errors import CutShortError, EngineError, UserError
-from turncheck.messages.phrasing import count, first_line
+from turncheck.platforms.kore.engine.pace import Clock
+from turncheck.platforms.kore.engine.platform import Platform
 from turncheck.process.environment import secret_of
 from turncheck.process.regular_file import read_regular
 from turncheck.process.screen import Console, duration
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.engines.base import Models, Part
-    from turncheck.engines.kore.answers import Figures, Understood
+    from turncheck.platforms.kore.engine.answers import Figures, Understood
     from turncheck.process.environment import FileVariables
     from turncheck.project.batch.model import Suite, SuiteCase
     from turncheck.project.model import Project
@@ -386,7 +386,7 @@ def opened(  # noqa: PLR0917 - as of all engines
     Raises:
         UserError: the credentials are missing or invalid.
     """
-    name = settings.kore_bot_name or (project.kore.name if project.kore is not None else "")
+    name = settings.kore_bot_name or (project.native.name if project.native is not None else "")
     platform = platform_of(settings, environment, name)
     if settings.kore_way == "find-intent":
         ensure_named(name)
