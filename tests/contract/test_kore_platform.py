@@ -437,6 +437,37 @@ def test_the_bot_of_a_universal_bots_intent_is_compared(kore: FakeKore, folder: 
         assert "got `Order Tea` (Order Tea is matched in the bot City Library) ·" in shown
 
 
+@pytest.mark.parametrize(
+    ("expected", "judged"),
+    [
+        (("Pay", "Tea Shop"), ("fp", "Pay is matched in the bot City Library, too")),
+        (("Pay|Pay", "Tea Shop|City Library"), ("tp", None)),
+        (("Pay", ""), ("tp", None)),
+        (("None", ""), ("fp", None)),
+    ],
+)
+def test_an_intent_of_two_linked_bots_is_ambiguous(
+    kore: FakeKore,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    expected: tuple[str, str],
+    judged: tuple[str, str | None],
+) -> None:
+    intent, bot = expected
+    case = {"input": "pay", "intent": intent} | ({"botName": bot} if bot else {})
+    (folder / "universal.json").write_text(json.dumps({"testCases": [case]}), "utf-8")
+    won = [{"intent": "Pay", "botName": name} for name in ("Tea Shop", "City Library")]
+    said = {"response": {"result": "ambiguousintent", "finalResolver": {"winningIntent": won}}}
+    kore.fault = lambda call: answer(200, said) if call.path.endswith("/findIntent") else None
+    run(kore, "universal.json", "--json", "r.json")
+    (found,) = batch_of(folder).suites[0].cases
+    assert (found.result, found.reason) == judged
+    assert found.matched_bots == (("Tea Shop", "City Library") if bot else ())
+    capsys.readouterr()
+    assert run(kore, "pay", "--format", "jsonl", command=("parse",)) == 0
+    assert json.loads(capsys.readouterr().out)["intent"]["name"] is None
+
+
 @pytest.mark.follows(
     page="kore-batch", sentence="A cancelled run is marked as such, and none of its cases has a result."
 )
