@@ -15,8 +15,8 @@ import pytest
 from fake_kore import BOT, CLIENT, LIMITED, SECRET, Call, FakeKore, Raw, answer, refusal, serving
 
 from turncheck.cli import run_command_line
+from turncheck.platforms.kore.engine.client import Clock
 from turncheck.platforms.kore.engine.engines import MOST_FAULTS
-from turncheck.platforms.kore.engine.pace import Clock
 from turncheck.report.codec import decode
 from turncheck.report.model import Batch, Report
 
@@ -453,6 +453,37 @@ def test_the_bot_of_a_universal_bots_intent_is_compared(kore: FakeKore, folder: 
         run_command_line(["report", "render", "r.json", "--out", "again"])
         shown = (folder / "again" / "summary.md").read_text("utf-8")
         assert "got `Order Tea` (Order Tea is matched in the bot City Library) ·" in shown
+
+
+@pytest.mark.parametrize(
+    ("expected", "judged"),
+    [
+        (("Pay", "Tea Shop"), ("fp", "Pay is matched in the bot City Library, too")),
+        (("Pay|Pay", "Tea Shop|City Library"), ("tp", None)),
+        (("Pay", ""), ("tp", None)),
+        (("None", ""), ("fp", None)),
+    ],
+)
+def test_an_intent_of_two_linked_bots_is_ambiguous(
+    kore: FakeKore,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    expected: tuple[str, str],
+    judged: tuple[str, str | None],
+) -> None:
+    intent, bot = expected
+    case = {"input": "pay", "intent": intent} | ({"botName": bot} if bot else {})
+    (folder / "universal.json").write_text(json.dumps({"testCases": [case]}), "utf-8")
+    won = [{"intent": "Pay", "botName": name} for name in ("Tea Shop", "City Library")]
+    said = {"response": {"result": "ambiguousintent", "finalResolver": {"winningIntent": won}}}
+    kore.fault = lambda call: answer(200, said) if call.path.endswith("/findIntent") else None
+    run(kore, "universal.json", "--json", "r.json")
+    (found,) = batch_of(folder).suites[0].cases
+    assert (found.result, found.reason) == judged
+    assert found.matched_bots == (("Tea Shop", "City Library") if bot else ())
+    capsys.readouterr()
+    assert run(kore, "pay", "--format", "jsonl", command=("parse",)) == 0
+    assert json.loads(capsys.readouterr().out)["intent"]["name"] is None
 
 
 @pytest.mark.follows(

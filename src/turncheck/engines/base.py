@@ -318,7 +318,7 @@ class UtteranceAnswer:
     them. ``entities``: values by name, as the engine returns them (several with one name: a list). ``order``: in which
     the entities were extracted, ``None`` if the engine does not say. ``scores``: of intents, by their names. ``tags``:
     what the platform calls a failure. ``error``: why there is no answer. ``unknown_entities``: why these cannot be
-    found here, by name: they are not evaluated. ``bots``: the bot of a matched intent, by the intent. ``result`` and
+    found here, by name: they are not evaluated. ``bots``: the bot of each matched intent, "" if unknown. ``result`` and
     ``fits``: if the engine has judged the case itself, its class, and of each expected entity whether its value is as
     expected; ``remark``: what it says about it.
     """
@@ -328,7 +328,7 @@ class UtteranceAnswer:
     entities: Mapping[str, Any] = field(default_factory=dict)
     order: tuple[str, ...] | None = None
     scores: Mapping[str, float] = field(default_factory=dict)
-    bots: Mapping[str, str] = field(default_factory=dict)
+    bots: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     error: str | None = None
     unknown_entities: Mapping[str, str] = field(default_factory=dict)

@@ -296,7 +296,7 @@ def answer_of(case: SuiteCase, parse: Parse, can: Capabilities) -> UtteranceAnsw
         traits=traits,
         entities=values,
         scores={one.name: one.confidence for one in parse.ranking[:_MOST_SCORES] if one.name},
-        bots={name: can.bot} if name and can.bot else {},
+        bots=(can.bot,) if name and can.bot else (),
         error=None if is_matched or not unknown else "; ".join(dict.fromkeys(unknown.values())),
         unknown_entities=can.unknown_entities,
     )

@@ -14,6 +14,7 @@ from turncheck.commands.batch import named_as, refuse_faulty
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, EngineError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import log_json, plain
+from turncheck.platforms.kore.engine.answers import RunState
 from turncheck.platforms.kore.engine.client import (
     KoreCancelledError,
     KoreError,
@@ -34,7 +35,7 @@ from turncheck.render.sinks.terminal import text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from turncheck.platforms.kore.engine.answers import Figures, RunState, StoredSuite
+    from turncheck.platforms.kore.engine.answers import Figures, StoredRun, StoredSuite
     from turncheck.platforms.kore.engine.platform import CompletedRun, Platform
     from turncheck.process.screen import Console
     from turncheck.project.batch.run_report import ReportedCase, RunReport
@@ -83,22 +84,45 @@ def run_kore(  # noqa: PLR0917 - what a command is given
 
 def list_suites(platform: Platform, screen: Console) -> Answered:  # noqa: ARG001 - as all of them
     """List the suites on the platform, and their runs."""
-    suites = platform.suites()
+    suites = [_with_states(platform, suite) for suite in platform.suites()]
     lines = tuple(line for suite in suites for line in _suite_lines(suite))
     return Answered(lines or ("There are no suites.",), {"suites": [_suite_json(suite) for suite in suites]})
+
+
+def _with_states(platform: Platform, suite: StoredSuite) -> StoredSuite:
+    """Ask for the state of each run without figures: it may be under way, have failed or been cancelled."""
+
+    def state_of(run: StoredRun) -> str:
+        if run.figures is not None:
+            return "completed"
+        state = RunState(run.status)
+        if run.id and (not run.status or state.is_under_way):
+            try:
+                state = platform.status(suite.name, run.id)
+            except (KoreError, KoreRefusedError, KoreFaultError) as error:  # it may take another scope than the list
+                is_gone = isinstance(error, KoreRefusedError) and error.is_gone
+                state = RunState("deleted" if is_gone else f"its state is not known: {error.what}")
+        return state.status if state.status and not state.is_under_way else "under way"
+
+    return replace(suite, runs=tuple(replace(run, status=state_of(run)) for run in suite.runs))
 
 
 def _suite_lines(suite: StoredSuite) -> Iterator[str]:
     about = f": {text(suite.description)}" if suite.description else ""
     yield f"{text(suite.name)} ({'built in' if suite.is_built_in else 'custom'}){about}"
     for run in suite.runs:
-        words = "under way" if run.figures is None else "; ".join(_figures(run.figures))
+        words = text(run.status) if run.figures is None else "; ".join(_figures(run.figures))
         yield f"  {text(run.id)}, {_version(run.version)}: {words}"
 
 
 def _suite_json(suite: StoredSuite) -> dict[str, Any]:
     runs = [
-        {"id": run.id, "version": _version(run.version), "figures": run.figures and _figures_json(run.figures)}
+        {
+            "id": run.id,
+            "version": _version(run.version),
+            "status": run.status,
+            "figures": run.figures and _figures_json(run.figures),
+        }
         for run in suite.runs
     ]
     kind = "built-in" if suite.is_built_in else "custom"

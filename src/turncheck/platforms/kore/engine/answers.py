@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.project.batch.model import comparable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 # The parts of the platform's answers: objects, strings and figures, or an error that says what is wrong.
@@ -117,12 +117,12 @@ _IN_LISTS: Final = ("name", "trait", "traitName")
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """The answer of Find Intent. ``intents``: the winning ones, several if they are ambiguous.
+    """The answer of Find Intent. ``intents``: the winning ones, several if they are ambiguous, maybe of one name.
 
     ``confidences``: of intents, between 0 and 1, if the machine-learning engine found them. ``scores``: of intents,
     in the units of the engine that found them, so that they cannot be compared with each other. ``by_engine``: the
     scores of each of the platform's engines, by intent and engine (``Order Tea (ML)``). ``bots``: for a universal bot,
-    the linked bot of each winning intent.
+    the linked bot of each winning intent, "" where it is not known.
     """
 
     intents: tuple[str, ...] = ()
@@ -131,7 +131,7 @@ class Understood:
     scores: Mapping[str, float] = field(default_factory=dict)
     confidences: Mapping[str, float] = field(default_factory=dict)
     by_engine: Mapping[str, float] = field(default_factory=dict)
-    bots: Mapping[str, str] = field(default_factory=dict)
+    bots: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +164,12 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run in the list; without ``figures`` it has not ended."""
+    """A run in the list; without ``figures`` it has no result. ``status``: as the list says it, if it does."""
 
     id: str
     version: str
     figures: Figures | None = None
+    status: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,22 +252,24 @@ def read_understood(answer: Json) -> Understood:
     if "result" not in response and "winningIntent" not in resolver:
         raise UnreadableError("it has neither `result` nor `winningIntent`")
     winners = read_objects(resolver.get("winningIntent"), "`winningIntent`")
-    names = [read_string(winner, "intent") for winner in winners]
-    if not names and response.get("result") == "successintent" and response.get("task"):
-        names = [read_string(response, "task")]
+    won = [(read_string(winner, "intent"), winner) for winner in winners]
+    if not won and response.get("result") == "successintent" and response.get("task"):
+        won = [(read_string(response, "task"), response)]
+    intents = [_Named(name, _first_string(entry, ("taskId",)), _bot_in(entry)) for name, entry in won]
+    intents = list(dict.fromkeys(one for one in intents if comparable(one.intent) not in NOT_AN_INTENT))
     scores = {read_string(winner, "intent"): score for winner in winners if (score := read_number(winner.get("score")))}
     for ranked in read_objects(resolver.get("ranking"), "`ranking`"):
         score = read_number(ranked.get("totalScore"))
         if isinstance(ranked.get("intent"), str) and score is not None:
             scores.setdefault(ranked["intent"].strip(), score)
     return Understood(
-        tuple(dict.fromkeys(name for name in names if comparable(name) not in NOT_AN_INTENT)),
+        tuple(one.intent for one in intents),
         _traits(response.get("traits")),
         _entities(resolver.get("entities")),
         {name: score for name, score in scores.items() if comparable(name) not in NOT_AN_INTENT},
         _confidences(resolver),
         _by_engine(response, resolver),
-        _bots(response, resolver),
+        tuple(one.bot or _bot_of(one, intents, _others(response, resolver)) for one in intents),
     )
 
 
@@ -299,22 +302,35 @@ def _by_engine(response: Mapping[str, Json], resolver: Mapping[str, Json]) -> di
     return found
 
 
-def _bots(response: Mapping[str, Json], resolver: Mapping[str, Json]) -> dict[str, str]:
-    """Return the bot of each intent, as the winner, the ranking or an engine names it.
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """An intent in an answer, with its task and linked bot as far as they are named there."""
 
-    Linked bots may have intents of the same name: only the winner's task counts.
-    """
-    winners = _entries(resolver, "winningIntent")
-    named = [*winners, *_entries(resolver, "ranking")]
-    named += [entry for key in ("fm", "ml", "faq") for entry in _entries(response.get(key), "definitive", "possible")]
-    tasks = {_first_string(one, _NAMES): _first_string(one, ("taskId",)) for one in reversed(winners)}
-    found: dict[str, str] = {}
-    for entry in named:
-        intent, task, scoring = _first_string(entry, _NAMES), _first_string(entry, ("taskId",)), entry.get("scoring")
-        bot = _first_string(entry, _BOTS) or _first_string(scoring if isinstance(scoring, dict) else {}, _BOTS)
-        if intent and bot and (not task or tasks.get(intent) in {None, "", task}):
-            found.setdefault(intent, bot)
-    return found
+    intent: str
+    task: str
+    bot: str
+
+
+def _others(response: Mapping[str, Json], resolver: Mapping[str, Json]) -> list[_Named]:
+    """Return all that the ranking and the engines name."""
+    found = _entries(resolver, "ranking")
+    found += [entry for key in ("fm", "ml", "faq") for entry in _entries(response.get(key), "definitive", "possible")]
+    return [_Named(_first_string(one, _NAMES), _first_string(one, ("taskId",)), _bot_in(one)) for one in found]
+
+
+def _bot_in(entry: Mapping[str, Json]) -> str:
+    scoring = entry.get("scoring")
+    return _first_string(entry, _BOTS) or _first_string(scoring if isinstance(scoring, dict) else {}, _BOTS)
+
+
+def _bot_of(winner: _Named, winners: Sequence[_Named], named: Iterable[_Named]) -> str:
+    """Return the bot of a winner as others name it. Linked bots may have intents of one name: the task tells them."""
+    is_alone = sum(one.intent == winner.intent for one in winners) == 1
+    for one in named:
+        is_open = is_alone and not (one.task and winner.task)
+        if one.bot and one.intent == winner.intent and (is_open or (one.task and one.task == winner.task)):
+            return one.bot
+    return ""
 
 
 _NAMES: Final = ("intent", "task", "primaryQuestion")
@@ -392,11 +408,19 @@ def _suite(key: str, member: Mapping[str, Json]) -> StoredSuite:
         is_built_in=member.get("testSuiteType") != "custom",
         runs=tuple(
             StoredRun(
-                str(run.get("_id", "")), str(run.get("version", "")), _figures(run) if run.get("results") else None
+                str(run.get("_id", "")),
+                str(run.get("version", "")),
+                _figures(run) if run.get("results") and not _is_cancelled(run) else None,
+                _first_string(run, ("status",)),
             )
             for run in read_objects(member.get("results"), "`results`")
         ),
     )
+
+
+def _is_cancelled(run: Mapping[str, Json]) -> bool:
+    """Whether this run of the list was cancelled: counts that it has are of a part."""
+    return _first_string(run, ("status",)).lower() in _CANCELLED
 
 
 def read_file_id(answer: Json) -> str:
