@@ -19,7 +19,7 @@ from fake_rasa import FakeRasa
 from fake_rasa import serving as serving_rasa
 
 from turncheck.cli import run_command_line
-from turncheck.platforms.kore.engine.pace import Clock
+from turncheck.platforms.kore.engine.client import Clock
 
 ROOT = Path(__file__).parents[2]
 BIKES = ROOT / "examples" / "bike_workshop"

@@ -27,6 +27,7 @@ from turncheck.platforms.kore.engine.answers import (
 )
 from turncheck.platforms.kore.engine.client import (
     Access,
+    Clock,
     KoreClient,
     KoreError,
     KoreFaultError,
@@ -34,7 +35,6 @@ from turncheck.platforms.kore.engine.client import (
     signed,
 )
 from turncheck.platforms.kore.engine.engines import read_report
-from turncheck.platforms.kore.engine.pace import Clock
 from turncheck.platforms.kore.engine.platform import Platform
 from turncheck.process.environment import Secret
 

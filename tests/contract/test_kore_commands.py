@@ -13,7 +13,7 @@ import pytest
 from fake_kore import BOT, CLIENT, SECRET, Call, FakeKore, Raw, Suite, answer, refusal, serving
 
 from turncheck.cli import run_command_line
-from turncheck.platforms.kore.engine.pace import Clock
+from turncheck.platforms.kore.engine.client import Clock
 
 NAME = "Weekly smoke/short"
 CASES = [{"input": "two bags to Oslo", "intent": "Order Tea"}, {"input": "stop it", "intent": "Cancel Order"}]

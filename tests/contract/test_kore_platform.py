@@ -15,8 +15,8 @@ import pytest
 from fake_kore import BOT, CLIENT, LIMITED, SECRET, Call, FakeKore, Raw, answer, refusal, serving
 
 from turncheck.cli import run_command_line
+from turncheck.platforms.kore.engine.client import Clock
 from turncheck.platforms.kore.engine.engines import MOST_FAULTS
-from turncheck.platforms.kore.engine.pace import Clock
 from turncheck.report.codec import decode
 from turncheck.report.model import Batch, Report
 

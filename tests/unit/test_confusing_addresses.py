@@ -36,9 +36,8 @@ from turncheck.engines.embedded.remote_models import fetch_model
 from turncheck.engines.rasa_server.engines import opened
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
-from turncheck.platforms.kore.engine.client import Access, KoreClient
+from turncheck.platforms.kore.engine.client import Access, Clock, KoreClient
 from turncheck.platforms.kore.engine.engines import platform_of
-from turncheck.platforms.kore.engine.pace import Clock
 from turncheck.process.environment import Secret
 from turncheck.project.model import Endpoint
 from turncheck.project.reader import read_project

@@ -20,6 +20,7 @@ from report_builder import batch, report
 from test_batch_command import CONFIG, DATA, EXPORTS
 
 from turncheck.cli import run_command_line
+from turncheck.commands.suites import SAMPLE
 from turncheck.evaluation.batch.imported import import_batch_csv
 from turncheck.evaluation.batch.judging import is_intent
 from turncheck.evaluation.batch.suggested import suggest_cases
@@ -31,7 +32,6 @@ from turncheck.project.batch.json_reader import read_json_suite
 from turncheck.project.batch.model import ExpectedEntity, SuiteCase, comparable
 from turncheck.project.batch.reader import find_suites, read_suites
 from turncheck.project.batch.rules import Rules, components_of
-from turncheck.project.batch.sample import SAMPLE
 from turncheck.project.batch.suggestions import case_of, examples_of, successful_utterances
 from turncheck.project.batch.writer import without_repetitions, write_suite
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml

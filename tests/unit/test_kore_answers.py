@@ -20,9 +20,8 @@ from turncheck.engines.base import SuiteAnswers, UtteranceAnswer
 from turncheck.evaluation.batch.suites import SuiteRun, batch_of, judged_suite
 from turncheck.platforms.kore.engine import answers
 from turncheck.platforms.kore.engine.answers import UnreadableError, read_json
-from turncheck.platforms.kore.engine.client import LIFETIME, Tokens, shown
+from turncheck.platforms.kore.engine.client import LIFETIME, WINDOWS, Clock, Pace, Tokens, shown
 from turncheck.platforms.kore.engine.engines import ReportError, answers_to, read_report
-from turncheck.platforms.kore.engine.pace import WINDOWS, Clock, Pace
 from turncheck.process.environment import Secret
 from turncheck.project.batch.model import ExpectedEntity, Suite, SuiteCase
 from turncheck.report.codec import encode

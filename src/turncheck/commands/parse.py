@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from turncheck.engines.base import NLU_PARTS
 from turncheck.engines.choice import chosen_engines
+from turncheck.engines.embedded.engines import engine_of
 from turncheck.engines.embedded.nlu.engine import as_model_parse
-from turncheck.engines.embedded.opened import engine_of
 from turncheck.engines.parse import Parse
 from turncheck.evaluation.batch.judging import shown_value
 from turncheck.messages.errors import EXIT_OK, CutShortError, UserError

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import NluData
     from turncheck.project.project_file import Role
     from turncheck.report.batch import Batch
-    from turncheck.report.model import Core, EndToEnd, KindCoverage, Report
-    from turncheck.report.plugin_figures import PluginFigure
+    from turncheck.report.model import Core, EndToEnd, KindCoverage, PluginFigure, Report
     from turncheck.run.cases_again import Rejudge
     from turncheck.run.inputs import Inputs, PrecomputedAnswers
     from turncheck.run.reading import Tests

@@ -30,7 +30,7 @@ class RegisteredEngine:
 ENGINES: Final = Registry(
     "turncheck.engines",
     {
-        "embedded": RegisteredEngine("turncheck.engines.embedded.opened"),
+        "embedded": RegisteredEngine("turncheck.engines.embedded.engines"),
         "rasa": RegisteredEngine("turncheck.engines.rasa_server.engines", from_files=False, kinds=("rasa",)),
         "kore": RegisteredEngine(
             "turncheck.platforms.kore.engine.engines",

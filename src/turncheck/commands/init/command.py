@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.ci.git import find_checkout
-from turncheck.commands.init.today import counted, failing_today
-from turncheck.commands.init.workflows import PROPOSALS, workflow
-from turncheck.messages.errors import EXIT_OK, UserError
+from turncheck.commands.init.workflows import ON_MAIN, PROPOSALS, workflow
+from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.location import shown_path
+from turncheck.messages.phrasing import count
 from turncheck.project.assistants_below import assistants_below, is_assistant
 from turncheck.project.batch.reader import find_suites
 from turncheck.project.batch.writer import write_suite
+from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import ActionStep, UserStep
 from turncheck.project.reader import read_project
 from turncheck.project.testfiles import E2E_CASES_FILE, TESTS_FOLDER, find_e2e_cases, find_test_nlu, find_test_stories
 from turncheck.render.sinks.terminal import aligned
-from turncheck.settings.options import default_of, options
-from turncheck.settings.sources import FILE_NAME
+from turncheck.run.prepare import baseline_finder, prepare
+from turncheck.run.reading import read_tests
+from turncheck.run.run import run_and_conclude
+from turncheck.settings.options import Settings, default_of, options
+from turncheck.settings.sources import FILE_NAME, from_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,6 +34,50 @@ if TYPE_CHECKING:
     from turncheck.ci.git import Checkout
     from turncheck.process.screen import Console
     from turncheck.project.model import Project, Story
+
+
+# What an assistant has to be tested with, and what fails on its default branch today.
+
+_EVALUATIONS: Final = ("validate", "core", "e2e", "batch")
+"""What can fail there; how well sentences are understood fails no run without a limit."""
+_GATES: Final = frozenset({*ON_MAIN, "could-be-run"})
+
+
+def counted(folder: Path) -> str:
+    """Return what there is to train on, and to test with."""
+    project, tests = read_project(folder), read_tests(Settings(project=str(folder)))
+    learnt = [count(len(project.nlu.examples), "training sentence")]
+    if project.platform.no_dialogues is None:
+        learnt += [count(len(project.stories), "story", "stories"), count(len(project.rules), "rule")]
+    found = {
+        "test sentence": len(tests.nlu.examples) if tests.nlu else 0,
+        "end-to-end case": len(read_cases(folder, tests.e2e).cases) if tests.e2e else 0,
+        "batch suite": len(tests.batch),
+    }
+    stories = sum(story.kind == "story" for story in tests.stories)
+    tested = [count(stories, "test story", "test stories")] if stories else []
+    tested += [count(number, what) for what, number in found.items() if number]
+    return f"{', '.join(learnt)}; {', '.join(tested) or 'no tests'}"
+
+
+def failing_today(folder: Path, screen: Console) -> Iterator[str]:
+    """Measure what is there, and yield a line for each gate of the default branch that fails; no base is looked for.
+
+    Raises:
+        KeyboardInterrupt: somebody interrupted it.
+    """
+    given = {"project": str(folder), "baseline": "none", "engine": "embedded", "fail_on": ON_MAIN}
+    try:
+        prepared = prepare(from_arguments({**given, "evaluations": _EVALUATIONS}), os.environ)
+        outcome = run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
+    except UserError as error:
+        yield f"it cannot be run: {error.what}"
+        return
+    if outcome.report.stopped == INTERRUPTED:
+        raise KeyboardInterrupt
+    for gate in outcome.verdict.gates:
+        if gate.fails and gate.name in _GATES and not gate.follows:
+            yield f"{gate.name}: {gate.in_words}"
 
 
 # A ``turncheck.yml`` with every key explained; keys that are commented out have their default.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +20,7 @@ from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.engines.base import Models, Part
     from turncheck.engines.conversation import ActionServer
@@ -30,11 +31,14 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.policies.ensemble import Ensemble
     from turncheck.engines.embedded.workshop import EmbeddedWorkshop
     from turncheck.process.cache import Cache
+    from turncheck.process.environment import FileVariables
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import ConfiguredComponent, Substitution
     from turncheck.report.trust import ConfidenceMap, Trust
+    from turncheck.settings.options import Settings
+
 
 NLG_NOTE: Final = "The endpoint 'nlg' is not called: the domain's responses are used."
 
@@ -339,3 +343,46 @@ class EmbeddedEngine(Engine):
 
 def _unique(notes: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(notes))
+
+
+# The embedded engine of a project, by the platform that the project is an assistant of.
+
+
+@contextmanager
+def opened(  # noqa: PLR0917 - as of all engines
+    settings: Settings,
+    project: Project,
+    environment: Mapping[str, str],
+    hosts: tuple[str, ...] | None,
+    models: Models | None,
+    variables: FileVariables | None = None,  # noqa: ARG001 - action servers are called by others
+) -> Iterator[EmbeddedEngine]:
+    """Yield the engine; see :func:`turncheck.engines.choice.chosen_engines`."""
+    if settings.vectors:
+        from turncheck.engines.embedded.nlu.sentence_vectors import named_vectors  # imports NumPy
+
+        named_vectors(settings.vectors)  # what is missing is reported before anything is measured
+    yield engine_of(settings, project, environment, hosts=hosts, models=models)
+
+
+def engine_of(
+    settings: Settings,
+    project: Project,
+    environment: Mapping[str, str],
+    *,
+    hosts: tuple[str, ...] | None = None,
+    models: Models | None = None,
+) -> EmbeddedEngine:
+    """Return the engine, which trains nothing before it is asked."""
+    own = project.platform.part("stand_in")
+    kind: type[EmbeddedEngine] = EmbeddedEngine if own is None else own.StandIn
+    return kind(
+        project,
+        settings.seed,
+        hosts,
+        settings.allow_custom_code,
+        settings.vectors,
+        models,
+        environment,
+        settings.today,
+    )

@@ -20,7 +20,7 @@ from turncheck.evaluation.splits import run_folds, stable_folds
 from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.messages.phrasing import count
 from turncheck.project.nlu_data import Example
-from turncheck.report.robustness import FailedVariant, NoiseGroup, Robustness, SentenceUnderNoise
+from turncheck.report.model import FailedVariant, NoiseGroup, Robustness, SentenceUnderNoise
 from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:

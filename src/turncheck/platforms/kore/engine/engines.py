@@ -14,13 +14,13 @@ from turncheck.messages.errors import CutShortError, EngineError, UserError
 from turncheck.messages.phrasing import count, first_line
 from turncheck.platforms.kore.engine.client import (
     Access,
+    Clock,
     KoreCancelledError,
     KoreClient,
     KoreFaultError,
     KoreRefusedError,
     KoreRunError,
 )
-from turncheck.platforms.kore.engine.pace import Clock
 from turncheck.platforms.kore.engine.platform import Platform
 from turncheck.process.environment import secret_of
 from turncheck.process.regular_file import read_regular
