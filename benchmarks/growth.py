@@ -1,6 +1,7 @@
 """How a run grows where projects are of an unusual shape: CPU seconds and memory at three sizes each.
 
     python benchmarks/growth.py [intents] [test-story] [training-story] [checkpoints]
+    python benchmarks/growth.py --beside CHECKOUT      the largest size with another checkout of turncheck, too
 
 intents         many intents of five sentences each, cross-validated
 test-story      one test story of many turns
@@ -10,11 +11,17 @@ checkpoints     short stories joined by many checkpoints
 Every row is a `run` with nothing cached, in a process of its own. *slope* is the exponent of the growth of CPU time
 since the row before: 1 where twice the size takes twice as long. Ends with 1 where the largest size is beyond its
 limit.
+
+The limits in seconds are those of one machine, on which 95d7389e took the seconds that each case names. Beside a
+checkout of that commit the limit is their quotient, which holds on every machine: both run one after the other, with
+this Python and its packages.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import sys
 import tempfile
 from itertools import pairwise
@@ -51,12 +58,13 @@ policies:
 
 
 class Case(NamedTuple):
-    """What grows, its sizes, and what the largest may take: CPU seconds and MiB."""
+    """What grows, its sizes, what the largest may take (CPU seconds and MiB), and what 95d7389e took, if known."""
 
     write: Callable[[Path, int], None]
     sizes: Sequence[int]
     seconds: float
     megabytes: float
+    before: float | None = None
 
 
 def write_project(
@@ -144,9 +152,9 @@ def joined_stories(folder: Path, number: int) -> None:
 
 
 CASES = {
-    "intents": Case(many_intents, (200, 600, 2_000), 50.0, 700.0),
-    "test-story": Case(long_test_story, (500, 1_500, 5_000), 4.0, 200.0),
-    "training-story": Case(long_training_story, (500, 1_500, 5_000), 8.0, 200.0),
+    "intents": Case(many_intents, (200, 600, 2_000), 50.0, 700.0, 148.0),
+    "test-story": Case(long_test_story, (500, 1_500, 5_000), 4.0, 200.0, 94.7),
+    "training-story": Case(long_training_story, (500, 1_500, 5_000), 8.0, 200.0, 24.4),
     "checkpoints": Case(joined_stories, (30, 60, 100), 60.0, 400.0),
 }
 
@@ -163,20 +171,45 @@ def measured(case: Case, size: int) -> Cost:
         )
 
 
+def measured_beside(case: Case, size: int, checkout: Path) -> Cost:
+    """Return what the same run takes with another checkout."""
+    own = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = str(checkout.resolve() / "src")
+    try:
+        return measured(case, size)
+    finally:
+        del os.environ["PYTHONPATH"]
+        if own is not None:
+            os.environ["PYTHONPATH"] = own
+
+
 def main() -> int:
     """Print the table; 1 if a limit is exceeded."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"one of {', '.join(CASES)} (all)")
+    parser.add_argument("--beside", type=Path, metavar="CHECKOUT", help="a checkout of 95d7389e")
+    arguments = parser.parse_args()
+    if unknown := [name for name in arguments.cases if name not in CASES]:
+        parser.error(f"unknown case {unknown[0]!r}: expected one of {', '.join(CASES)}")
     good = True
     print("| what | size | CPU s | slope | MiB |\n|---|---|---|---|---|")
-    for name in sys.argv[1:] or CASES:
+    for name in arguments.cases or CASES:
         case = CASES[name]
         rows: list[tuple[int, float]] = []
-        one = Cost(0.0, 0.0, 0.0)
+        now = Cost(0.0, 0.0, 0.0)
         for size in case.sizes:
-            one = measured(case, size)
-            growth = slope(rows, size, one.processor)
-            print(f"| {name} | {size:,} | {one.processor:.1f} | {growth} | {one.megabytes:.0f} |", flush=True)
-            rows.append((size, one.processor))
-        good = good and one.processor <= case.seconds and one.megabytes <= case.megabytes
+            now = measured(case, size)
+            growth = slope(rows, size, now.processor)
+            print(f"| {name} | {size:,} | {now.processor:.1f} | {growth} | {now.megabytes:.0f} |", flush=True)
+            rows.append((size, now.processor))
+        fast = now.processor <= case.seconds
+        if arguments.beside and case.before:
+            before = measured_beside(case, case.sizes[-1], arguments.beside)
+            share, limit = now.processor / before.processor, case.seconds / case.before
+            fast = share <= limit
+            print(f"| {name}, beside | {case.sizes[-1]:,} | {before.processor:.1f} | – | {before.megabytes:.0f} |")
+            print(f"{name}: ×{share:.3f} of what it took beside (limit ×{limit:.3f})", flush=True)
+        good = good and fast and now.megabytes <= case.megabytes
     return 0 if good else 1
 
 

@@ -137,7 +137,7 @@ def _end_with(error: Exception) -> int:
 def _say(text: str) -> None:
     from turncheck.messages.plain_text import lines, log_line
     from turncheck.process.environment import redact  # only where something went wrong
-    from turncheck.process.logs import log
+    from turncheck.process.screen import log
 
     shown = "\n".join(lines(text, _LONGEST_MESSAGE))  # it may quote what is in a file
     sys.stderr.write(redact(log_line(f"turncheck: {shown}\n")))
@@ -188,7 +188,7 @@ def _show_fault_of_thread(arguments: threading.ExceptHookArgs) -> None:
 
 def _show_fault(error: BaseException) -> None:
     from turncheck.process.fault import fault_report  # as above
-    from turncheck.process.logs import log
+    from turncheck.process.screen import log
 
     report = fault_report(error)
     sys.stderr.write(report)

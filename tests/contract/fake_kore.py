@@ -198,7 +198,8 @@ class FakeKore:
         members: dict[str, Json] = {}
         for name, suite in self.suites.items():
             runs = [
-                {"_id": number, "version": run["version"]} | (run["list"] if run["polls"] <= 0 else {})
+                {"_id": number, "version": run["version"]}
+                | (run["list"] if run["polls"] <= 0 and self.ends_as == "completed" else {})
                 for number, run in suite.runs.items()
             ]
             members[suite.id] = {

@@ -19,7 +19,7 @@ from fake_rasa import FakeRasa
 from fake_rasa import serving as serving_rasa
 
 from turncheck.cli import run_command_line
-from turncheck.engines.kore.pace import Clock
+from turncheck.platforms.kore.engine.client import Clock
 
 ROOT = Path(__file__).parents[2]
 BIKES = ROOT / "examples" / "bike_workshop"
@@ -92,7 +92,7 @@ def kore(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeKore]:
         intents={"greet me": ("greet",), "bye now": ("bye",), "so long then": ("bye",), "bye for today": ("bye",)},
         published={"greet me": ("Greet",), "bye now": ()},
     )
-    monkeypatch.setattr("turncheck.engines.kore.engines.Clock", lambda: Clock(sleep=lambda _seconds: None))
+    monkeypatch.setattr("turncheck.platforms.kore.engine.engines.Clock", lambda: Clock(sleep=lambda _seconds: None))
     monkeypatch.setenv("TURNCHECK_KORE_CLIENT_SECRET", SECRET)
     with serving_kore(fake):
         yield fake
@@ -313,7 +313,7 @@ def test_the_documented_example_is_what_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("TURNCHECK_KORE_CLIENT_SECRET", SECRET)
-    monkeypatch.setattr("turncheck.engines.kore.engines.Clock", lambda: Clock(sleep=lambda _seconds: None))
+    monkeypatch.setattr("turncheck.platforms.kore.engine.engines.Clock", lambda: Clock(sleep=lambda _seconds: None))
     monkeypatch.chdir(tmp_path)
     shutil.copytree(BIKES, tmp_path / "bot")
     page = (ROOT / "docs" / "compare_engines.md").read_text("utf-8")

@@ -13,7 +13,7 @@ import pytest
 import requests
 from fake_kore import BOT, CLIENT, LIMITED, SECRET, Call, FakeKore, Raw, Suite, answer, refusal, serving
 
-from turncheck.engines.kore.answers import (
+from turncheck.platforms.kore.engine.answers import (
     read_accepted,
     read_export,
     read_file_id,
@@ -25,10 +25,17 @@ from turncheck.engines.kore.answers import (
     read_suites,
     read_understood,
 )
-from turncheck.engines.kore.client import Access, KoreClient, KoreError, KoreFaultError, KoreRefusedError, signed
-from turncheck.engines.kore.engines import read_report
-from turncheck.engines.kore.pace import Clock
-from turncheck.engines.kore.platform import Platform
+from turncheck.platforms.kore.engine.client import (
+    Access,
+    Clock,
+    KoreClient,
+    KoreError,
+    KoreFaultError,
+    KoreRefusedError,
+    signed,
+)
+from turncheck.platforms.kore.engine.engines import read_report
+from turncheck.platforms.kore.engine.platform import Platform
 from turncheck.process.environment import Secret
 
 API = Path(__file__).parents[1] / "oracle" / "kore" / "api"
@@ -293,7 +300,7 @@ def test_the_list_goes_by_what_came_if_pages_are_shorter_than_requested(
 
 
 def test_a_list_without_an_end_is_an_error(kore: FakeKore, platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("turncheck.engines.kore.platform._MOST_PAGES", 3)
+    monkeypatch.setattr("turncheck.platforms.kore.engine.platform._MOST_PAGES", 3)
     kore.page = 1
     kore.suites = {f"suite {number}": Suite(f"ts-{number}", "", b"", "json") for number in range(9)}
     with pytest.raises(KoreFaultError, match="has not ended after 3 pages"):
@@ -486,12 +493,12 @@ def test_all_who_call_for_one_app_keep_its_pace_together(kore: FakeKore, clock: 
 def test_an_answer_that_is_huge_or_never_ends_fails_this_call_alone(
     kore: FakeKore, platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("turncheck.engines.kore.client.MAX_ANSWER", 10_000)
+    monkeypatch.setattr("turncheck.platforms.kore.engine.client.MAX_ANSWER", 10_000)
     kore.fault = lambda _call: Raw(b"x" * 20_000)
     with pytest.raises(KoreFaultError, match="is larger than"):
         platform.find_intent("hello")
     assert len(kore.calls) == 1
-    monkeypatch.setattr("turncheck.engines.kore.platform._FIND_SECONDS", 0.3)
+    monkeypatch.setattr("turncheck.platforms.kore.engine.platform._FIND_SECONDS", 0.3)
 
     def slow(_call: Call) -> Raw:
         time.sleep(0.6)

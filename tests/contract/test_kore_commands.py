@@ -13,7 +13,7 @@ import pytest
 from fake_kore import BOT, CLIENT, SECRET, Call, FakeKore, Raw, Suite, answer, refusal, serving
 
 from turncheck.cli import run_command_line
-from turncheck.engines.kore.pace import Clock
+from turncheck.platforms.kore.engine.client import Clock
 
 NAME = "Weekly smoke/short"
 CASES = [{"input": "two bags to Oslo", "intent": "Order Tea"}, {"input": "stop it", "intent": "Cancel Order"}]
@@ -24,7 +24,7 @@ CONTENT = json.dumps({"testCases": CASES}).encode()
 def kore(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeKore]:
     fake = FakeKore(intents={"two bags to Oslo": ("Order Tea",), "stop it": ("Track Parcel",)})
     fake.suites[NAME] = Suite("ts-1", "five of each", CONTENT, "json")
-    monkeypatch.setattr("turncheck.engines.kore.engines.Clock", lambda: Clock(sleep=lambda _seconds: None))
+    monkeypatch.setattr("turncheck.platforms.kore.engine.engines.Clock", lambda: Clock(sleep=lambda _seconds: None))
     monkeypatch.setenv("TURNCHECK_KORE_CLIENT_SECRET", SECRET)
     with serving(fake):
         yield fake
@@ -444,6 +444,39 @@ def test_a_run_is_cancelled_on_the_platform(kore: FakeKore, folder: Path, capsys
     number = capsys.readouterr().out.strip()
     assert run(kore, "cancel", NAME, number) == 2
     assert "was completed before it could be cancelled" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", ["cancelled", "failed", "running"])
+@pytest.mark.parametrize("is_in_list", [False, True])
+def test_a_run_without_a_result_is_listed_as_it_ended(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str], ending: str, *, is_in_list: bool
+) -> None:
+    run(kore, "run", NAME, "--no-wait")
+    (number,) = kore.suites[NAME].runs
+    kore.suites[NAME].runs[number]["polls"] = 99 if ending == "running" else 0
+    kore.ends_as = ending
+    if is_in_list:
+        told: dict[str, Any] = {"_id": number, "version": "inDevelopment", "status": ending}
+        told |= {"results": {"TP": 1}} if ending == "cancelled" else {}
+        member = {"testSuiteType": "custom", "name": NAME, "results": [told]}
+        page = answer(200, {"count": 1, "moreAvailable": False, "ts-1": member})
+        kore.fault = partial(_answered, lambda call: call.path.endswith("/testsuite"), page)
+    capsys.readouterr()
+    words = {"running": "under way"}.get(ending, ending)
+    assert run(kore, "suites") == 0
+    assert capsys.readouterr().out.splitlines()[1] == f"  {number}, in-development: {words}"
+    assert run(kore, "suites", "--json", "-") == 0
+    assert json.loads(capsys.readouterr().out)["suites"][0]["runs"][0]["status"] == words
+
+
+def test_suites_are_listed_though_the_state_of_a_run_may_not_be_asked_for(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(kore, "run", NAME, "--no-wait")
+    capsys.readouterr()
+    kore.fault = partial(_answered, lambda call: call.path.endswith("/status"), refusal(403, "No access"))
+    assert run(kore, "suites") == 0
+    assert "its state is not known: " in capsys.readouterr().out.splitlines()[1]
 
 
 @pytest.mark.follows(page="kore-batch", sentence="A cancelled run has no CSV of results.")

@@ -15,8 +15,8 @@ import pytest
 from fake_kore import BOT, CLIENT, LIMITED, SECRET, Call, FakeKore, Raw, answer, refusal, serving
 
 from turncheck.cli import run_command_line
-from turncheck.engines.kore.engines import MOST_FAULTS
-from turncheck.engines.kore.pace import Clock
+from turncheck.platforms.kore.engine.client import Clock
+from turncheck.platforms.kore.engine.engines import MOST_FAULTS
 from turncheck.report.codec import decode
 from turncheck.report.model import Batch, Report
 
@@ -46,7 +46,7 @@ def kore(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeKore]:
         entities={"two bags to Oslo": {"City": ["Oslo"], "Quantity": 2}},
         traits={"so urgent": ("Urgent", "Angry")},
     )
-    monkeypatch.setattr("turncheck.engines.kore.engines.Clock", lambda: Clock(sleep=lambda _seconds: None))
+    monkeypatch.setattr("turncheck.platforms.kore.engine.engines.Clock", lambda: Clock(sleep=lambda _seconds: None))
     with serving(fake):
         yield fake
 
@@ -270,6 +270,24 @@ def test_sentences_are_judged_by_find_intent(kore: FakeKore, folder: Path, capsy
     assert "3 utterances by Find Intent" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (("nlu", "--cross-validation", "--no-plot"), "Leave --cross-validation out."),
+        (("robustness",), "Name test sentences with --nlu."),
+    ],
+)
+def test_a_command_says_what_cannot_be_trained_here(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], remedy: str
+) -> None:
+    project(folder)
+    (folder / "tests" / "test_nlu.yml").unlink()
+    assert run(kore, command=("test", *words)) == 2
+    error = capsys.readouterr().err
+    assert "a Kore.ai assistant is trained on its platform" in error
+    assert remedy in error
+
+
 def test_a_run_judges_sentences_and_says_what_it_cannot(
     kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -435,6 +453,37 @@ def test_the_bot_of_a_universal_bots_intent_is_compared(kore: FakeKore, folder: 
         run_command_line(["report", "render", "r.json", "--out", "again"])
         shown = (folder / "again" / "summary.md").read_text("utf-8")
         assert "got `Order Tea` (Order Tea is matched in the bot City Library) ·" in shown
+
+
+@pytest.mark.parametrize(
+    ("expected", "judged"),
+    [
+        (("Pay", "Tea Shop"), ("fp", "Pay is matched in the bot City Library, too")),
+        (("Pay|Pay", "Tea Shop|City Library"), ("tp", None)),
+        (("Pay", ""), ("tp", None)),
+        (("None", ""), ("fp", None)),
+    ],
+)
+def test_an_intent_of_two_linked_bots_is_ambiguous(
+    kore: FakeKore,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    expected: tuple[str, str],
+    judged: tuple[str, str | None],
+) -> None:
+    intent, bot = expected
+    case = {"input": "pay", "intent": intent} | ({"botName": bot} if bot else {})
+    (folder / "universal.json").write_text(json.dumps({"testCases": [case]}), "utf-8")
+    won = [{"intent": "Pay", "botName": name} for name in ("Tea Shop", "City Library")]
+    said = {"response": {"result": "ambiguousintent", "finalResolver": {"winningIntent": won}}}
+    kore.fault = lambda call: answer(200, said) if call.path.endswith("/findIntent") else None
+    run(kore, "universal.json", "--json", "r.json")
+    (found,) = batch_of(folder).suites[0].cases
+    assert (found.result, found.reason) == judged
+    assert found.matched_bots == (("Tea Shop", "City Library") if bot else ())
+    capsys.readouterr()
+    assert run(kore, "pay", "--format", "jsonl", command=("parse",)) == 0
+    assert json.loads(capsys.readouterr().out)["intent"]["name"] is None
 
 
 @pytest.mark.follows(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from real_rasa import ROOT, server, turncheck
 
+from turncheck.comparison.metrics import metrics_of
 from turncheck.engines.rasa_server.client import Access, RasaClient, ServerError
 from turncheck.engines.rasa_server.conversation import describe
 
@@ -25,7 +26,7 @@ def test_cross_validation_trains_real_rasa_once_a_fold(rasa: str, tmp_path: Path
     assert {entry.fold for entry in report.nlu.predictions} == {0, 1}
     assert report.nlu.intents is not None
     assert report.nlu.intents.accuracy > 0.5
-    assert report.nlu.entities["CRFEntityExtractor"].f1 > 0.3
+    assert metrics_of(report)["nlu.entities.CRFEntityExtractor.f1"].value > 0.3
 
 
 def test_a_server_without_a_model_says_so(rasa: str, tmp_path: Path) -> None:

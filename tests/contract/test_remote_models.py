@@ -5,8 +5,10 @@ The endpoint of boto3 is a server of this test; those of Google's and Azure's li
 
 from __future__ import annotations
 
+import socket
 import sys
 import threading
+import time
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
@@ -124,9 +126,47 @@ def test_a_model_is_fetched_from_azure(into: Path) -> None:
 
 def test_nobody_answers_for_google(into: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", "http://127.0.0.1:1")
-    monkeypatch.setattr("google.cloud.storage.retry.DEFAULT_RETRY._timeout", 0.1)
-    with pytest.raises(UserError, match=r"gs://bucket/model\.tar\.gz cannot be fetched"):
+    monkeypatch.setattr("turncheck.engines.embedded.remote_models.CONNECT_SECONDS", 0.1)
+    with pytest.raises(
+        UserError, match=r"gs://bucket/model\.tar\.gz cannot be fetched: nothing answers at 127\.0\.0\.1:1"
+    ):
         fetch_model("gcs", "model.tar.gz", {"BUCKET_NAME": "bucket"}, into)
+
+
+AZURE = "DefaultEndpointsProtocol=http;AccountName=a;AccountKey=a2V5;BlobEndpoint=http://{};"
+
+
+def in_cloud(where: str, address: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The variables by which each library looks at this address."""
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://{address}")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "x")
+    azure = {"AZURE_CONTAINER": "c", "AZURE_STORAGE_CONNECTION_STRING": AZURE.format(address)}
+    return {"azure": azure, "gcs": {}, "aws": {"AWS_ENDPOINT_URL": f"http://{address}"}}[where] | {"BUCKET_NAME": "b"}
+
+
+@pytest.mark.parametrize("where", ["aws", "gcs", "azure"])
+def test_a_cloud_that_does_not_answer_is_not_waited_for_long(
+    into: Path, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("turncheck.engines.embedded.remote_models.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("turncheck.engines.embedded.remote_models.READ_SECONDS", 1)
+    with socket.create_server(("127.0.0.1", 0)) as mute:  # accepts, and never answers
+        address = f"127.0.0.1:{mute.getsockname()[1]}"
+        began = time.monotonic()
+        with pytest.raises(UserError, match="cannot be fetched: there was no answer in time"):
+            fetch_model(where, "m", in_cloud(where, address, monkeypatch), into)
+    assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("where", ["aws", "azure"])
+def test_an_unknown_cloud_is_told_at_once_and_by_name(into: Path, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    began = time.monotonic()
+    with pytest.raises(UserError, match=r"cannot be fetched: nothing answers at 127\.0\.0\.1:1"):
+        fetch_model(where, "m", in_cloud(where, "127.0.0.1:1", monkeypatch), into)
+    with pytest.raises(UserError, match=r"cannot be fetched: there is no host 'unknown\.invalid'"):
+        fetch_model(where, "m", in_cloud(where, "unknown.invalid", monkeypatch), into)
+    assert time.monotonic() - began < 40
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -33,6 +34,17 @@ def test_modules_that_the_paragraphs_name_are_there() -> None:
     for room, text in paragraphs:
         for name in set(re.findall(r"`(\w+)/?`", text)) - rooms:
             assert any(SOURCE.glob(f"{room}/**/{name}*")), f"{room}: {name}"
+
+
+def test_every_module_of_a_platform_has_a_floor() -> None:
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    floors = {name for floor in tools["importlinter"]["contracts"][0]["layers"] for name in floor.split(" | ")}
+    platforms = [path for path in (SOURCE / "platforms").iterdir() if path.is_dir() and path.name != "__pycache__"]
+    assert len(platforms) > 1
+    modules = {path.stem for path in (SOURCE / "platforms").glob("*.py")}
+    modules |= {f"{one.name}.{path.stem}" for one in platforms for path in one.iterdir() if path.name != "__pycache__"}
+    below = {f"platforms.{name}" for name in modules if not name.endswith("__init__")}
+    assert {name for name in floors if name.startswith("platforms")} == below
 
 
 def test_no_modules_import_each_other() -> None:

@@ -26,8 +26,7 @@ from turncheck.evaluation.batch.judging import (
 )
 from turncheck.evaluation.batch.suites import intents_of, kinds_of
 from turncheck.messages.location import Location
-from turncheck.project.batch.known import KnownIntent, KnownNames
-from turncheck.project.batch.model import ExpectedEntity, SuiteCase, comparable
+from turncheck.project.batch.model import ExpectedEntity, KnownIntent, KnownNames, SuiteCase, comparable
 from turncheck.report.batch import BatchCase, BatchNumbers, harmonic, numbers_of
 
 SCORING: dict[str, Any] = json.loads(

@@ -15,7 +15,7 @@ import pytest
 from turncheck.ci.hosts import find_host
 from turncheck.messages.errors import UserError
 from turncheck.process.cache import Cache
-from turncheck.run.prepare import cache_of
+from turncheck.run.cache_folder import cache_of
 from turncheck.settings.options import Settings
 
 PATH = {"PATH": os.environ["PATH"]}

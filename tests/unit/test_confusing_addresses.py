@@ -33,12 +33,11 @@ from turncheck.engines.action_server.server import ActionEndpoint, CallFailedErr
 from turncheck.engines.embedded.nlu.batch import DucklingAccess
 from turncheck.engines.embedded.nlu.duckling import _why_not
 from turncheck.engines.embedded.remote_models import fetch_model
-from turncheck.engines.kore.client import Access, KoreClient
-from turncheck.engines.kore.engines import platform_of
-from turncheck.engines.kore.pace import Clock
 from turncheck.engines.rasa_server.engines import opened
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
+from turncheck.platforms.kore.engine.client import Access, Clock, KoreClient
+from turncheck.platforms.kore.engine.engines import platform_of
 from turncheck.process.environment import Secret
 from turncheck.project.model import Endpoint
 from turncheck.project.reader import read_project

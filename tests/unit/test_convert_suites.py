@@ -20,17 +20,18 @@ from report_builder import batch, report
 from test_batch_command import CONFIG, DATA, EXPORTS
 
 from turncheck.cli import run_command_line
+from turncheck.commands.suites import SAMPLE
 from turncheck.evaluation.batch.imported import import_batch_csv
 from turncheck.evaluation.batch.judging import is_intent
 from turncheck.evaluation.batch.suggested import suggest_cases
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
+from turncheck.platforms.kore.model import bot_of
 from turncheck.project.batch.csv_reader import read_csv_suite
 from turncheck.project.batch.json_reader import read_json_suite
 from turncheck.project.batch.model import ExpectedEntity, SuiteCase, comparable
 from turncheck.project.batch.reader import find_suites, read_suites
 from turncheck.project.batch.rules import Rules, components_of
-from turncheck.project.batch.sample import SAMPLE
 from turncheck.project.batch.suggestions import case_of, examples_of, successful_utterances
 from turncheck.project.batch.writer import without_repetitions, write_suite
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml
@@ -253,12 +254,12 @@ def test_dialogs_without_entities_questions_and_small_talk_are_suggested(
 ) -> None:
     assert make("suggest", "--project", BIKES, "--number", "30", "--out", tmp_path / "a.csv") == 0
     (suite,) = read_suites(tmp_path, [tmp_path / "a.csv"]).suites
-    bot = read_project(BIKES)
-    assert bot.kore is not None
-    kinds = Counter(intent.kind for case in suite.cases for intent in [bot.kore.named()[comparable(case.intents[0])]])
+    bot = bot_of(read_project(BIKES))
+    assert bot is not None
+    kinds = Counter(intent.kind for case in suite.cases for intent in [bot.named()[comparable(case.intents[0])]])
     assert len(suite.cases) == 30
     assert kinds.keys() == {"dialog", "faq", "small_talk"}
-    training = {example.text for example in bot.nlu.examples}
+    training = {example.text for example in read_project(BIKES).nlu.examples}
     assert not training & {case.text for case in suite.cases}
     assert all(case.generated for case in suite.cases)
     without = read_project(BIKES)

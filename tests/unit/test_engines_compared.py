@@ -60,6 +60,17 @@ def test_only_entities_that_both_judge_decide() -> None:
     assert compared(both, one, other).tests[0].agree is False
 
 
+def test_an_intent_of_another_linked_bot_is_another_one() -> None:
+    first, second, unknown = (
+        made(case("pay", "Order Tea", bots=("Tea Shop",), matched_bots=bots))
+        for bots in (("Tea Shop",), ("Library",), ())
+    )
+    (test,) = compared(first, second).tests
+    assert test.agree is False
+    assert [one.got for one in test.answers] == ["Order Tea of Tea Shop", "Order Tea of Library"]
+    assert compared(first, unknown).tests[0].agree is True
+
+
 def test_both_wrong_in_the_same_way_agree_and_in_another_do_not() -> None:
     assert compared(made(case("tea", "Buy")), made(case("tea", "Buy"))).agreement == 1.0
     assert compared(made(case("tea", "Buy")), made(case("tea"))).agreement == 0.0

@@ -53,9 +53,11 @@ def _given_codes() -> tuple[set[str], set[str]]:
     source = ROOT / "src" / "turncheck"
     for path in sorted(source.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        if path.name.startswith("catalogue_"):
+        if path.name.startswith("catalogue"):
             continue
-        if path.relative_to(source).parts[0] in {"project", "validation", "yaml_tree"}:
+        room = path.relative_to(source).parts[0]
+        of_platform = room == "platforms" and path.name in {"checks.py", "faults.py", "knowledge.py", "reader.py"}
+        if of_platform or room in {"project", "validation", "yaml_tree"}:
             texts |= _texts(tree)
             continue
         for node in ast.walk(tree):

@@ -17,12 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turncheck.engines.base import SuiteAnswers, UtteranceAnswer
-from turncheck.engines.kore import answers
-from turncheck.engines.kore.answers import UnreadableError, read_json
-from turncheck.engines.kore.client import LIFETIME, Tokens, shown
-from turncheck.engines.kore.engines import ReportError, answers_to, read_report
-from turncheck.engines.kore.pace import WINDOWS, Clock, Pace
 from turncheck.evaluation.batch.suites import SuiteRun, batch_of, judged_suite
+from turncheck.platforms.kore.engine import answers
+from turncheck.platforms.kore.engine.answers import UnreadableError, read_json
+from turncheck.platforms.kore.engine.client import LIFETIME, WINDOWS, Clock, Pace, Tokens, shown
+from turncheck.platforms.kore.engine.engines import ReportError, answers_to, read_report
 from turncheck.process.environment import Secret
 from turncheck.project.batch.model import ExpectedEntity, Suite, SuiteCase
 from turncheck.report.codec import encode
@@ -238,7 +237,29 @@ def test_of_intents_with_one_name_the_winners_bot_counts() -> None:
         {"intent": "Pay", "taskId": "dg-1", "botName": "First Bot"},
         {"intent": "Pay", "taskId": "dg-2", "scoring": {"botname": "Second Bot"}},
     ]
-    for ranking, bots in ((others, {"Pay": "Second Bot"}), (others[:1], {})):
+    for ranking, bots in ((others, ("Second Bot",)), (others[:1], ("",))):
         resolver = {"winningIntent": [winner], "ranking": ranking}
         found = answers.read_understood({"response": {"result": "successintent", "finalResolver": resolver}})
         assert found.bots == bots
+
+
+@pytest.mark.parametrize(
+    ("winners", "ranking", "bots"),
+    [
+        ([{"botName": "First"}, {"botName": "Second"}], [], ("First", "Second")),
+        (
+            [{"taskId": "dg-1"}, {"taskId": "dg-2"}],
+            [{"taskId": "dg-2", "botName": "Second"}, {"taskId": "dg-1", "scoring": {"botname": "First"}}],
+            ("First", "Second"),
+        ),
+        ([{"taskId": "dg-1"}, {"taskId": "dg-2"}], [{"botName": "First"}], ("", "")),
+        ([{"taskId": "dg-1"}, {"taskId": "dg-1"}], [{"botName": "First"}], ("First",)),
+    ],
+)
+def test_two_linked_bots_may_both_win_with_an_intent_of_one_name(
+    winners: list[dict[str, str]], ranking: list[dict[str, object]], bots: tuple[str, ...]
+) -> None:
+    won, ranked = ([{"intent": "Pay", **one} for one in listed] for listed in (winners, ranking))
+    resolver = {"winningIntent": won, "ranking": ranked}
+    found = answers.read_understood({"response": {"result": "ambiguousintent", "finalResolver": resolver}})
+    assert (found.intents, found.bots) == (("Pay",) * len(bots), bots)

@@ -16,8 +16,7 @@ from turncheck.evaluation.batch.imported import import_batch_csv
 from turncheck.evaluation.batch.judging import classify, judged_case
 from turncheck.evaluation.batch.suites import expected_names, kinds_of
 from turncheck.messages.location import Location
-from turncheck.project.batch.known import KnownIntent, KnownNames
-from turncheck.project.batch.model import ExpectedEntity, SuiteCase, Suites
+from turncheck.project.batch.model import ExpectedEntity, KnownIntent, KnownNames, SuiteCase, Suites
 from turncheck.project.batch.reader import HowToRead, read_suites
 from turncheck.render.batch_text import render_batch_csv
 from turncheck.report.batch import BatchCase, BatchKindName, BatchResult, BatchSetting, BatchSuite, numbers_of

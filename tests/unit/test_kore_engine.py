@@ -13,16 +13,16 @@ from golden_texts import Golden
 from timing import Timing
 
 from turncheck.cli import run_command_line
-from turncheck.engines.embedded.kore.engine import EmbeddedKoreEngine
-from turncheck.engines.embedded.kore.trainer import KoreNluTrainer, TraitFinder
 from turncheck.engines.embedded.nlu.batch import NO_INTENT
 from turncheck.engines.parse import Parse, PredictedIntent
 from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
 from turncheck.evaluation.nlu import cross_validate
 from turncheck.evaluation.scores import before_fallback
+from turncheck.platforms.kore.model import bot_of
+from turncheck.platforms.kore.stand_in import KoreNluTrainer, StandIn, TraitFinder
 from turncheck.process.screen import Console
-from turncheck.project.batch.known import KINDS, known_names
-from turncheck.project.batch.model import ExpectedEntity, Suite, SuiteCase
+from turncheck.project.batch.known import known_names
+from turncheck.project.batch.model import KINDS, ExpectedEntity, Suite, SuiteCase
 from turncheck.project.model import Project
 from turncheck.project.reader import read_project
 from turncheck.render.batch_text import batch_text
@@ -123,7 +123,7 @@ def test_a_pattern_that_never_ends_is_cut_short_and_one_that_cannot_be_read_is_n
         (parse,) = understood(read_project(write(tmp_path, data)), "a" * 60 + "!")
         assert parse.entities == ()
     card["regexPattern"] = "/(/"
-    unknown = EmbeddedKoreEngine(read_project(write(tmp_path, data)), seed=0).capabilities.unknown_entities
+    unknown = StandIn(read_project(write(tmp_path, data)), seed=0).capabilities.unknown_entities
     assert "CardNo" in unknown
 
 
@@ -165,7 +165,7 @@ def test_what_stands_in_and_what_is_left_out_is_said() -> None:
 
 
 def test_annotations_that_the_platform_alone_finds_are_not_judged() -> None:
-    engines = EmbeddedKoreEngine(LIBRARY, seed=0)
+    engines = StandIn(LIBRARY, seed=0)
     unknown = engines.capabilities.unknown_entities
     assert unknown == {"DueDate": "the platform finds it (date)"}
     nlu = cross_validate(LIBRARY, engines.nlu_trainer, folds=3, seed=0, unknown_entities=unknown).section
@@ -193,7 +193,7 @@ def test_annotations_of_free_text_are_learnt_in_every_fold(tmp_path: Path) -> No
         for number, name in enumerate(ships)
     ]
     project = read_project(write(tmp_path, data))
-    engines = EmbeddedKoreEngine(project, seed=0)
+    engines = StandIn(project, seed=0)
     unknown = engines.capabilities.unknown_entities
     assert set(unknown) == {"Draught"}
     measured = cross_validate(project, engines.nlu_trainer, folds=3, seed=0, unknown_entities=unknown)
@@ -221,7 +221,7 @@ def replace_timings(report: Any) -> Any:
 def judged(project: Project, *cases: SuiteCase) -> Batch:
     suite = Suite("suite", "tests/suite.json", cases)
     run = SuiteRun(known=known_names(project))
-    return evaluate_suites(EmbeddedKoreEngine(project, seed=0), [suite], run, Console(quiet=True))
+    return evaluate_suites(StandIn(project, seed=0), [suite], run, Console(quiet=True))
 
 
 def case(text: str, *intents: str, trait: bool = False, **entities: str) -> SuiteCase:
@@ -255,12 +255,13 @@ def test_a_suite_is_judged_by_the_kinds_of_the_assistant() -> None:
 def test_cross_validation_says_how_much_of_each_kind_it_covers(tmp_path: Path) -> None:
     data = definition("city_library")
     project = read_project(write(tmp_path, data))
-    assert project.kore is not None
+    bot = bot_of(project)
+    assert bot is not None
     coverage = cross_validate(project, KoreNluTrainer(), folds=2).section.coverage
     assert coverage is not None
     judged = {kind: (one.covered, one.total) for kind, one in coverage.kinds.items()}
-    totals = {kind: sum(one.kind == kind and one.in_total for one in project.kore.intents) for kind in KINDS}
-    totals |= {"entity": len(project.kore.entities)}
+    totals = {kind: sum(one.kind == kind and one.in_total for one in bot.intents) for kind in KINDS}
+    totals |= {"entity": len(bot.entities)}
     assert {kind: total for kind, (_, total) in judged.items()} == totals
     assert judged["trait"][0] == 0 < judged["dialog"][0]
     pooled = ("dialog", "faq", "small_talk")

@@ -12,9 +12,8 @@ from small_project import write_project
 
 from turncheck.cli import run_command_line
 from turncheck.messages.errors import UserError
-from turncheck.process import logs
-from turncheck.process.logs import configure_logs
-from turncheck.process.screen import Console
+from turncheck.process import screen
+from turncheck.process.screen import Console, configure_logs
 
 CONFIG = """\
 version: 1
@@ -38,7 +37,7 @@ root:
 def _logging_as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     root = logging.getLogger()
     before, level = list(root.handlers), root.level
-    monkeypatch.setattr(logs, "_CONFIGURED", [])
+    monkeypatch.setattr(screen, "_CONFIGURED", [])
     yield
     for handler in [one for one in root.handlers if one not in before]:
         handler.close()

@@ -15,10 +15,11 @@ from timing import Timing
 
 from turncheck.cli import run_command_line
 from turncheck.messages.errors import UserError
-from turncheck.project.kore import archive
-from turncheck.project.kore.faults import SEVERITIES
+from turncheck.platforms.kore import reader
+from turncheck.platforms.kore.catalogue import CHECKS
+from turncheck.platforms.kore.faults import SEVERITIES
+from turncheck.platforms.kore.model import bot_of
 from turncheck.project.reader import read_project
-from turncheck.validation.catalogue_kore import KORE_CHECKS
 from turncheck.validation.pipeline import validate
 
 ORACLE = Path(__file__).parents[1] / "oracle" / "kore" / "exports"
@@ -47,7 +48,7 @@ def zipped(content: bytes, name: str = "botDefinition.json") -> bytes:
 def test_an_export_is_read_as_recorded(name: str) -> None:
     expected = EXPECTED[name]
     project = read_project(ORACLE / name)
-    bot = project.kore
+    bot = bot_of(project)
     assert bot is not None
     assert (project.name, list(bot.languages), bot.default) == (
         expected["name"],
@@ -90,7 +91,7 @@ def test_exactly_the_recorded_faults_are_found(name: str) -> None:
 
 
 def test_what_the_reader_finds_has_the_severity_that_the_manual_gives_it() -> None:
-    rows = {check.code: check.severity for check in KORE_CHECKS}
+    rows = {check.code: check.severity for check in CHECKS}
     assert {code: rows[code] for code in SEVERITIES} == dict(SEVERITIES)
 
 
@@ -119,7 +120,7 @@ def test_no_secret_of_an_export_is_shown(
 
 
 def test_another_language_is_read_where_it_is_asked_for() -> None:
-    bot = read_project(ORACLE / "city_library", language="de").kore
+    bot = bot_of(read_project(ORACLE / "city_library", language="de"))
     assert bot is not None
     assert {name: len(found) for name, found in bot.others.items()} == {"en": 18}
     assert {one.intent for one in bot.utterances} == {"Renew Loan", "Reserve Book", "Report Lost Card"}
@@ -130,7 +131,7 @@ def test_another_language_is_read_where_it_is_asked_for() -> None:
 
 
 def test_names_agree_whatever_their_case_and_blanks() -> None:
-    bot = read_project(ORACLE / "harbour_pitfalls").kore
+    bot = bot_of(read_project(ORACLE / "harbour_pitfalls"))
     assert bot is not None
     assert bot.named()["order guide"].name == "Book Pilot"  # what the dialog was called before
 
@@ -144,7 +145,7 @@ def test_a_file_or_a_zip_may_be_named_instead_of_the_folder(tmp_path: Path) -> N
     (tmp_path / "botDefinition.json").rename(tmp_path / "tea.json")
     for name, place in (("tea.json", "tea.json"), ("bot.zip", "bot.zip/Tea/botDefinition.json")):
         project = read_project(tmp_path, data=[tmp_path / name])
-        assert project.kore is not None
+        assert project.native is not None
         assert len(project.nlu.examples) == 24
         assert project.nlu.examples[0].location.path == place
         assert run_command_line(["data", "validate", "--project", str(tmp_path / name)]) == 0
@@ -154,7 +155,7 @@ def test_a_file_or_a_zip_may_be_named_instead_of_the_folder(tmp_path: Path) -> N
 def test_one_that_is_wrapped_is_unwrapped_and_places_stay(key: str, tmp_path: Path) -> None:
     write(tmp_path, {key: definition()}, "appDefinition.json")
     project = read_project(tmp_path)
-    assert project.kore is not None
+    assert project.native is not None
     text = (tmp_path / "appDefinition.json").read_text(encoding="utf-8")
     example = project.nlu.examples[7]
     assert text[(example.location.column or 0) - 1 :].startswith(example.text)
@@ -193,15 +194,15 @@ def test_a_zip_is_read_within_limits(tmp_path: Path, monkeypatch: pytest.MonkeyP
         if told:
             with pytest.raises(UserError, match=told):
                 read_project(tmp_path, data=[path])
-    monkeypatch.setattr(archive, "MAX_MEMBERS", 1)
-    with pytest.raises(archive.ArchiveError, match="more than 1 entries"):
-        archive.read_export(zipped(b"{}"), 100)
+    monkeypatch.setattr(reader, "MAX_MEMBERS", 1)
+    with pytest.raises(reader.ArchiveError, match="more than 1 entries"):
+        reader.read_export(zipped(b"{}"), 100)
 
 
 def test_a_flag_for_rasa_is_refused(tmp_path: Path) -> None:
     write(tmp_path, definition())
     (tmp_path / "config.yml").write_text("language: en\n", encoding="utf-8")
-    assert read_project(tmp_path).kore is not None
+    assert read_project(tmp_path).native is not None
     with pytest.raises(UserError, match="--config is for a Rasa project"):
         read_project(tmp_path, config=tmp_path / "config.yml")
 
@@ -209,7 +210,7 @@ def test_a_flag_for_rasa_is_refused(tmp_path: Path) -> None:
 def test_a_rasa_project_with_a_file_of_that_name_stays_one(tmp_path: Path) -> None:
     (tmp_path / "config.yml").write_text("language: en\n", encoding="utf-8")
     write(tmp_path, {"intents": [], "voiceId": "Joanna"})
-    assert read_project(tmp_path).kore is None
+    assert read_project(tmp_path).native is None
 
 
 def test_sentences_that_repeat_are_found_in_every_language(tmp_path: Path) -> None:
@@ -251,7 +252,7 @@ def test_any_part_may_be_missing_null_or_of_another_type(tmp_path: Path) -> None
             if key in {"dialogs", "dialogComponents"} and not isinstance(value, list):
                 continue
             project = read_project(write(tmp_path, {**whole, key: value}))
-            assert project.kore is not None
+            assert project.native is not None
             validate(project, strict=True)
     read_project(write(tmp_path, {"dialogs": [], "dialogComponents": []}))
 

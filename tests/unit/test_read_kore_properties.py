@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from turncheck.messages.errors import UserError
-from turncheck.project.kore.reader import NotAnExportError, read_bot
+from turncheck.platforms.kore.model import bot_of
+from turncheck.platforms.kore.reader import NotAnExportError, read_bot
 from turncheck.project.reader import read_project
 from turncheck.validation.pipeline import validate
 from turncheck.yaml_tree.source import Source
@@ -118,9 +119,10 @@ def test_any_export_is_read_and_its_annotations_lie_in_their_sentences(data: dic
         (Path(folder) / "botDefinition.json").write_text(json.dumps(data), encoding="utf-8")
         project = read_project(Path(folder))
         findings = validate(project, strict=True).findings
-    assert project.kore is not None
+    bot = bot_of(project)
+    assert bot is not None
     assert all(finding.location.line is not None for finding in findings)
-    names = {intent.name for intent in project.kore.intents}
+    names = {intent.name for intent in bot.intents}
     for example in project.nlu.examples:
         assert example.text == example.text.strip() != ""
         assert example.intent in names
@@ -131,9 +133,7 @@ def test_any_export_is_read_and_its_annotations_lie_in_their_sentences(data: dic
             ends = entity.end
         place = example.location
         assert place.line == 1
-    assert sum(intent.examples for intent in project.kore.intents if intent.kind == "dialog") <= 2 * len(
-        project.kore.utterances
-    )
+    assert sum(intent.examples for intent in bot.intents if intent.kind == "dialog") <= 2 * len(bot.utterances)
 
 
 @pytest.mark.slow

@@ -14,7 +14,14 @@ from sklearn.metrics import accuracy_score, classification_report
 from turncheck.evaluation import predictions as understood
 from turncheck.evaluation import scores
 from turncheck.evaluation.predictions import Judgement, score_understood
-from turncheck.evaluation.scores import EntityCase, expected_calibration_error, score_pairs, score_spans, spread
+from turncheck.evaluation.scores import (
+    EntityCase,
+    expected_calibration_error,
+    score_extractors,
+    score_pairs,
+    score_spans,
+    spread,
+)
 from turncheck.report import understanding as tags
 from turncheck.report.model import EntitySpan
 from turncheck.report.understanding import overlapping
@@ -105,6 +112,20 @@ def test_nothing_found_and_nothing_expected_are_zeros() -> None:
 
 def judgements(rows: list[tuple[bool, float]]) -> list[Judgement]:
     return [Judgement(correct, confidence, confidence, False) for correct, confidence in rows]
+
+
+def test_a_fold_without_anything_to_find_has_no_part_in_the_mean_of_folds() -> None:
+    rome = span(0, 4, "city", value="Rome")
+    found = EntityCase(((0, 4),), (rome,), (span(0, 4, "city", value="Rome", extractor="Crf"),), fold=0)
+    missed = EntityCase(((0, 4),), (rome,), (), fold=1)
+    silent = EntityCase(((0, 4),), (), (), fold=2)
+    invented = EntityCase(((0, 4),), (), found.predicted, fold=3)
+
+    def mean(*cases: EntityCase) -> float:
+        return score_extractors(cases, ["Crf"])["Crf"].folds["f1"].mean
+
+    assert mean(found, missed, silent) == mean(found, missed) == 0.5
+    assert mean(found, invented) == 0.5
 
 
 def test_the_curve_trades_coverage_for_precision() -> None:

@@ -37,7 +37,7 @@ PARSERS: Final = {
     "commands/flags/parser.py": "argparse's own messages, which it hands on as text alone",
     "commands/shell.py": "a message of a channel is a mapping, not a sentence",
     "comparison/changed_findings.py": "findings of two reports are matched, of which one may be of an earlier version",
-    "engines/kore/client.py": "what Kore.ai's platform answers: it has no other sign of these refusals",
+    "platforms/kore/engine/client.py": "what Kore.ai's platform answers: it has no other sign of these refusals",
     "engines/rasa_server/answers.py": "msgspec's message names the place in the answer, which is told from its top",
     "engines/rasa_server/client.py": "OpenSSL's message: a certificate that is refused has no type of its own",
     "messages/finding.py": "a finding's own end, which it keeps beside the message",

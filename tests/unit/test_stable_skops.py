@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from skops.io import loads
 
-from turncheck.engines.embedded.stable_skops import dump
+from turncheck.engines.embedded.model_archive import dump
 
 
 def test_equal_arrays_give_equal_bytes_whenever_they_are_written() -> None:

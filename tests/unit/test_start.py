@@ -54,7 +54,7 @@ def test_validation_loads_readers_only_of_what_is_there(tmp_path: Path) -> None:
         "project.e2e.model",
         "project.e2e.reader",
         "project.formats.markdown_files",
-        "project.kore.archive",
+        "platforms.kore.reader",
         "settings.file",
         "report.model",
         "ci.host",

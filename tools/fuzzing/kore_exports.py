@@ -13,8 +13,8 @@ from tools.fuzzing.mutations import change_value, mutate
 from tools.fuzzing.trial import PLANTED, Trial
 
 from turncheck.commands.validate import FORMATS, Request, run_data_validate
-from turncheck.engines.embedded.kore.trainer import KoreNluTrainer
 from turncheck.messages.errors import UserError
+from turncheck.platforms.kore.stand_in import KoreNluTrainer
 from turncheck.project.export import ensure_export
 from turncheck.project.reader import read_project
 from turncheck.render.phrases import engine_lines
@@ -72,7 +72,7 @@ def check(folder: Path, path: Path, chance: random.Random) -> str:
             run_data_validate(request, output_format=output_format, output=shown)
         if chance.random() < 0.05:
             project = read_project(folder, data=data, language=language)
-            if project.kore is not None:
+            if project.native is not None:
                 engine = KoreNluTrainer().fit(project)
                 shown.write(json.dumps(engine.model_parse(_SENTENCES)))
                 shown.writelines(engine_lines(engine.info))

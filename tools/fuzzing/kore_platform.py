@@ -15,13 +15,12 @@ from urllib.parse import urlsplit
 from tools.fuzzing.servers import Answer, answering, mutated
 from tools.fuzzing.trial import PLANTED, Trial, as_json, without_network
 
-from turncheck.commands.kore import delete_suite, export_suite, list_suites, print_status, pull_bot, run_suite
-from turncheck.engines.kore.client import Access, KoreClient
-from turncheck.engines.kore.engines import KoreEngines
-from turncheck.engines.kore.pace import Clock
-from turncheck.engines.kore.platform import Platform
 from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
 from turncheck.messages.errors import CutShortError, UserError
+from turncheck.platforms.kore.commands import delete_suite, export_suite, list_suites, print_status, pull_bot, run_suite
+from turncheck.platforms.kore.engine.client import Access, Clock, KoreClient
+from turncheck.platforms.kore.engine.engines import KoreEngines
+from turncheck.platforms.kore.engine.platform import Platform
 from turncheck.process.environment import Secret
 from turncheck.process.screen import Console
 from turncheck.project.batch.model import ExpectedEntity, Suite, SuiteCase

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from turncheck.engines.choice import chosen_engines
 from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.messages.location import Location
@@ -20,10 +19,10 @@ from turncheck.render.phrases import engine_lines
 from turncheck.render.sinks.terminal import place, text
 from turncheck.report.codec import encode
 from turncheck.report.model import Source
-from turncheck.run.cut_short import end_with, require_same_model, run_until_failure
+from turncheck.run.alone import end_with, measured_alone
 from turncheck.run.output_folder import ensure_apart_from_project
-from turncheck.run.report_of import now, project_info, report_of
-from turncheck.run.trainable import ensure_possible, ensure_readable, read_answered_elsewhere, read_assistant
+from turncheck.run.report_of import now
+from turncheck.run.trainable import ensure_readable, read_answered_elsewhere, read_assistant
 from turncheck.settings.parsers import MAX_NOTES
 from turncheck.validation.case_names import unknown_names
 
@@ -34,7 +33,8 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding
     from turncheck.process.screen import Console
     from turncheck.project.batch.model import Suites
-    from turncheck.report.model import Batch, EngineInfo, Report
+    from turncheck.report.model import Batch, Report
+    from turncheck.run.alone import Bench
     from turncheck.settings.options import Settings
 
 
@@ -81,43 +81,30 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     refuse_faulty(read, faults, named_as(project.root, paths), settings.project, screen, paths=options.paths)
     if options.how.name is not None and len(read.suites) > 1:
         raise UserError("--name is for one suite", remedy="Run the suites one by one to name them.")
-    engine: EngineInfo | None = None
     training = {example.text for example in project.nlu.examples}
     measured, settings = now(), replace(settings, notes=options.notes)
     run = SuiteRun(names, training, options.notes, setting=setting_of(project))
 
-    def evaluate() -> Batch:
-        nonlocal engine
-        with chosen_engines(settings, project, environment, models=models) as engines:
-            ensure_possible(engines, "batch")
-            ensure_readable(project, engines.needs("batch"))
-            if not engines.capabilities.answers_suites:
-                engines.make_ready(("nlu",), screen, lambda: ensure_readable(project, engines.needs("batch")))
-            engine = engines.info(conversations=False)
-            for line in engine_lines(engine):
-                screen.note(line)
-            cases = sum(len(suite.cases) for suite in read.suites)
-            stands_in = replace(run, by_stand_in=engines.capabilities.stands_in)
-            with screen.step("batch", f"Running {count(cases, 'batch case')}"):
-                return require_same_model(engines, lambda: evaluate_suites(engines, read.suites, stands_in, screen))
+    def measure(bench: Bench) -> Batch:
+        engine = bench.engine
+        ensure_readable(project, engine.needs("batch"))
+        if not engine.capabilities.answers_suites:
+            engine.make_ready(("nlu",), screen, lambda: None)
+        for line in engine_lines(engine.info(conversations=False)):
+            screen.note(line)
+        cases = sum(len(suite.cases) for suite in read.suites)
+        how = replace(run, by_stand_in=engine.capabilities.stands_in)
+        with screen.step("batch", f"Running {count(cases, 'batch case')}"):
+            return evaluate_suites(engine, read.suites, how, screen)
 
-    evaluated = run_until_failure(evaluate)
-    batch = evaluated.finished
-    report = report_of(
-        project_info(project),
-        settings.seed,
-        source=Source(measured=measured),
-        engine=engine if batch is not None else None,
-        batch=batch,
-        skipped=evaluated.skipped("batch"),
-        stopped=evaluated.reason,
-        timings=screen.timings,
-    )
+    alone = measured_alone("batch", settings, project, screen, measure, environment=environment, models=models)
+    batch = alone.finished
+    report = alone.report(batch, source=Source(measured=measured))
     if batch is not None:
         output.write(batch_text(batch, folder=settings.project, measured=measured))
     write_batch(report, options, screen)
-    if evaluated.stopped is not None:
-        end_with(evaluated.stopped)
+    if alone.result.stopped is not None:
+        end_with(alone.result.stopped)
     return _exit_code(batch, screen)
 
 

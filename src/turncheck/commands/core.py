@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from turncheck.engines.choice import chosen_engines
 from turncheck.evaluation.coverage import coverage, reached_by_stories
 from turncheck.evaluation.stories import evaluate_stories, has_annotated_texts
-from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, CutShortError, UserError
+from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.messages.plain_text import plain
 from turncheck.project.model import UserStep
@@ -22,10 +21,10 @@ from turncheck.publishing.files import write_all, write_report
 from turncheck.render.phrases import not_run_text, noted_version_line
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, story_files
 from turncheck.render.story_text import story_text
-from turncheck.run.cut_short import end_with, require_same_model, run_until_failure
+from turncheck.run.alone import end_with, measured_alone
+from turncheck.run.assistant import note_without_nlu
 from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.reading import ensure_there, read_checked_stories
-from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import ensure_policies_accepted, ensure_possible, ensure_trainable, read_dialogue_assistant
 from turncheck.web.addresses import Network
 from turncheck.web.exchange import download
@@ -36,11 +35,13 @@ if TYPE_CHECKING:
     from turncheck.engines.base import Engine, Models, Part
     from turncheck.engines.parse import NluEngine
     from turncheck.evaluation.stories import Tokenize
+    from turncheck.messages.errors import CutShortError
     from turncheck.process.screen import Console
     from turncheck.project.model import Project, Story
     from turncheck.project.nlu_data import Example
     from turncheck.render.rendered import Rendered
-    from turncheck.report.model import Core, EngineInfo, Report, Source
+    from turncheck.report.model import Core, Report, Source
+    from turncheck.run.alone import Bench
     from turncheck.settings.options import Settings
 
 
@@ -134,35 +135,21 @@ def evaluate_core(
     stories = read_test_stories(options, screen, of_project=project)
     if not stories:
         raise _nothing_to_test(options.settings.stories)
-    engine: EngineInfo | None = None
 
-    def evaluate() -> Core:
-        nonlocal engine
-        with chosen_engines(options.settings, project, os.environ, models=options.models) as engines:
-            ready(engines, options, project, screen)
-            parts = PartsUnderTest.of(engines, options, screen, annotated=has_annotated_texts(stories))
-            engine = engines.info(conversations=False)
-            with screen.step("core", f"Testing {count(_number(stories, options.max_stories), 'story', 'stories')}"):
-                training = with_story_sentences(project).nlu.examples if options.end_to_end else ()
-                return require_same_model(engines, lambda: judged(stories, parts, options, training, screen))
+    def measure(bench: Bench) -> Core:
+        ready(bench.engine, options, project, screen)
+        parts = PartsUnderTest.of(bench.engine, options, screen, annotated=has_annotated_texts(stories))
+        training = with_story_sentences(project).nlu.examples if options.end_to_end else ()
+        with screen.step("core", f"Testing {count(_number(stories, options.max_stories), 'story', 'stories')}"):
+            return judged(stories, parts, options, training, screen)
 
-    result = run_until_failure(evaluate)
-    core = result.finished
+    alone = measured_alone("core", options.settings, project, screen, measure, models=options.models)
+    core = alone.finished
     if core is not None and not core.stories:
         raise _nothing_to_test(options.settings.stories)
     reached = reached_by_stories(_run(stories, core), core.stories) if core is not None else None
-    report = report_of(
-        project_info(project),
-        options.settings.seed,
-        source=source,
-        engine=engine if core is not None else None,
-        core=core,
-        coverage=coverage(project, reached, code_of_actions(project.root)) if reached is not None else None,
-        skipped=result.skipped("core"),
-        stopped=result.reason,
-        timings=screen.timings,
-    )
-    return report, result.stopped
+    covered = coverage(project, reached, code_of_actions(project.root)) if reached is not None else None
+    return alone.report(core, source=source, coverage=covered), alone.result.stopped
 
 
 def _run(stories: Sequence[Story], core: Core) -> list[Story]:
@@ -296,9 +283,8 @@ class PartsUnderTest:
     def of(cls, engines: Engine, options: CoreTestOptions, screen: Console, *, annotated: bool) -> PartsUnderTest:
         """A model's NLU is only needed end to end; one with only policies understands only ``/intent``, as in Rasa."""
         nlu = engines.nlu if options.end_to_end else None
-        model = engines.info().model
-        if options.end_to_end and nlu is None and model is not None:
-            screen.note(f"The model {model} has no NLU: only messages such as /greet are understood.")
+        if options.end_to_end:
+            note_without_nlu(engines, screen)
         tokenize = None
         if annotated and nlu is None:
             try:

@@ -19,11 +19,10 @@ from turncheck.project.testfiles import code_of_actions, find_e2e_cases, find_e2
 from turncheck.publishing.files import write_file, write_report
 from turncheck.render.e2e_text import e2e_text, mark
 from turncheck.render.sinks.terminal import place, text
-from turncheck.run.assistant import running_assistant
-from turncheck.run.cut_short import cause, end_with, require_same_model, run_until_failure
+from turncheck.run.alone import cause, end_with, measured_alone
+from turncheck.run.assistant import assistant_in_use
 from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.reading import CASES_BELOW
-from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import read_dialogue_assistant
 from turncheck.validation.case_names import check_cases
 
@@ -35,7 +34,8 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding
     from turncheck.process.screen import Console
     from turncheck.project.e2e.model import E2ECase, E2ECases
-    from turncheck.report.model import CaseResult, EndToEnd, EngineInfo
+    from turncheck.report.model import CaseResult, EndToEnd
+    from turncheck.run.alone import Bench
     from turncheck.run.assistant import AssistantOptions
 
 DEFAULT_RESULTS: Final = "e2e_results.yml"
@@ -83,37 +83,24 @@ def run_test_e2e(
         what = f"there are no end-to-end test cases{at_paths(options.paths)}"
         raise UserError(what, remedy=f"Name a file, or write {DEFAULT_PATH}.")
     progress = Progress(output, len(read.cases), folder)
-    engine: EngineInfo | None = None
     outcomes: list[CaseOutcome] = []
 
-    def evaluate() -> EndToEnd:
-        nonlocal engine
-        with running_assistant(assistant, project, environment, screen) as (engines, talking):
-            engine = talking.info
-            with screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"):
-                timed = screen.timer("e2e")
-                try:
-                    return require_same_model(
-                        engines,
-                        lambda: evaluate_cases(
-                            talking, read.cases, options.run, progress.finished, timed, ended=outcomes.append
-                        ),
-                    )
-                finally:
-                    progress.end()
+    def measure(bench: Bench) -> EndToEnd:
+        with (
+            assistant_in_use(bench.engine, assistant, project, environment, screen) as talking,
+            screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"),
+        ):
+            timed = screen.timer("e2e")
+            try:
+                return evaluate_cases(talking, read.cases, options.run, progress.finished, timed, ended=outcomes.append)
+            finally:
+                progress.end()
 
-    evaluated = run_until_failure(evaluate)
-    stopped = evaluated.stopped
-    result = evaluated.finished or none_run(read.cases, f"not run: {cause(stopped)}" if stopped is not None else "")
-    report = report_of(
-        project_info(project),
-        settings.seed,
-        engine=engine if evaluated.finished is not None else None,
-        e2e=result,
-        coverage=coverage(project, reached_by_conversations(result.exercised), code_of_actions(project.root)),
-        stopped=evaluated.reason,
-        timings=screen.timings,
-    )
+    alone = measured_alone("e2e", settings, project, screen, measure, environment=environment, models=assistant.models)
+    stopped = alone.result.stopped
+    result = alone.finished or none_run(read.cases, f"not run: {cause(stopped)}" if stopped is not None else "")
+    reached = reached_by_conversations(result.exercised)
+    report = alone.report(result, coverage=coverage(project, reached, code_of_actions(project.root)))
     seconds = screen.timings.get("e2e", 0.0)
     output.write(e2e_text(result, seconds, colour=output.isatty(), coverage=report.coverage, folder=folder))
     _write(options, read.cases, result, screen)

@@ -280,7 +280,7 @@ def run_import_batch(
     ensure_apart_from_project(out, Settings(project=str(project)))
     folder = ProjectFolder(project)
     bot = read_project(project)
-    known = known_names(bot) if bot.kind.names_all else None
+    known = known_names(bot) if bot.platform.names_all else None
     imported = [import_batch_csv(folder.name(path), _text(folder, path), known, raw=raw) for path in files]
     for one in imported:
         if one.promised is not None and one.promised != len(one.suite.cases):

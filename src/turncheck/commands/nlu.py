@@ -3,7 +3,6 @@ back."""
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 from dataclasses import dataclass, replace
@@ -11,14 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from turncheck.ci.git import find_checkout
-from turncheck.commands.nlu_output import NluOutput, write_under_names
-from turncheck.engines.choice import chosen_engines
-from turncheck.evaluation.nlu import NluMeasurement, cross_validate, evaluate_held_out, why_not_testable
+from turncheck.evaluation.nlu import why_not_testable
 from turncheck.evaluation.splits import response_name, split_as_rasa
+from turncheck.evaluations.nlu.measure import measure_by_folds, measure_held_out
 from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain
-from turncheck.process.screen import Console, duration
 from turncheck.project.folder import YAML_SUFFIXES
 from turncheck.project.formats.rasa_nlu_writer import (
     write_nlu_json,
@@ -34,34 +31,42 @@ from turncheck.project.testfiles import MARKDOWN
 from turncheck.publishing.files import write_all, write_file, write_report
 from turncheck.render.links import PathResolver
 from turncheck.render.nlu_text import label_tables, nlu_text, trust_entry
+from turncheck.render.older_files import NluNames, nlu_plots_of_rasa_0_and_1
 from turncheck.render.phrases import not_run_text, noted_version_line
-from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files
+from turncheck.render.rasa_files import (
+    NAMED_AS_TODAY,
+    as_json,
+    intent_errors,
+    intent_successes,
+    major_of_files,
+    nlu_files,
+)
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal_writer import TerminalWriter
 from turncheck.report.model import Source
-from turncheck.run.cut_short import end_with, require_same_model, run_until_failure
+from turncheck.run.alone import end_with, measured_alone
 from turncheck.run.output_folder import ensure_apart, ensure_apart_from_project
 from turncheck.run.reading import ensure_there, read_checked_nlu
-from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import (
     ensure_assistant,
-    ensure_possible,
     ensure_readable,
     read_answered_elsewhere,
     read_assistant,
 )
-from turncheck.work.workplace import HERE, workplace_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from turncheck.engines.base import Engine, Models
+    from turncheck.engines.base import Models
+    from turncheck.evaluation.nlu import NluMeasurement
     from turncheck.evaluation.splits import Split
     from turncheck.messages.errors import CutShortError
+    from turncheck.process.screen import Console
     from turncheck.project.model import Project, Response
     from turncheck.project.nlu_data import Example, NluData
-    from turncheck.report.model import Report
+    from turncheck.report.model import Nlu, Report
+    from turncheck.run.alone import Bench
     from turncheck.settings.options import Settings
 
 DEFAULT_FOLDER: Final = "results"
@@ -71,9 +76,39 @@ DEFAULT_COMPARISON_FOLDER: Final = "nlu_comparison_results"
 
 FOLDS_OF_RASA_0_AND_1: Final = 10
 _CONFIG_SUFFIXES: Final = (".yml", ".yaml")
+_ERRORS: Final = "errors.json"
+_REPORTS: Final = "reports"
 _LARGEST_SEED: Final = 2**31
 _READS_YAML: Final = 2
 """The first major version of Rasa that reads data in YAML."""
+
+
+@dataclass(frozen=True, slots=True)
+class NluOutput:
+    """What ``test nlu`` writes, as its flags say. The last five are those of older Rasa versions.
+
+    ``rasa_files``: the major version of Rasa whose files are written; ``None``: the project's. ``is_folder_named``:
+    whether the folder was asked for: Rasa NLU 0.x writes where it is started.
+    """
+
+    folder: Path
+    successes: bool = False
+    errors: bool = True
+    plots: bool = True
+    json: Path | None = None
+    rasa_files: int | None = None
+    is_folder_named: bool = True
+    report_folder: Path | None = None
+    successes_file: Path | None = None
+    errors_file: Path | None = None
+    histogram_file: Path | None = None
+    confusion_file: Path | None = None
+
+    @property
+    def further(self) -> tuple[Path | None, ...]:
+        """What is written elsewhere than in the folder, as far as it is named."""
+        named = (self.report_folder, self.successes_file, self.errors_file, self.histogram_file, self.confusion_file)
+        return (self.json, *named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,82 +198,48 @@ def evaluate_nlu(
     options = for_rasa_of(project, options)
     settings = options.settings
 
-    def evaluate() -> NluMeasurement:
-        with chosen_engines(settings, project, os.environ, models=options.models) as engines:
-            ensure_possible(engines, "nlu")
-            is_trained = options.cross_validation or options.models.named is None
-            needed = engines.needs("nlu", in_folds=options.cross_validation) if is_trained else frozenset()
-            data = read_judged(options, project, needed)
-            held_out = None if options.cross_validation else data
-            if reason := why_not_testable(replace(project, nlu=data), held_out, folds=settings.folds):
-                raise UserError(f"there is nothing to test: {reason}", remedy="Name NLU data with --nlu.")
-            return require_same_model(engines, lambda: _measurement(engines, project, data, options, screen))
-
-    result = run_until_failure(evaluate)
-    finished = result.finished
-    report = report_of(
-        project_info(project),
-        settings.seed,
-        source=source or _source(options.project),
-        engine=finished.engine if finished else None,
-        nlu=finished.section if finished else None,
-        skipped=result.skipped("nlu"),
-        stopped=result.reason,
-        timings=screen.timings,
+    alone = measured_alone(
+        "nlu",
+        settings,
+        project,
+        screen,
+        lambda bench: _measurement(bench, project, options, screen),
+        models=options.models,
+        in_folds=options.cross_validation,
+        engine_of=lambda measured: measured.engine,
     )
-    return report, result.stopped
+    section = None if alone.finished is None else alone.finished.section
+    return alone.report(section, source=source or _source(options.project)), alone.result.stopped
 
 
-def _measurement(
-    engines: Engine, project: Project, data: NluData, options: NluTestOptions, screen: Console
-) -> NluMeasurement:
-    settings, pretrained = options.settings, options.pretrained
-    unknown = engines.capabilities.unknown_entities
+def _measurement(bench: Bench, project: Project, options: NluTestOptions, screen: Console) -> NluMeasurement:
+    settings, engines = options.settings, bench.engine
+    is_trained = options.cross_validation or options.models.named is None
+    needed = engines.needs("nlu", in_folds=options.cross_validation) if is_trained else frozenset()
+    data = read_judged(options, project, needed)
+    held_out = None if options.cross_validation else data
+    if reason := why_not_testable(replace(project, nlu=data), held_out, folds=settings.folds):
+        raise UserError(f"there is nothing to test: {reason}", remedy="Name NLU data with --nlu.")
+    sentences = count(len(data.examples), "sentence")
     if not options.cross_validation:
         engines.make_ready(("nlu",), screen, lambda: None)
         engine = engines.nlu or engines.nlu_trainer.fit(with_story_sentences(project))
-        with screen.step("nlu", f"Judging {count(len(data.examples), 'sentence')}"):
-            return evaluate_held_out(
-                project,
-                engine,
-                data,
-                pretrained=pretrained,
-                trained=engines.trained_sentences,
-                unknown_entities=unknown,
-                team_confidences=engines.team_confidences,
+        with screen.step("nlu", f"Judging {sentences}"):
+            return measure_held_out(
+                engines, engine, project, data, pretrained=options.pretrained, trained=engines.trained_sentences
             )
-    trainer, slow = engines.nlu_trainer, engines.capabilities.slow_training
     if note := engines.before_folds(settings.folds):
         screen.note(note)
-    doing = f"Judging {count(len(data.examples), 'sentence')} in {count(settings.folds, 'fold')}"
-    with workplace_of(settings, screen) as work, screen.step("nlu", doing):
-        return cross_validate(
+    with screen.step("nlu", f"Judging {sentences} in {count(settings.folds, 'fold')}"):
+        return measure_by_folds(
+            engines,
             replace(project, nlu=data),
-            trainer,
-            folds=settings.folds,
-            seed=settings.seed,
-            work=HERE if slow else work,
-            pretrained=pretrained,
-            progress=_estimated(screen) if slow else _counted(screen),
-            unknown_entities=unknown,
-            team_confidences=engines.team_confidences,
+            settings,
+            screen,
+            cache=bench.cache if data is project.nlu else None,  # its keys are made from the project's own sentences
+            work=bench.work,
+            pretrained=options.pretrained,
         )
-
-
-def _counted(screen: Console) -> Callable[[int, int], None]:
-    return lambda done, total: screen.detail(f"{done} of {count(total, 'fold')} done")
-
-
-def _estimated(screen: Console) -> Callable[[int, int], None]:
-    """Folds of a real Rasa take minutes each: print the remaining time."""
-    begin = screen.clock()
-
-    def show_remaining_time(done: int, total: int) -> None:
-        rest = (screen.clock() - begin) / done * (total - done)
-        left = f": about {duration(rest)} left" if done < total else ""
-        screen.note(f"{done} of {count(total, 'fold')} done{left}")
-
-    return show_remaining_time
 
 
 def _source(folder: Path) -> Source:
@@ -294,8 +295,6 @@ def write_test_files(report: Report, output: NluOutput, screen: Console) -> None
         return
     major = major_of_files(report.project, output.rasa_files)
     if major < NAMED_AS_TODAY:
-        from turncheck.commands.nlu_output import write_older_nlu_files  # most projects are newer
-
         write_older_nlu_files(major, report, output, screen)
         return
     files = nlu_files(nlu, successes=output.successes, errors=output.errors, major=major)
@@ -319,6 +318,72 @@ def _draw(report: Report, output: NluOutput) -> None:
             write_file(output.histogram_file, plot.encoded)
         if plot.name == "intent_confusion_matrix.png" and output.confusion_file:
             write_file(output.confusion_file, plot.encoded)
+
+
+def write_under_names(files: Sequence[Rendered], nlu: Nlu, output: NluOutput) -> None:
+    """Write reports, successes and errors again to the places that flags of older Rasas name."""
+    if output.report_folder is not None:
+        write_all(output.report_folder, [file for file in files if file.name.endswith("_report.json")])
+    if output.successes_file is not None:
+        write_file(output.successes_file, as_json("successes.json", intent_successes(nlu)).encoded)
+    if output.errors_file is not None:
+        write_file(output.errors_file, as_json(_ERRORS, intent_errors(nlu)).encoded)
+
+
+# The files of ``rasa test`` 1.x and ``rasa_nlu.evaluate`` 0.x, at the places that their flags name.
+
+_HELD_OUT = "held-out"
+
+
+def write_older_nlu_files(major: int, report: Report, output: NluOutput, screen: Console) -> None:
+    """Write what ``test nlu`` of Rasa 1 writes, or ``evaluate`` of Rasa NLU 0.x, pictures included.
+
+    Raises:
+        UserError: a file cannot be written.
+    """
+    nlu = report.nlu
+    if nlu is None:
+        return
+    if major == 0 and nlu.mode != _HELD_OUT:
+        screen.note("Rasa NLU 0.x writes no files by cross-validation.")
+        return
+    folder = output.folder if major > 0 or output.is_folder_named else Path()
+    pictures = folder
+    if major > 0:
+        files = nlu_files(nlu, successes=output.successes, errors=output.errors, major=major)
+        write_all(folder, files)
+        write_under_names(files, nlu, output)
+        if output.errors and output.errors_file is None and (wrong := intent_errors(nlu)):
+            write_file(folder / _ERRORS, as_json(_ERRORS, wrong).encoded)  # as its manual calls them
+        if output.errors_file is not None:
+            pictures = Path()  # the versions with this flag wrote all that is named to where they were started
+    else:
+        _write_as_rasa_0(nlu, folder, output)
+    if report.stopped != INTERRUPTED and (output.plots or output.histogram_file or output.confusion_file):
+        with screen.step("plots", "Drawing"):
+            from turncheck.render.plots import nlu_plots  # imports matplotlib
+
+            names = NluNames.of(output.histogram_file, output.confusion_file)
+            named = {str(output.histogram_file), str(output.confusion_file)}
+            for plot in nlu_plots_of_rasa_0_and_1(nlu_plots(report), names, responses=major > 0):
+                if output.plots or plot.name in named:
+                    write_file((pictures if plot.name in named else folder) / plot.name, plot.encoded)
+    screen.note(f"Results are in {folder}" if folder.is_dir() else "There was nothing to write to a file.")
+
+
+def _write_as_rasa_0(nlu: Nlu, folder: Path, output: NluOutput) -> None:
+    """Write reports, which it only printed unless ``--report`` was named, successes if requested, and errors."""
+    from turncheck.evaluation.imported_nlu import as_rasa_0_counts  # only projects of 0.x
+
+    write_all(folder / (output.report_folder or _REPORTS), nlu_files(as_rasa_0_counts(nlu), errors=False, major=1))
+    if output.successes and (right := intent_successes(nlu)):
+        _write(folder / (output.successes_file or "successes.json"), as_json("successes.json", right))
+    if output.errors and (wrong := intent_errors(nlu)):
+        _write(folder / (output.errors_file or _ERRORS), as_json(_ERRORS, wrong))
+
+
+def _write(path: Path, rendered: Rendered) -> None:
+    write_file(path, rendered.encoded)
 
 
 # --- data split nlu --------------------------------------------------------------------------------------------------
@@ -345,7 +410,7 @@ def run_data_split_nlu(
     read = read_project(project)
     if nlu is None:
         ensure_assistant(read)
-        if (refusal := read.kind.no_split) is not None:
+        if (refusal := read.platform.no_split) is not None:
             raise UserError(refusal.what, remedy=refusal.remedy)
     ensure_there("nlu", [path])
     data, findings = read_nlu([path], project)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from turncheck.engines.base import NLU_PARTS
 from turncheck.engines.choice import chosen_engines
+from turncheck.engines.embedded.engines import engine_of
 from turncheck.engines.embedded.nlu.engine import as_model_parse
-from turncheck.engines.embedded.opened import engine_of
 from turncheck.engines.parse import Parse
 from turncheck.evaluation.batch.judging import shown_value
 from turncheck.messages.errors import EXIT_OK, CutShortError, UserError
@@ -21,7 +21,7 @@ from turncheck.project.model import Project
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.render.phrases import engine_lines
 from turncheck.render.sinks.terminal import text
-from turncheck.run.cut_short import end_with, run_until_failure
+from turncheck.run.alone import end_with, run_until_failure
 from turncheck.run.reading import read_given
 from turncheck.run.trainable import ensure_possible, ensure_readable, read_assistant
 from turncheck.settings.options import default_of
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from turncheck.engines.base import Engine, Models, UtteranceAnswer
-    from turncheck.engines.embedded.kore.trainer import KoreNluEngine
-    from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
+    from turncheck.engines.embedded.nlu.engine import EmbeddedNlu
     from turncheck.engines.parse import PredictedEntity
     from turncheck.process.screen import Console
     from turncheck.settings.options import Settings
@@ -103,7 +102,7 @@ def _json(document: dict[str, Any]) -> str:
     return log_json(json.dumps(document, ensure_ascii=False))
 
 
-def find_engine(options: ParseOptions, screen: Console) -> EmbeddedNluEngine | KoreNluEngine:
+def find_engine(options: ParseOptions, screen: Console) -> EmbeddedNlu:
     """Take the model that was named, else the newest that fits the project's files; else train, and say so."""
     settings = options.settings
     if options.models.named is not None:
@@ -113,7 +112,7 @@ def find_engine(options: ParseOptions, screen: Console) -> EmbeddedNluEngine | K
     learnt = with_story_sentences(project)
 
     def ensure() -> None:
-        ensure_readable(project, NLU_PARTS | {"sentences"} if project.kind.has_pipeline else {"nlu"})
+        ensure_readable(project, NLU_PARTS | {"sentences"} if project.platform.has_pipeline else {"nlu"})
         if not learnt.nlu.examples:
             raise UserError(
                 f"there are no NLU examples to train on in '{settings.nlu or settings.project}'",

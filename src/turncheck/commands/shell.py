@@ -11,7 +11,8 @@ from turncheck.dialogue.domain import DialogueDomain
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.plain_text import log_json
 from turncheck.render.sinks import terminal
-from turncheck.run.assistant import running_assistant
+from turncheck.run.assistant import assistant_in_use, opened_engine
+from turncheck.run.cache_folder import cache_of_command
 from turncheck.run.trainable import read_dialogue_assistant
 
 if TYPE_CHECKING:
@@ -66,7 +67,17 @@ def run_shell(
     project = read_dialogue_assistant(options.settings, endpoints=options.endpoints)
     if options.models.named is None:  # errors show up before anything is trained
         read_fixtures(shell.fixtures, DialogueDomain.of(project).slots)
-    with running_assistant(options, project, environment, screen) as (engines, engine):
+    with (
+        opened_engine(
+            options.settings,
+            project,
+            environment,
+            screen,
+            models=options.models,
+            cache=cache_of_command(options.settings, environment, screen),
+        ) as engines,
+        assistant_in_use(engines, options, project, environment, screen) as engine,
+    ):
         fixtures = read_fixtures(shell.fixtures, engines.ensemble.domain.slots)
         return talk(engine.conversation(channel=shell.channel, fixtures=fixtures), shell, ends)
 

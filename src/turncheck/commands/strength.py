@@ -1,36 +1,39 @@
-"""``turncheck test strength``: the tests tried on mutants of the project."""
+"""``turncheck test strength``: the tests tried on mutants of the project; and ``turncheck test robustness``: test
+sentences as real users would write them."""
 
 from __future__ import annotations
 
 import os
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.engines.choice import chosen_engines
+from turncheck.evaluation.nlu import why_not_testable
+from turncheck.evaluations.robustness.measure import measure_robustness
+from turncheck.evaluations.strength.measure import measure_strength
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
+from turncheck.messages.phrasing import at_paths
 from turncheck.messages.plain_text import plain
 from turncheck.project.e2e.cases import read_cases
 from turncheck.publishing.files import write_report
 from turncheck.render.phrases import not_run_text, noted_version_line
+from turncheck.render.robustness_text import robustness_text
 from turncheck.render.strength_text import strength_text
+from turncheck.run.alone import end_with, measured_alone
 from turncheck.run.assistant import running_server
 from turncheck.run.changed_lines import ChangedLines, changed_lines
-from turncheck.run.cut_short import end_with, run_until_failure
 from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.reading import ensure_tests_read, read_tests
-from turncheck.run.report_of import project_info, report_of
-from turncheck.run.strength import measure_strength
-from turncheck.run.trainable import ensure_possible, ensure_trainable, read_dialogue_assistant
+from turncheck.run.trainable import ensure_readable, ensure_trainable, read_assistant, read_dialogue_assistant
 from turncheck.validation.facts import ProjectTests
-from turncheck.work.workplace import workplace_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
-    from turncheck.report.model import EngineInfo, Strength
+    from turncheck.report.model import Robustness, Strength
+    from turncheck.run.alone import Alone, Bench
     from turncheck.settings.options import Settings
 
 
@@ -63,43 +66,21 @@ def run_test_strength(options: StrengthOptions, screen: Console) -> int:
     ensure_trainable(project, sentences_do=True)
     tests = project_tests(settings, project)
     lines = lines_of(options.changed, settings)
-    info: EngineInfo | None = None
 
-    def evaluate() -> Strength:
-        nonlocal info
-        with chosen_engines(settings, project, os.environ) as engines:
-            ensure_possible(engines, "strength")
-            try:
-                with (
-                    running_server(settings, project, os.environ, screen) as server,
-                    workplace_of(settings, screen) as work,
-                    screen.step("strength", "Trying the tests on mutants"),
-                ):
-                    by_file = None if lines is None else lines.by_file
-                    return measure_strength(
-                        engines, project, tests, settings, changed=by_file, server=server, work=work, most=options.most,
-                        progress=lambda done, of: _tell(screen, done, of),
-                    )  # fmt: skip
-            finally:
-                info = engines.info(conversations=False)
+    def measure(bench: Bench) -> Strength:
+        with (
+            running_server(settings, project, os.environ, screen) as server,
+            screen.step("strength", "Trying the tests on mutants"),
+        ):
+            by_file = None if lines is None else lines.by_file
+            return measure_strength(
+                bench.engine, project, tests, settings, changed=by_file, server=server, work=bench.work,
+                most=options.most, progress=lambda done, of: _tell(screen, done, of),
+            )  # fmt: skip
 
-    result = run_until_failure(evaluate)
-    strength = result.finished
-    report = report_of(
-        project_info(project),
-        settings.seed,
-        engine=info if strength is not None else None,
-        strength=strength,
-        skipped=result.skipped("strength"),
-        stopped=result.reason,
-        timings=screen.timings,
-    )
-    if options.json is not None:
-        write_report(options.json, report)
-    sys.stdout.write(noted_version_line(report.project, settings.project))
-    sys.stdout.write(not_run_text(report) if strength is None else plain(strength_text(strength, settings.project)))
-    if result.stopped is not None:
-        end_with(result.stopped)
+    alone = measured_alone("strength", settings, project, screen, measure)
+    strength = alone.finished
+    finish(alone, None if strength is None else strength_text(strength, settings.project), options.json)
     return _exit_code(None if strength is None else strength.score, options)
 
 
@@ -160,3 +141,62 @@ def lines_of(changed: bool, settings: Settings) -> ChangedLines | None:
     if lines.unknown:
         raise UserError(f"no changed lines to try: {lines.unknown}", remedy="Omit --changed to try all lines.")
     return lines
+
+
+def finish(alone: Alone[Any], words: str | None, json: Path | None) -> None:
+    """Write the report if requested, and print what was measured, or why nothing was.
+
+    Raises:
+        UserError: the engine gave up.
+        KeyboardInterrupt: somebody interrupted it.
+    """
+    report = alone.report(alone.finished)
+    if json is not None:
+        write_report(json, report)
+    sys.stdout.write(noted_version_line(report.project, alone.settings.project))
+    sys.stdout.write(not_run_text(report) if words is None else plain(words))
+    if alone.result.stopped is not None:
+        end_with(alone.result.stopped)
+
+
+# --- test robustness --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RobustnessOptions:
+    """What is varied and written. ``fail_over``: the largest failure rate that ends with 0."""
+
+    settings: Settings
+    fail_over: float | None = None
+    json: Path | None = None
+
+
+def run_test_robustness(options: RobustnessOptions, screen: Console) -> int:
+    """Vary the test sentences, and report which are no longer understood: 1 above the largest rate, else 0.
+
+    Raises:
+        UserError: nothing to vary, a project that cannot be trained, tests or word lists that cannot be read,
+            a limit and no rate. Where the engine gave up, what was finished is written before.
+        KeyboardInterrupt: somebody interrupted it; what was finished is written.
+    """
+    settings = options.settings
+    ensure_apart_from_project(None, settings, options.json)
+    project = read_assistant(settings)
+    read = read_tests(settings)
+    ensure_tests_read("the test sentences", read.nlu_findings)
+    tests = read.nlu
+
+    def measure(bench: Bench) -> Robustness:
+        ensure_readable(project, bench.engine.needs("robustness", in_folds=tests is None))
+        if reason := why_not_testable(project, tests, folds=settings.folds):
+            raise UserError(f"{reason}{at_paths((settings.nlu,)) if tests is not None and settings.nlu else ''}")
+        with screen.step("robustness", "Varying the test sentences"):
+            return measure_robustness(bench.engine, project, tests, settings, work=bench.work, cache=bench.cache)
+
+    alone = measured_alone("robustness", settings, project, screen, measure, in_folds=tests is None)
+    robustness = alone.finished
+    finish(alone, None if robustness is None else robustness_text(robustness, settings.project), options.json)
+    most, rate = options.fail_over, None if robustness is None else robustness.failure_rate
+    if most is not None and rate is None:
+        raise UserError("--fail-over cannot be judged: no sentence that is understood could be varied")
+    return EXIT_FAILED if most is not None and rate is not None and rate > most else EXIT_OK

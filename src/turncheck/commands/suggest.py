@@ -7,15 +7,15 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
 from turncheck.commands.strength import read_project_tests
 from turncheck.commands.suites import suggested_cases
-from turncheck.engines.choice import chosen_engines
-from turncheck.evaluation.answers import finished_part
-from turncheck.evaluation.strength.suggested import (
+from turncheck.evaluations.robustness.measure import measure_training_sentences
+from turncheck.evaluations.strength.measure import measure_strength
+from turncheck.evaluations.strength.suggested import (
     CASES,
     STORIES,
     TASKS,
@@ -44,29 +44,26 @@ from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.project.testfiles import E2E_CASES_FILE
 from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import text
+from turncheck.run.alone import PartialResult, end_with, measured_alone
 from turncheck.run.assistant import running_server
-from turncheck.run.cut_short import PartialResult, end_with, run_until_failure
 from turncheck.run.reading import read_tests
-from turncheck.run.robustness import measure_training_sentences
-from turncheck.run.strength import measure_strength
 from turncheck.run.trainable import (
-    ensure_possible,
     ensure_readable,
     ensure_trainable,
     read_assistant,
     read_dialogue_assistant,
 )
-from turncheck.work.workplace import workplace_of
 from turncheck.yaml_tree.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from turncheck.evaluation.robustness.robustness import TrainingSentences
-    from turncheck.evaluation.strength.suggested import Key, SentenceTask
+    from turncheck.evaluations.robustness.robustness import TrainingSentences
+    from turncheck.evaluations.strength.suggested import Key, SentenceTask
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.report.strength import Strength, SuggestedTest
+    from turncheck.run.alone import Bench
     from turncheck.settings.options import Settings
 
 
@@ -116,34 +113,33 @@ def run_suggest(options: SuggestOptions, screen: Console) -> int:
         KeyboardInterrupt: somebody interrupted it; what was found until then is shown and written.
     """
     settings = options.settings
-    if (bot := read_assistant(settings)).kore is not None:
+    if (bot := read_assistant(settings)).platform.names_all:
         return _suggest_suite(bot, write=options.write)
     project = read_dialogue_assistant(settings)
     ensure_trainable(project, sentences_do=True)
     tests = read_project_tests(settings, project)
 
-    def unnoticed() -> Strength:
-        with chosen_engines(settings, project, os.environ) as engines:
-            ensure_possible(engines, "strength")
-            with (
-                running_server(settings, project, os.environ, screen) as server,
-                workplace_of(settings, screen) as work,
-                screen.step("strength", "Trying the tests on mutants"),
-            ):
-                return measure_strength(
-                    engines, project, tests, settings, changed=None, server=server, work=work, most=options.most,
-                    suggest=True,
-                )  # fmt: skip
-
-    def missing() -> tuple[TrainingSentences, ...]:
+    def unnoticed(bench: Bench) -> Strength:
         with (
-            chosen_engines(settings, project, os.environ) as engines,
-            screen.step("robustness", "Varying the test sentences"),
+            running_server(settings, project, os.environ, screen) as server,
+            screen.step("strength", "Trying the tests on mutants"),
         ):
-            return measure_training_sentences(engines, project, read_tests(settings).nlu, settings)
+            return measure_strength(
+                bench.engine, project, tests, settings, changed=None, server=server, work=bench.work,
+                most=options.most, suggest=True,
+            )  # fmt: skip
 
-    strength, stopped = finished_part(unnoticed)
-    varied = PartialResult((), stopped) if stopped is not None else run_until_failure(missing)
+    def missing(bench: Bench) -> tuple[TrainingSentences, ...]:
+        with screen.step("robustness", "Varying the test sentences"):
+            return measure_training_sentences(bench.engine, project, read_tests(settings).nlu, settings)
+
+    tried = measured_alone("strength", settings, project, screen, unnoticed).result
+    varied: PartialResult[tuple[TrainingSentences, ...]] = PartialResult((), tried.stopped)
+    if tried.stopped is None:
+        varied = measured_alone("robustness", settings, project, screen, missing).result
+    elif tried.finished is None:
+        end_with(tried.stopped)
+    strength = cast("Strength", tried.finished)
     found = _Found(strength, sentence_tasks(project, tests.examples, strength), varied.finished or ())
     _show(found, options)
     if varied.stopped is not None:

@@ -31,6 +31,42 @@ if TYPE_CHECKING:
     from turncheck.project.batch.suggestions import Suggestions
     from turncheck.project.model import Project
 
+
+# A sample suite: each case shows something else that a suite can hold.
+
+SAMPLE: Final = (
+    SuiteCase("I want to order tea", ("Order Tea",)),
+    SuiteCase(
+        "send 3 boxes of mint tea to Lyon",
+        ("Order Tea",),
+        entities=(
+            ExpectedEntity("Quantity", ("3",)),
+            ExpectedEntity("Kind", ("mint", "mint tea")),
+            ExpectedEntity("City", ("Lyon",)),
+        ),
+        order=("Quantity", "Kind", "City"),
+    ),
+    SuiteCase(
+        "one bag of green and one of black tea", ("Order Tea",), entities=(ExpectedEntity("Kind", ("green||black",)),)
+    ),
+    SuiteCase("deliver it on 31 January", ("Order Tea",), entities=(ExpectedEntity("Day", (r"2\d{3}-01-31",)),)),
+    SuiteCase(
+        "bring it to Lyon on 31 January",
+        ("Order Tea",),
+        entities=(ExpectedEntity("Delivery", ("City:Lyon|Day:2026-01-31",)),),
+    ),
+    SuiteCase("make it two instead", ("Change Quantity",), parent=("Order Tea",)),
+    SuiteCase("I need help with my parcel", ("Track Parcel", "Where is my parcel?")),
+    SuiteCase("do you ship abroad", ("Do you deliver to other countries?",)),
+    SuiteCase("thanks a lot", ("thank you",)),
+    SuiteCase("which ones", ("Which do you like?",), parent=("Do you drink tea?", "Me too")),
+    SuiteCase("this is the third time that it is late", ("Complaint", "Urgent"), is_trait=True),
+    SuiteCase("how is the weather", ()),
+)
+"""A dialog, entities with alternatives and their order, several items, a pattern, a composite entity, a sub-intent,
+alternative intents, an FAQ, small talk and its follow-up, traits, and an utterance that may match nothing."""
+
+
 _HERE: Final = Path()
 _MOST_LISTED: Final = 20
 _FORMULA_SIGNS: Final = ("=", "+", "-", "@")
@@ -268,7 +304,6 @@ def run_sample(out: Path, screen: Console) -> int:
     Raises:
         UserError: the file is neither JSON nor CSV, or cannot be written.
     """
-    from turncheck.project.batch.sample import SAMPLE
 
     write_cases(SAMPLE, _suite_target(out), screen)
     screen.note("Replace its utterances and names by those of your assistant.")

@@ -109,7 +109,7 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Console) -> 
 
 def _possible(project: Project, parts: Sequence[Part], screen: Console) -> list[Part]:
     """Return the parts that can be trained; a part that was requested by itself must be possible."""
-    if (refusal := project.kind.no_model) is not None:
+    if (refusal := project.platform.no_model) is not None:
         raise UserError(refusal.what, remedy=refusal.remedy)
     missing: dict[Part, str] = {}
     if not project.nlu.examples:

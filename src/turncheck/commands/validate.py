@@ -133,10 +133,10 @@ def check_project(request: Request) -> Checked:
         finding = found("settings-invalid", message, error.location or Location("turncheck.yml"))
         return Checked(Validated((finding,), ("always",)))
     domain = request.domain
-    if export_of(request.project, request.data) is None:
+    if (export := export_of(request.project, request.data)) is None:
         domain = domain or request.project / DEFAULT_DOMAIN
     elif request.stories_only:
-        raise UserError("a Kore.ai assistant has no stories", remedy="Use `turncheck data validate`.")
+        raise UserError(f"{export.platform.one} has no stories", remedy="Use `turncheck data validate`.")
     with _collecting_rarely():
         project = read_project(
             request.project,
@@ -157,7 +157,7 @@ def check_project(request: Request) -> Checked:
             targets_3=request.targets_3,
         )
         kept = suppress(
-            validated.with_tests(of_tests, eased=not request.strict and project.kind.checked_by_rasa),
+            validated.with_tests(of_tests, eased=not request.strict and project.platform.part("checks") is None),
             project,
             ignored,
             tests=tests,
@@ -294,6 +294,7 @@ def _ensure_apart(files: ReportFiles, request: Request) -> None:
 
 
 def _write_report(checked: Checked, folder: Path, files: ReportFiles) -> None:
+    from turncheck.evaluations.validate.measure import validation_of
     from turncheck.publishing.files import write_file, write_results
     from turncheck.render.junit import render_junit
     from turncheck.render.links import Links
@@ -302,7 +303,6 @@ def _write_report(checked: Checked, folder: Path, files: ReportFiles) -> None:
     from turncheck.report.codec import encode
     from turncheck.report.model import ProjectInfo
     from turncheck.run.report_of import project_info, report_of
-    from turncheck.run.validation import validation_of
     from turncheck.settings.options import Settings
 
     project, root = checked.project, repository_root(folder)
@@ -358,7 +358,7 @@ def source_lines(project: Project | None) -> Callable[[Location], str | None]:
     if project is None:
         return lambda _place: None
     # An export holds secrets, and some are written in one line: nothing of it is shown beside what messages quote.
-    private = {file.path for file in project.files if project.kind.holds_secrets}
+    private = {file.path for file in project.files if project.platform.holds_secrets}
     sources = {file.path: file.source for file in project.files if file.source is not None}
     folder = ProjectFolder(project.root)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Final, cast
 
 from msgspec.structs import replace
@@ -41,21 +42,22 @@ class Asked:
 class _Answered:
     """A test as one engine answered it.
 
-    Two engines say the same if ``said`` is equal, and so are the values of the entities that both judge.
+    Two engines say the same if ``said`` is equal, and so are the details that both know: entities that they judge, the
+    bots of the intents.
     """
 
     case: Case
     kind: TestKind
     answer: EngineAnswer | None
     said: Hashable
-    entities: Mapping[str, str | None] = field(default_factory=dict)
+    details: Mapping[tuple[str, str], Hashable] = field(default_factory=dict)
     key: Hashable = None
     """What identifies it, if that is not what it expects."""
 
 
 def _say_the_same(answers: Sequence[_Answered]) -> bool:
-    judged = set.intersection(*(set(one.entities) for one in answers))
-    return len({(one.said, tuple(one.entities[name] for name in sorted(judged))) for one in answers}) == 1
+    known = sorted(set.intersection(*(set(one.details) for one in answers)))
+    return len({(one.said, tuple(one.details[name] for name in known)) for one in answers}) == 1
 
 
 def compare_engines(asked: Sequence[Asked], rules: Sequence[Threshold] = ()) -> EnginesCompared:
@@ -113,11 +115,16 @@ def _all(report: Report) -> Iterator[_Answered]:
     for case, result in zip(batch_cases(report), results, strict=True):
         entities = {entity.name: entity.matched for entity in result.entities}
         found = ", ".join(f"{name}: {value or 'not found'}" for name, value in entities.items())
-        got = f"{' and '.join(result.matched) or 'no intent'}{f' ({found})' if found else ''}"
+        pairs = zip_longest(result.matched, result.matched_bots, fillvalue="")
+        names = " and ".join(f"{name} of {bot}" if bot else name for name, bot in pairs)
+        got = f"{names or 'no intent'}{f' ({found})' if found else ''}"
         answer = None if result.result == "not-evaluated" else EngineAnswer(got=got, passed=case.passed)
         said = tuple(sorted(map(folded_name, result.matched)))
+        details: dict[tuple[str, str], Hashable] = {("entity", name): value for name, value in entities.items()}
+        if all(result.matched_bots) and result.matched_bots:
+            details["bots", ""] = tuple(sorted(map(folded_name, result.matched_bots)))
         key = (result.parent, result.kind == "trait", result.expected)  # not every engine judges every entity
-        yield _Answered(case, "batch case", answer, said, entities, key)
+        yield _Answered(case, "batch case", answer, said, details, key)
 
 
 def _dialogue(case: Case, kind: TestKind) -> _Answered:

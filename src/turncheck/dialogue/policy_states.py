@@ -210,8 +210,9 @@ class _Learner:
         """Return what is seen of the past, and of now, the last moment."""
         for moment in moments[self._read : -1]:
             self._last = self._glimpse(moment)
-            if self._last.seen is not None:
-                self._past.append(self._last.seen)
+            seen = self._last.seen
+            if seen is not None:
+                self._past.append(seen)
         self._read = len(moments) - 1
         now = self._glimpse(moments[-1]).seen
         return self._past, () if now is None else (now,)

@@ -53,10 +53,11 @@ class Part(dict[str, Any]):
 class State(dict[str, Part]):
     """One state. Shared between trackers and policies, and never changed."""
 
-    __slots__ = ("_by_intent", "_text")
+    __slots__ = ("_by_intent", "_text", "_unquoted")
 
     _by_intent: State
     _text: str
+    _unquoted: str
 
     @property
     def by_intent(self) -> State:
@@ -84,6 +85,15 @@ class State(dict[str, Part]):
         except AttributeError:
             self._text = "{" + ", ".join([f'"{name}": {self[name].text}' for name in sorted(self)]) + "}"
             return self._text
+
+    @property
+    def unquoted(self) -> str:
+        """The text without its quotes, as in the keys of Rasa's memory."""
+        try:
+            return self._unquoted
+        except AttributeError:
+            self._unquoted = self.text.replace('"', "")
+            return self._unquoted
 
 
 NO_PART: Final = Part()
@@ -117,21 +127,20 @@ def user_part(message: UserUttered | None, domain: DialogueDomain) -> Part:
     """Return what policies see of a message: its intent or its text, and the entities that the intent uses, sorted."""
     if message is None or message.is_empty:
         return NO_PART
-    part = Part()
-    if message.text and message.use_text is not False:
-        part[TEXT] = message.text
+    text = message.text if message.use_text is not False else None
     if message.use_text:
-        return part
+        return _message_part(text, None, ())
     intent = message.intent_name
-    if intent:
-        part[INTENT] = intent
     labels = _entity_labels(message.entities)
-    if labels:
-        used = domain.used_entities.get(intent or "")
-        entities = tuple(sorted(labels if used is None else labels & used))
-        if entities:
-            part[ENTITIES] = entities
-    return part
+    used = domain.used_entities.get(intent or "") if labels else None
+    return _message_part(text, intent, tuple(sorted(labels if used is None else labels & used)))
+
+
+@lru_cache(maxsize=4096)
+def _message_part(text: str | None, intent: str | None, entities: tuple[str, ...]) -> Part:
+    """Return what policies see of a message: the same object for the same message, with its JSON."""
+    parts = {TEXT: text, INTENT: intent, ENTITIES: entities}
+    return Part({name: value for name, value in parts.items() if value})
 
 
 def _entity_labels(entities: Sequence[Mapping[str, Any]]) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
 from turncheck.dialogue.events import (
     ActionExecuted,
@@ -83,20 +83,23 @@ class History:
 
     def _take(self, event: Event) -> None:
         applied = self._applied
+        if not isinstance(event, _MAY_UNDO):
+            applied.append(event)
+            return
         match event:
-            case Restarted() | SessionStarted():
-                applied.clear()
+            case ActionExecuted(name=name):
+                if name is None or not self._repeats_loop(name):
+                    applied.append(event)
+                    return
+                _undo_until_loop(name, applied)
             case ActionReverted():
                 _undo_until(ActionExecuted, applied)
             case UserUtteranceReverted():
                 # A message always follows an action_listen, which is undone, too.
                 _undo_until(UserUttered, applied)
                 _undo_until(ActionExecuted, applied)
-            case ActionExecuted(name=str(name)) if self._repeats_loop(name):
-                _undo_until_loop(name, applied)
             case _:
-                applied.append(event)
-                return
+                applied.clear()
         self._forget_replay()
 
     def _repeats_loop(self, name: str) -> bool:
@@ -131,6 +134,9 @@ class History:
     def _moment(self, *, hide_rule_turn: bool) -> Moment:
         now = self._situation
         return Moment(now.state(), hide_rule_turn, now.followup_action, now.latest_action_name, now.active_loop_name)
+
+
+_MAY_UNDO: Final = (ActionExecuted, ActionReverted, UserUtteranceReverted, Restarted, SessionStarted)
 
 
 def _undo_until(kind: type[Event], applied: list[Event]) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
+
+from turncheck.evaluations.kinds import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -81,15 +83,10 @@ class Capabilities:
 
     def why_not(self, evaluation: Evaluation) -> str | None:
         """Return why it does not support an evaluation at all."""
-        reasons: dict[Evaluation, str | None] = {
-            "nlu": self.no_nlu,
-            "core": self.no_dialogue,
-            "e2e": self.no_conversation,
-            "batch": self.no_batch if self.answers_suites else self.no_nlu,
-            "strength": self.no_mutants,
-            "robustness": self.no_nlu,
-        }
-        return reasons.get(evaluation)
+        capability = KINDS[evaluation].capability
+        if capability == "no_batch" and not self.answers_suites:
+            capability = "no_nlu"  # it is asked sentence by sentence
+        return cast("str | None", getattr(self, capability)) if capability else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +318,7 @@ class UtteranceAnswer:
     them. ``entities``: values by name, as the engine returns them (several with one name: a list). ``order``: in which
     the entities were extracted, ``None`` if the engine does not say. ``scores``: of intents, by their names. ``tags``:
     what the platform calls a failure. ``error``: why there is no answer. ``unknown_entities``: why these cannot be
-    found here, by name: they are not evaluated. ``bots``: the bot of a matched intent, by the intent. ``result`` and
+    found here, by name: they are not evaluated. ``bots``: the bot of each matched intent, "" if unknown. ``result`` and
     ``fits``: if the engine has judged the case itself, its class, and of each expected entity whether its value is as
     expected; ``remark``: what it says about it.
     """
@@ -331,7 +328,7 @@ class UtteranceAnswer:
     entities: Mapping[str, Any] = field(default_factory=dict)
     order: tuple[str, ...] | None = None
     scores: Mapping[str, float] = field(default_factory=dict)
-    bots: Mapping[str, str] = field(default_factory=dict)
+    bots: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     error: str | None = None
     unknown_entities: Mapping[str, str] = field(default_factory=dict)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from turncheck.messages.errors import UserError
+from turncheck.platforms.registry import PLATFORMS
 from turncheck.registry import blamed_on_plugin
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.options import default_of, options
@@ -19,15 +20,7 @@ if TYPE_CHECKING:
     from turncheck.engines.base import Engine, Models
     from turncheck.process.environment import FileVariables
     from turncheck.project.model import Project
-    from turncheck.settings.engines import ProjectKind
     from turncheck.settings.options import Settings
-
-
-_KINDS: Final[Mapping[ProjectKind, tuple[str, str]]] = {
-    "rasa": ("a Rasa project", "Rasa projects"),
-    "kore": ("a Kore.ai assistant", "Kore.ai assistants"),
-}
-"""One of each kind in words, and several."""
 
 
 class EngineModule(Protocol):
@@ -71,10 +64,10 @@ def chosen_engines(
     """
     refuse_settings_of_others(settings)
     registered = ENGINES[settings.engine]
-    if project.kind.name not in registered.kinds:
-        runs = " and ".join(_KINDS[kind][1] for kind in registered.kinds)
+    if registered.kinds is not None and project.platform.name not in registered.kinds:
+        runs = " and ".join(one.many for one in PLATFORMS.values() if one.name in registered.kinds)
         raise UserError(
-            f"the engine '{settings.engine}' runs {runs}; this is {_KINDS[project.kind.name][0]}",
+            f"the engine '{settings.engine}' runs {runs}; this is {project.platform.one}",
             remedy=f"Use the engine '{default_of('engine')}'.",
         )
     with ExitStack() as stack:

@@ -411,9 +411,9 @@ def _entity_scores(name: str, results: Results, cases: Sequence[EntityCase]) -> 
     average = _average(report)
     return EntityScores(
         report=dict(report),
-        precision=average.precision,
-        recall=average.recall,
-        f1=average.f1,
+        precision=average.precision if report else None,
+        recall=average.recall if report else None,
+        f1=average.f1 if report else None,
         spans=spans,
         confusions=_confused(report),
     )

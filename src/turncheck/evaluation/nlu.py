@@ -316,7 +316,7 @@ def _measure(
 
 def _coverage(project: Project, predictions: Sequence[NluPrediction]) -> CoveredIntents | None:
     """If the project names all that users may mean: what the judged sentences cover; only suites judge traits."""
-    if not project.kind.names_all:
+    if not project.platform.names_all:
         return None
     from turncheck.evaluation.nlu_remarks import ENTITY, covered_intents
     from turncheck.project.batch.known import known_names

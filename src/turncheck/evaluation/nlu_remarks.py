@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from turncheck.project.batch.known import KINDS
+from turncheck.project.batch.model import KINDS
 from turncheck.report.model import ConfusedPair, Insights, IntentHarm
 from turncheck.report.understanding import CoveredIntents, CoveredKind, found_by, overlapping
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Mapping, Sequence
 
     from turncheck.evaluation.splits import Folds
-    from turncheck.project.batch.known import KnownNames
+    from turncheck.project.batch.model import KnownNames
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import Example
     from turncheck.report.model import EntityScores, NluPrediction
@@ -76,7 +76,7 @@ def remarks_on(
         remarks.append("Intents are not scored: the sentences have fewer than two different ones.")
     if not entities:
         remarks.append("Entities are not scored: none of the sentences has one.")
-    if not project.kind.selects_responses:
+    if not project.platform.selects_responses:
         pass  # nobody expects these scores
     elif len({entry.expected.response for entry in predictions} - {None}) < 2:
         remarks.append("Responses are not scored: the sentences have fewer than two different ones.")

@@ -40,6 +40,11 @@ class LabelScores:
     confusions: tuple[Confusion, ...]
 
     @property
+    def says_nothing(self) -> bool:
+        """Whether there was nothing to find and nothing was found: the zeros are no figures."""
+        return not (self.report or self.confusions)
+
+    @property
     def summary(self) -> dict[str, float]:
         """The four main figures by name."""
         return {"accuracy": self.accuracy, "precision": self.precision, "recall": self.recall, "f1": self.f1}
@@ -304,16 +309,17 @@ def _score_extractor(cases: Sequence[EntityCase], extractor: str, scored: Sequen
         elif case.tokens:
             pairs[NO_ENTITY, NO_ENTITY] += len(case.tokens)
     pooled = score_pairs(sum(by_fold.values(), Counter()), excluded=NO_ENTITY)
-    folds: list[LabelScores] = [score_pairs(by_fold[fold], excluded=NO_ENTITY) for fold in sorted(by_fold, key=_order)]
+    folds = [score_pairs(by_fold[fold], excluded=NO_ENTITY) for fold in sorted(by_fold, key=_order)]
+    nothing = pooled.says_nothing
     return EntityScores(
         report=pooled.report,
-        precision=pooled.precision,
-        recall=pooled.recall,
-        f1=pooled.f1,
-        spans=score_spans(cases, lambda case: case.predicted_by(extractor)),
+        precision=None if nothing else pooled.precision,
+        recall=None if nothing else pooled.recall,
+        f1=None if nothing else pooled.f1,
+        spans=None if nothing else score_spans(cases, lambda case: case.predicted_by(extractor)),
         tokens=sum(len(case.tokens) for case in cases),
         confusions=pooled.confusions,
-        folds=spreads(folds),
+        folds=spreads([fold for fold in folds if not fold.says_nothing]),
         calibration_error=expected_calibration_error(_answers(cases, extractor)),
     )
 

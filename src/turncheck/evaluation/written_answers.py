@@ -36,6 +36,7 @@ from turncheck.report.model import (
     Misunderstanding,
     NearSentence,
     RankedIntent,
+    Robustness,
     StoryParse,
     StoryStep,
     Substitution,
@@ -44,7 +45,6 @@ from turncheck.report.model import (
     WrittenStep,
 )
 from turncheck.report.part import LARGEST, LARGEST_FIGURE
-from turncheck.report.robustness import Robustness
 from turncheck.report.strength import Strength
 from turncheck.report.understanding import EntitySpan, Tokens
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from turncheck.platforms.registry import PLATFORMS
 from turncheck.process.regular_file import is_folder, is_there
-from turncheck.project.kore.faults import EXPORT_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ _DEEPEST: Final = 4
 _MOST_FOLDERS: Final = 3_000
 _MOST_FOUND: Final = 20
 _MOST_SHOWN: Final = 5
-_EXPORTS: Final = frozenset(EXPORT_NAMES)
+_EXPORTS: Final = frozenset(name for platform in PLATFORMS.values() for name in platform.export_names)
 _ABSENT: Final = frozenset({"domain-not-found", "config-not-found"})
 _PARTS: Final = ("config.yml", "domain.yml", "domain", "data", "turncheck.yml")
 _FOREIGN: Final = frozenset({"node_modules", "venv", "env", "site-packages", "__pycache__", "models", "results"})
@@ -30,8 +30,8 @@ _FOREIGN: Final = frozenset({"node_modules", "venv", "env", "site-packages", "__
 def assistants_below(root: Path) -> list[Path]:
     """Return the folders of assistants below ``root``, sorted: at most 20, four levels deep, links not followed.
 
-    A Rasa assistant has a ``config.yml`` or training data next to its domain (``domain.yml`` or a folder ``domain``), a
-    Kore.ai assistant its export. Anything below an assistant belongs to it.
+    A Rasa assistant has a ``config.yml`` or training data next to its domain (``domain.yml`` or a folder ``domain``),
+    one of another platform its export. Anything below an assistant belongs to it.
     """
     found: list[Path] = []
     for seen, (current, folders, files) in enumerate(os.walk(root)):

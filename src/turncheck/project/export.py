@@ -1,22 +1,16 @@
-"""A project that is the export of a Kore.ai assistant; and names that several files of a project define."""
+"""A project that is an export, a single file with all of it; and names that several files of a project define."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import shown_path
-from turncheck.process.regular_file import is_file
+from turncheck.platforms.registry import DEFAULT, PLATFORMS, parts
 from turncheck.project.files import read_data
-from turncheck.project.folder import ProjectFolder
-from turncheck.project.formats.kore_export import EXPORT_SUFFIXES, find_export, why_no_export
-from turncheck.project.formats.kore_export import FORMAT as KORE_EXPORT
-from turncheck.project.formats.registry import recognised
-from turncheck.project.kore.faults import NOT_AN_EXPORT
 from turncheck.project.model import Domain, Flow, Project, SessionConfig
 from turncheck.project.nlu_data import Example, NluData
 from turncheck.project.project_file import unreadable_parts
@@ -26,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.messages.finding import Finding
+    from turncheck.platforms.base import Platform
+    from turncheck.project.folder import ProjectFolder
     from turncheck.project.formats.format import Parts
 
 
@@ -123,62 +119,66 @@ def _without_duplicates(examples: tuple[Example, ...]) -> tuple[tuple[Example, .
     )
 
 
-def export_of(root: Path, data: Sequence[Path] | None = None) -> Path | None:
-    """Return the Kore.ai assistant's export that is the complete project; ``None`` for a Rasa project."""
-    if data is None:
-        return find_export(root)
-    if len(data) != 1 or not is_file(data[0]) or data[0].suffix not in EXPORT_SUFFIXES:
-        return None
-    if data[0].suffix == ".zip":  # no other data is a zip
-        return data[0]
-    found = recognised(data[0], partial(ProjectFolder(root).content, data[0]))
-    return data[0] if found is KORE_EXPORT else None
+class Export(NamedTuple):
+    """A file that is a complete assistant of a platform."""
+
+    platform: Platform
+    path: Path
+
+
+def export_of(root: Path, data: Sequence[Path] | None = None) -> Export | None:
+    """Return the export that is the complete assistant; ``None`` for a project of several files."""
+    found = ((name, part.find(root, data)) for name, part in parts("export").items())
+    return next((Export(PLATFORMS[name], path) for name, path in found if path is not None), None)
 
 
 def ensure_export(path: Path) -> None:
-    """Ensure that a file that is named as a project is the export of a Kore.ai assistant.
+    """Ensure that a file that is named as a project is the export of an assistant.
 
     Raises:
         UserError: it is something else.
     """
     if export_of(path.parent, [path]) is None:
+        exports = [one.no_export for one in PLATFORMS.values() if one.no_export is not None]
         raise UserError(
-            f"'{path}' is neither an assistant's folder nor the export of a Kore.ai assistant [{NOT_AN_EXPORT}]",
-            remedy="Name the folder of an assistant, a botDefinition.json, or the platform's .zip.",
+            f"'{path}' is neither an assistant's folder{''.join(f' nor {one.what}' for one in exports)}",
+            remedy=f"Name the folder of an assistant{''.join(f', {one.remedy}' for one in exports)}.",
         )
 
 
-def refuse_of_rasa(**given: Path | None) -> None:
-    """Refuse options for paths that only a Rasa project has.
+def refuse_of_rasa(platform: Platform, **given: Path | None) -> None:
+    """Refuse options for paths that only a project of several files has.
 
     Raises:
         UserError: one of them is set.
     """
     for name, path in given.items():
         if path is not None:
-            raise UserError(f"--{name} is for a Rasa project; this is a Kore.ai assistant", remedy="Omit it.")
+            raise UserError(f"--{name} is for {DEFAULT.one}; this is {platform.one}", remedy="Omit it.")
 
 
-def read_export(folder: ProjectFolder, export: Path, language: str | None) -> Project:
+def read_export(folder: ProjectFolder, export: Export, language: str | None) -> Project:
     """Read an export; ``language`` defaults to the export's own default language.
 
     Raises:
         UserError: it cannot be read.
     """
-    data_read = read_data(folder, [export], language=language)
-    parts = [one.parts for one in data_read]
+    platform, path = export
+    data_read = read_data(folder, [path], language=language)
+    read = [one.parts for one in data_read]
     files = [one.file for one in data_read]
-    bot = next((one.bot for one in parts if one.bot is not None), None)
-    if bot is None:
+    native = next((one.native for one in read if one.native is not None), None)
+    if native is None:
         fault = next((one for one in folder.findings if one.code != "format-not-read"), None)
-        fault = fault or why_no_export(folder.name(export), folder.read_bytes(export) or b"")
+        fault = fault or parts("export")[platform.name].why_no_export(folder.name(path), folder.read_bytes(path) or b"")
         raise UserError(f"{fault.message.rstrip('.')} [{fault.code}]", location=fault.location, remedy=fault.hint)
     return Project(
         root=folder.root,
-        name=bot.name or shown_path(folder.root.resolve().name),
-        nlu=merged_nlu(parts),
+        name=native.name or shown_path(folder.root.resolve().name),
+        nlu=merged_nlu(read),
         findings=in_order(folder.findings),
         unreadable=unreadable_parts(files),
         files=tuple(files),
-        kore=bot,
+        platform=platform,
+        native=native,
     )

@@ -7,77 +7,24 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from turncheck.messages.location import NOWHERE, Location
+from turncheck.platforms.registry import DEFAULT
 from turncheck.project.nlu_data import NluData
 from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from turncheck.messages.finding import Finding
-    from turncheck.project.kore.model import KoreBot
+    from turncheck.platforms.base import Platform
+    from turncheck.project.batch.model import KnownNames
     from turncheck.project.nlu_data import Example
     from turncheck.project.project_file import ProjectFile
     from turncheck.project.rasa_version import RasaVersion
-
-
-# The kinds of assistants, one row each: what their files hold, and what can be done with them here.
-#
-# No other code checks a project's kind by name: each difference is a column.
-
-
-class Refusal(NamedTuple):
-    """Why something is not done, and what to do instead."""
-
-    what: str
-    remedy: str
-
-
-class Kind(NamedTuple):
-    """A kind of assistants.
-
-    ``no_dialogues``: why its files hold no dialogues. ``no_model``, ``no_split``: why no model is written for it, and
-    why its sentences are not split. ``has_pipeline``: its NLU pipeline is built from its files, which must be complete
-    for that. ``selects_responses``: it may choose among responses. ``names_all``: its files name everything that users
-    may mean, so that what is missing from the tests can be counted. ``has_languages``: what is read from its files
-    depends on the chosen language. ``holds_secrets``: no line of its files is shown. ``checked_by_rasa``: Rasa checks
-    it as well, so that our own findings are less severe.
-    """
-
-    name: Literal["rasa", "kore"]
-    no_dialogues: str | None = None
-    no_model: Refusal | None = None
-    no_split: Refusal | None = None
-    has_pipeline: bool = True
-    selects_responses: bool = True
-    names_all: bool = False
-    has_languages: bool = False
-    holds_secrets: bool = False
-    checked_by_rasa: bool = True
-
-
-RASA: Final = Kind("rasa")
-KORE: Final = Kind(
-    "kore",
-    no_dialogues="the dialogs of a Kore.ai assistant run on the platform alone",
-    no_model=Refusal(
-        "a Kore.ai assistant has no model here: the stand-in is trained in each run",
-        "Use `turncheck run`, `test nlu` or `parse` with it.",
-    ),
-    no_split=Refusal(
-        "the sentences of a Kore.ai assistant are split on its platform, not here",
-        "`turncheck run` judges them by cross-validation; name other data with --nlu.",
-    ),
-    has_pipeline=False,
-    selects_responses=False,
-    names_all=True,
-    has_languages=True,
-    holds_secrets=True,
-    checked_by_rasa=False,
-)
+    from turncheck.report.batch import BatchSetting
 
 
 # --- the domain ------------------------------------------------------------------------------------------------------
@@ -405,6 +352,41 @@ class Flow:
     location: Location
 
 
+class Native(Protocol):
+    """What a platform knows of an assistant besides what all projects have."""
+
+    @property
+    def name(self) -> str:
+        """Its name; "" if it has none."""
+
+    @property
+    def language(self) -> str:
+        """The language of its sentences."""
+
+    @property
+    def utterances(self) -> tuple[Example, ...]:
+        """The sentences that people annotated with intents."""
+
+    @property
+    def setting(self) -> BatchSetting:
+        """What it says about itself in results of batch suites."""
+
+    def known_names(self) -> KnownNames:
+        """Return the names that a suite may expect."""
+
+    def expected_intents(self) -> Iterable[str]:
+        """Yield the intents for which there should be cases, with sentences or without."""
+
+    def listed_values(self) -> Iterable[tuple[str, tuple[tuple[str, tuple[str, ...]], ...]]]:
+        """Yield each entity that is a list, with its values and their synonyms."""
+
+    def follow_ups(self) -> Iterable[tuple[Example, tuple[str, ...]]]:
+        """Yield the sentences that are only understood in a context, each with the intents of its context."""
+
+    def without_places(self) -> Native:
+        """Return the same without its file, to be sent to a worker process."""
+
+
 @dataclass(frozen=True, slots=True)
 class Project:
     """An assistant's project.
@@ -413,9 +395,9 @@ class Project:
     ``unreadable`` names the parts that are incomplete because of it: ``domain``, ``nlu``, ``stories``, ``config``,
     ``endpoints``. ``calm`` is the reason why this is a CALM project, or ``None``; ``flows`` are its flows by name.
     ``rasa`` is the version of Rasa that it is written for, with what shows it, ``None`` if it is not a Rasa project.
-    ``below``: the folders of assistants below this one, if it is not one itself. ``kore``: the content of a Kore.ai
-    assistant's export, ``None`` for any other. ``files`` are the files that were read, parsed, with the position of
-    every key and value (:mod:`turncheck.yaml_tree.tree`).
+    ``below``: the folders of assistants below this one, if it is not one itself. ``platform``: what it is made for;
+    ``native``: what only that platform knows of it, ``None`` for a Rasa project. ``files`` are the files that were
+    read, parsed, with the position of every key and value (:mod:`turncheck.yaml_tree.tree`).
     """
 
     root: Path
@@ -433,7 +415,8 @@ class Project:
     below: tuple[Path, ...] = ()
     flows: Mapping[str, Flow] = field(default_factory=dict)
     misspelt: Mapping[str, str] = field(default_factory=dict)
-    kore: KoreBot | None = field(default=None, repr=False)
+    platform: Platform = field(default=DEFAULT, repr=False)
+    native: Native | None = field(default=None, repr=False)
     files: tuple[ProjectFile, ...] = field(default=(), repr=False, compare=False)
 
     @property
@@ -447,23 +430,18 @@ class Project:
         return NEWEST if self.rasa is None else self.rasa.major
 
     @property
-    def kind(self) -> Kind:
-        """The kind of assistant it is, and what that implies."""
-        return RASA if self.kore is None else KORE
-
-    @property
     def language(self) -> str | None:
         """The language of its sentences."""
-        return self.config.language if self.kore is None else self.kore.language
+        return self.config.language if self.native is None else self.native.language
 
     @property
     def utterances(self) -> tuple[Example, ...]:
         """The sentences that people annotated with intents, without other training sentences."""
-        return self.nlu.examples if self.kore is None else self.kore.utterances
+        return self.nlu.examples if self.native is None else self.native.utterances
 
     def light(self, nlu: NluData) -> Project:
         """Return it with only these sentences and no file contents, to be sent to a worker in another folder."""
-        kore = None if self.kore is None else self.kore.without_places()
+        native = None if self.native is None else self.native.without_places()
         nlu = replace(nlu, examples=tuple(replace(example, origin=None) for example in nlu.examples))
         root = self.root.absolute()
-        return replace(self, root=root, nlu=nlu, stories=(), rules=(), findings=(), files=(), kore=kore)
+        return replace(self, root=root, nlu=nlu, stories=(), rules=(), findings=(), files=(), native=native)

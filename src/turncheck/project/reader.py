@@ -20,6 +20,7 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location, shown_path
 from turncheck.messages.phrasing import misspelt
+from turncheck.platforms.registry import PLATFORMS
 from turncheck.process.regular_file import is_folder, is_there
 from turncheck.project.assistants_below import assistants_in_place, named_below
 from turncheck.project.components import calm_reason
@@ -204,7 +205,7 @@ def read_project(
     domain_as_listed: bool = False,
     language: str | None = None,
 ) -> Project:
-    """Read a Rasa 3.x project, or the export of a Kore.ai assistant.
+    """Read a Rasa project, or an assistant of another platform from its export.
 
     Defaults are looked for below ``root``: ``domain.yml``, else the folder ``domain``; ``data``; ``config.yml``;
     ``endpoints.yml``. Path arguments are relative to the current folder. A named domain or configuration that does not
@@ -213,8 +214,8 @@ def read_project(
     The files in a domain's folder are merged in the order of their names; ``domain_as_listed``: in the order in which
     the file system lists them, as in Rasa, which may differ between machines.
 
-    A folder that contains ``botDefinition.json`` or ``appDefinition.json``, or such a file or a ``.zip`` of it as the
-    only ``data``, is a Kore.ai assistant: nothing else is read. ``language``: the language whose sentences are read,
+    A folder that contains an export, or an export as the only ``data``, is an assistant of the export's platform:
+    nothing else is read. ``language``: the language whose sentences are read,
     by default the assistant's own default language.
 
     Raises:
@@ -222,11 +223,13 @@ def read_project(
     """
     with _collector_paused():
         if (export := export_of(root, data)) is not None:
-            refuse_of_rasa(domain=domain, config=config)
+            refuse_of_rasa(export.platform, domain=domain, config=config)
             return read_export(ProjectFolder(root), export, language)
         if language is not None:
+            of_languages = [one for one in PLATFORMS.values() if one.has_languages]
             raise UserError(
-                "--language is for the export of a Kore.ai assistant", remedy="The pipeline says the language here."
+                f"--language is for the export of {' or '.join(one.one for one in of_languages)}",
+                remedy="The pipeline says the language here.",
             )
         return _read_project(ProjectFolder(root), domain, data, config, endpoints, domain_as_listed=domain_as_listed)
 

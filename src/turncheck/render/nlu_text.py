@@ -53,8 +53,8 @@ def _figures(nlu: Nlu) -> Iterator[str]:
         if entities.says_nothing:
             yield from (f"Entities by {text(name)}, by token:", f"  not scored: {NOTHING_TO_FIND}")
             continue
-        figures = {"precision": entities.precision, "recall": entities.recall, "f1": entities.f1}
-        yield from _table(f"Entities by {name}, by token", figures, entities.folds)
+        by_token = {"precision": entities.precision, "recall": entities.recall, "f1": entities.f1}
+        yield from _table(f"Entities by {name}, by token", by_token, entities.folds)
         spans = entities.spans
         if spans is not None:
             yield f"  exact spans: precision {spans.precision:.3f}, recall {spans.recall:.3f}, f1 {spans.f1:.3f}"
@@ -88,9 +88,11 @@ def _gone(number: int, fewer: str, more: str) -> str:
     return f"{fewer} {number}" if number >= 0 else f"{more} {-number}"
 
 
-def _table(title: str, figures: Mapping[str, float], folds: Mapping[str, Spread]) -> Iterator[str]:
+def _table(title: str, figures: Mapping[str, float | None], folds: Mapping[str, Spread]) -> Iterator[str]:
     yield f"{text(title)}:"
     for name, value in figures.items():
+        if value is None:
+            continue
         spread = folds.get(name)
         mean = f"   mean of folds {spread.mean:.3f} ± {spread.deviation:.3f}" if spread else ""
         yield f"  {name:<10}{'pooled ' if spread else ''}{value:.3f}{mean}"

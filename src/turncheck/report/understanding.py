@@ -256,20 +256,20 @@ class EntityScores(Part, frozen=True, kw_only=True):
 
     report: dict[str, Any]
     """The figures of each label and their averages, with the keys of Rasa's ``EXTRACTOR_report.json``."""
-    precision: Figure
-    """Precision, averaged over the labels by their support."""
-    recall: Figure
-    """Recall, averaged over the labels by their support."""
-    f1: Figure
-    """F1, averaged over the labels by their support."""
+    precision: Figure | None
+    """Precision, averaged over the labels by their support; ``None`` where nothing was to be found, and nothing was."""
+    recall: Figure | None
+    """Recall, averaged over the labels by their support; ``None`` as for precision."""
+    f1: Figure | None
+    """F1, averaged over the labels by their support; ``None`` as for precision."""
     spans: SpanScores | None
-    """``None`` where they cannot be known: files of ``rasa test`` that were imported may not hold all sentences."""
+    """``None`` as for precision, and where they cannot be known: imported files of ``rasa test`` may lack sentences."""
     tokens: Count = 0
     """How many tokens were judged."""
     confusions: tuple[Confusion, ...] = ()
     """The labels of tokens that were predicted as others, ``no_entity`` among them."""
     folds: dict[str, Spread] = {}
-    """Mean and standard deviation over the folds, by the figure's name; empty for held-out sentences."""
+    """Mean and standard deviation over the folds with something to find, by the figure's name; empty without folds."""
     calibration_error: Figure | None = None
     """How far confidences and the share of right entities (exact borders and type) are apart, as for intents.
 
@@ -278,7 +278,7 @@ class EntityScores(Part, frozen=True, kw_only=True):
 
     @property
     def says_nothing(self) -> bool:
-        """Whether there was nothing to find and nothing was found: its zeros are no figures."""
+        """Whether there was nothing to find and nothing was found: older reports have zeros for that."""
         return not (self.report or self.confusions or self.f1)
 
 

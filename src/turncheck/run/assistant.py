@@ -19,12 +19,15 @@ from turncheck.work.workplace import Local
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from turncheck.engines.base import Engine, Models
     from turncheck.engines.conversation import ActionServer, ConversationEngine
+    from turncheck.process.cache import Cache
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
+    from turncheck.run.inputs import Inputs
     from turncheck.settings.options import Settings
     from turncheck.work.workplace import Executor
 
@@ -43,23 +46,75 @@ class AssistantOptions:
 
 
 @contextmanager
-def running_assistant(
-    options: AssistantOptions, project: Project, environment: Mapping[str, str], screen: Console
-) -> Iterator[tuple[Engine, ConversationEngine]]:
-    """Provide the engine, and keep the action server running while the assistant is in use.
+def opened_engine(
+    settings: Settings,
+    project: Project,
+    environment: Mapping[str, str],
+    screen: Console,
+    *,
+    models: Models | None = None,
+    cache: Cache | None = None,
+    hosts: tuple[str, ...] | None = None,
+    variables: FileVariables | None = None,
+) -> Iterator[Engine]:
+    """Open the engine that the settings name, for a run or a command: what it trains is cached, and what takes long is
+    shown.
+
+    The arguments are those of :func:`turncheck.engines.choice.chosen_engines`; ``cache``: where trained models are
+    kept, if at all.
+
+    Raises:
+        UserError: as that.
+    """
+    with (
+        chosen_engines(settings, project, environment, hosts, models, variables=variables) as engine,
+        cache_in_use(engine, cache, screen),
+    ):
+        engine.show_progress(screen)
+        yield engine
+
+
+@contextmanager
+def cache_in_use(engine: Engine, cache: Cache | None, screen: Console) -> Iterator[None]:
+    """Have an engine use the cache; at the end say what was taken from it, and remove what is too much."""
+    if cache is None:
+        yield
+        return
+    engine.use_cache(cache)
+    try:
+        yield
+    finally:
+        for note in cache.notes():
+            screen.note(note)
+        cache.trim()
+
+
+@contextmanager
+def assistant_in_use(
+    engine: Engine, options: AssistantOptions, project: Project, environment: Mapping[str, str], screen: Console
+) -> Iterator[ConversationEngine]:
+    """Make the assistant ready, and keep the action server running while it is in use.
 
     Raises:
         UserError: there is nothing to train on, a model cannot be read, or an action server does not start.
     """
-    with chosen_engines(options.settings, project, environment, models=options.models) as engines:
-        ensure_possible(engines, "e2e")
-        if options.channel != DEFAULT_CHANNEL and engines.capabilities.no_channel is not None:
-            raise UserError(engines.capabilities.no_channel)
-        engines.make_ready(("core", "nlu"), screen, lambda: ensure_trainable(project))
-        for line in engine_lines(engines.info()):
-            screen.note(line)
-        with running_server(options.settings, project, environment, screen) as server:
-            yield engines, engines.assistant(server)
+    ensure_possible(engine, "e2e")
+    if options.channel != DEFAULT_CHANNEL and engine.capabilities.no_channel is not None:
+        raise UserError(engine.capabilities.no_channel)
+    engine.make_ready(("core", "nlu"), screen, lambda: ensure_trainable(project))
+    note_without_nlu(engine, screen)
+    for line in engine_lines(engine.info()):
+        screen.note(line)
+    with running_server(options.settings, project, environment, screen) as server:
+        yield engine.assistant(server)
+
+
+def note_without_nlu(engine: Engine, screen: Console) -> None:
+    """Say so if nothing understands sentences: those of tests fail for that reason."""
+    if not engine.understands:
+        model = engine.info().model
+        what = "The project has no NLU examples" if model is None else f"The model {model} has no NLU"
+        screen.note(f"{what}: only messages such as /greet are understood.")
 
 
 @contextmanager
@@ -95,6 +150,13 @@ def running_server(
 
     with running_action_server(settings.action_server, project.root, child, say=say, endpoint=endpoint) as server:
         yield server
+
+
+def action_server(inputs: Inputs, project: Project, screen: Console) -> AbstractContextManager[ActionServer]:
+    """Choose and start the action server of a run; see :func:`running_server`."""
+    return running_server(
+        inputs.settings, project, inputs.environment, screen, inputs.hosts, variables=inputs.file_variables
+    )
 
 
 def where_actions_are(server: ActionServer, work: Executor, settings: Settings, screen: Console) -> Executor:

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from turncheck.messages.errors import UserError
 from turncheck.registry import Registry, blamed_on_plugin
-from turncheck.report.plugin_figures import PluginFigure
+from turncheck.report.model import PluginFigure
 
 if TYPE_CHECKING:
     from turncheck.engines.base import Engine

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from turncheck import __version__
 from turncheck.messages.errors import UserError
@@ -18,20 +18,7 @@ if TYPE_CHECKING:
 
     from turncheck.project.model import Project
     from turncheck.project.rasa_version import Sign
-    from turncheck.report.model import (
-        Batch,
-        Core,
-        EndToEnd,
-        EngineInfo,
-        KindCoverage,
-        Nlu,
-        Robustness,
-        Skipped,
-        Strength,
-        TrainingSentence,
-        Validation,
-        WordList,
-    )
+    from turncheck.report.model import EngineInfo, KindCoverage, Skipped, TrainingSentence, WordList
     from turncheck.report.trust import Trust
 
 
@@ -41,7 +28,7 @@ def project_info(project: Project, *, name: str | None = None, root: str = "", f
     return ProjectInfo(
         name=name or project.name,
         root=root,
-        kind=project.kind.name,
+        kind=project.platform.name,
         file=file,
         rasa_version=rasa.name if rasa else None,
         rasa_signs=_signs(rasa.signs) if rasa else (),
@@ -64,13 +51,6 @@ def report_of(
     *,
     source: Source | None = None,
     engine: EngineInfo | None = None,
-    validation: Validation | None = None,
-    nlu: Nlu | None = None,
-    core: Core | None = None,
-    e2e: EndToEnd | None = None,
-    batch: Batch | None = None,
-    strength: Strength | None = None,
-    robustness: Robustness | None = None,
     coverage: Mapping[str, KindCoverage] | None = None,
     training: Iterable[TrainingSentence] = (),
     word_lists: Iterable[WordList] = (),
@@ -79,21 +59,19 @@ def report_of(
     skipped: Iterable[Skipped] = (),
     stopped: str | None = None,
     timings: Mapping[str, float] | None = None,
+    **sections: Any,
 ) -> Report:
-    """Return the report of a project: its evaluations, those that were skipped, and what ended the run early."""
+    """Return the report of a project: its evaluations, those that were skipped, and what ended the run early.
+
+    ``sections``: those of the evaluations, by the names of the report's fields.
+    """
     return Report(
         tool=Tool(name="turncheck", version=__version__),
         project=project,
         source=source or Source(),
         seed=seed,
         engine=engine,
-        validation=validation,
-        nlu=nlu,
-        core=core,
-        e2e=e2e,
-        batch=batch,
-        strength=strength,
-        robustness=robustness,
+        **sections,
         coverage=dict(coverage or {}),
         training=tuple(training),
         word_lists=tuple(word_lists),

@@ -62,21 +62,24 @@ def read_dialogue_assistant(settings: Settings, *, endpoints: Path | None = None
         UserError: as above, or its dialogues are not in its files.
     """
     project = read_assistant(settings, endpoints=endpoints)
-    if (elsewhere := project.kind.no_dialogues) is not None:
+    if (elsewhere := project.platform.no_dialogues) is not None:
         tests = "`turncheck test nlu`, `turncheck test robustness`, `turncheck run`"
         remedy = f"Test what it understands: {tests}. `turncheck suggest` suggests cases of a batch suite."
         raise UserError(elsewhere, remedy=remedy)
     return project
 
 
-def ensure_possible(engines: Engine, evaluation: Evaluation) -> None:
-    """Refuse an evaluation that the engine does not support.
+def ensure_possible(engines: Engine, evaluation: Evaluation, *, in_folds: bool = False) -> None:
+    """Refuse an evaluation that the engine does not support; ``in_folds``: for which it has to be trained in folds.
 
     Raises:
         UserError: with the reason.
     """
     if reason := engines.capabilities.why_not(evaluation):
         raise UserError(reason)
+    if in_folds and (reason := engines.capabilities.no_training) is not None:
+        remedy = "Leave --cross-validation out." if evaluation == "nlu" else "Name test sentences with --nlu."
+        raise UserError(reason, remedy=remedy)
 
 
 def ensure_assistant(project: Project, *, as_argument: str = "--project ") -> None:
@@ -215,8 +218,7 @@ def _line(project: Project, finding: Finding, level: str = "") -> str:
 def is_asked(settings: Settings, evaluation: Evaluation) -> bool:
     """Whether the settings ask for an evaluation."""
     if KINDS[evaluation].on_request:
-        switched_on = {"strength": settings.strength != "off", "robustness": settings.robustness}
-        return evaluation in settings.evaluations or switched_on[evaluation]
+        return evaluation in settings.evaluations or getattr(settings, evaluation, False) not in {False, "off"}
     return not settings.evaluations or evaluation in settings.evaluations
 
 
@@ -228,9 +230,9 @@ def not_asked(settings: Settings, evaluation: Evaluation) -> Skipped:
 
 def elsewhere(evaluation: Evaluation, project: Project, engines: Engine) -> Skipped | None:
     """If the project's files have no dialogues, there is nothing to test."""
-    if project.kind.no_dialogues is None:
+    if project.platform.no_dialogues is None:
         return None
-    reason = engines.capabilities.why_not(evaluation) or project.kind.no_dialogues
+    reason = engines.capabilities.why_not(evaluation) or project.platform.no_dialogues
     return Skipped(evaluation=evaluation, reason=reason, no_tests=True)
 
 
@@ -259,6 +261,11 @@ def not_understood(evaluation: Evaluation, project: Project, engines: Engine, *,
         return None
     reason = f"the project has no NLU examples to understand the test sentences with{in_vain(project)}"
     return Skipped(evaluation=evaluation, reason=reason, fault=True)
+
+
+def is_said(text: str | None) -> bool:
+    """Whether a message has to be understood; one that begins with a slash names its intent."""
+    return text is not None and not text.startswith("/")
 
 
 def unreadable(evaluation: Evaluation, findings: Iterable[Finding], *, of: Evaluation | None = None) -> Skipped | None:

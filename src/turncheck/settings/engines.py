@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from turncheck.registry import Registry
-
-ProjectKind = Literal["rasa", "kore"]
-"""The platform that a project is an assistant of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +13,8 @@ class RegisteredEngine:
     """A registered engine: a module with the function ``opened``, imported when the engine is used.
 
     ``from_files``: it needs only a project's files, so that it can measure any commit. ``has_languages``: it can be
-    asked in several languages, whatever the project's files say. ``kinds``: the projects that it runs. ``uploads``: the
+    asked in several languages, whatever the project's files say. ``kinds``: the platforms whose assistants it
+    runs, ``None``: of all. ``uploads``: the
     setting, and its value, with which it has a batch suite run as a whole by a platform that limits their size.
     ``variants``: the setting, and its values, that name one of several assistants that it can ask (``kore:published``).
     """
@@ -24,7 +22,7 @@ class RegisteredEngine:
     module: str
     from_files: bool = True
     has_languages: bool = False
-    kinds: tuple[ProjectKind, ...] = ("rasa", "kore")
+    kinds: tuple[str, ...] | None = None
     uploads: tuple[str, str] | None = None
     variants: tuple[str, tuple[str, ...]] | None = None
 
@@ -32,10 +30,10 @@ class RegisteredEngine:
 ENGINES: Final = Registry(
     "turncheck.engines",
     {
-        "embedded": RegisteredEngine("turncheck.engines.embedded.opened"),
+        "embedded": RegisteredEngine("turncheck.engines.embedded.engines"),
         "rasa": RegisteredEngine("turncheck.engines.rasa_server.engines", from_files=False, kinds=("rasa",)),
         "kore": RegisteredEngine(
-            "turncheck.engines.kore.engines",
+            "turncheck.platforms.kore.engine.engines",
             from_files=False,
             has_languages=True,
             uploads=("kore_way", "batch"),

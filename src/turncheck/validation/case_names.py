@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.messages.finding import Severity
     from turncheck.messages.location import Location
-    from turncheck.project.batch.known import KnownNames
-    from turncheck.project.batch.model import SuiteCase, Suites
+    from turncheck.project.batch.model import KnownNames, SuiteCase, Suites
     from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, E2ECases, Returned, Stub
 
 

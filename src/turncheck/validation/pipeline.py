@@ -3,25 +3,285 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from turncheck.dialogue.domain import SLOT_REQUESTED
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK
-from turncheck.messages.finding import LEGACY_PROJECT, SEVERITIES, Finding, Severity
-from turncheck.validation import references
+from turncheck.messages.finding import LEGACY_PROJECT, SEVERITIES, Finding, Name, Severity
+from turncheck.messages.location import Location
+from turncheck.messages.phrasing import suggestion
+from turncheck.project.model import ActionStep, ActiveLoopStep, OrStep, SessionConfig, SlotWasSetStep, UserStep
+from turncheck.registry import blamed_on_plugin
+from turncheck.validation import configuration as config
+from turncheck.validation import conflicts, dialogues, examples, loading, references, similarity
+from turncheck.validation import dialogues as leakage
+from turncheck.validation.checks import Fault
+from turncheck.validation.configuration import check_generation
+from turncheck.validation.examples import check_annotation_slips
 from turncheck.validation.facts import gather
+from turncheck.validation.findings import found, found_by, standing
 from turncheck.validation.load_order import LoadOrder, as_hidden, seen_by_rasa, with_emptied_domain
 from turncheck.validation.merging import forgotten_duplicates, loading_findings, read_findings
 from turncheck.validation.registry import CHECKS
-from turncheck.validation.stages import own_checks, rasa_checks
+from turncheck.validation.undefined import check_buttons, check_undefined
+from turncheck.validation.unused import check_definitions, check_unused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from turncheck.project.model import Project
+    from turncheck.messages.finding import Finding
+    from turncheck.project.e2e.model import E2ECase
+    from turncheck.project.model import Project, Step, Story
     from turncheck.project.rasa_version import RasaVersion
     from turncheck.validation.checks import Fails
     from turncheck.validation.facts import Facts, ProjectTests
+
+
+# Tests compared with the domain: names that only a test uses, so that it cannot pass, or only for a wrong reason.
+
+_Named = tuple[str, str, str, "Location"]
+"""The code of the finding, what is named, the name, and its place."""
+
+
+def check_test_names(facts: Facts) -> Iterator[Finding]:
+    """Names of test stories, test sentences and end-to-end cases that nothing defines, once for each name and file."""
+    tests = facts.tests
+    intents = facts.intents | facts.nlu_intents.keys()
+    known: dict[str, Collection[str]] = {
+        "action": facts.actions | facts.responses,
+        "response": facts.responses,
+        "intent": intents,
+        "form": facts.forms,
+        "slot": facts.slots | facts.default_slots | {SLOT_REQUESTED},
+    }
+    named = [*_of_stories(tests.stories, intents), *_of_cases(tests.cases)]
+    named += [
+        ("test-intent-undefined", "intent", example.base_intent, example.location)
+        for example in tests.examples
+        if example.base_intent
+    ]
+    places: dict[tuple[str, str, str, str], list[Location]] = {}
+    for code, kind, name, place in named:
+        if name not in known[kind]:
+            places.setdefault((code, kind, name, place.path), []).append(place)
+    for (code, kind, name, _), (first, *others) in places.items():
+        called = "response" if kind == "action" and name.startswith("utter_") else kind
+        message = f"A test names the {called} '{name}', which is not defined."
+        near = suggestion(name, known[kind])
+        yield found(code, message, first, near, others, names=(Name(called, name),))
+
+
+def _of_stories(stories: Iterable[Story], intents: Collection[str]) -> Iterator[_Named]:
+    for story in stories:
+        for step in story.steps:
+            yield from _of_step(step, intents)
+
+
+def _of_step(step: Step, intents: Collection[str]) -> Iterator[_Named]:
+    match step:
+        case ActionStep(action=name) if name:
+            yield "test-action-undefined", "action", name, step.location
+        case UserStep() if step.base_intent and step.base_intent not in intents:
+            # Without text nothing has to be understood: the dialogue may still go on as in the story.
+            code = "test-intent-undefined" if step.text else "test-name-undefined"
+            yield code, "intent", step.base_intent, step.location
+        case ActiveLoopStep(name=str() as name):
+            yield "test-name-undefined", "form", name, step.location
+        case SlotWasSetStep():
+            yield "test-name-undefined", "slot", step.slot, step.location
+        case OrStep():
+            for alternative in step.alternatives:
+                for part in alternative:
+                    yield from _of_step(part, intents)
+        case _:
+            pass
+
+
+def _of_cases(cases: Sequence[E2ECase]) -> Iterator[_Named]:
+    """Responses that a case waits for; other names in cases are checked when the cases are read to be run."""
+    if not cases:
+        return
+    from turncheck.project.e2e.model import MessageAsserted  # most projects have no such cases
+
+    for case in cases:
+        for turn in case.turns:
+            for step in turn.expectations:
+                if step.kind == "utter":
+                    yield "test-action-undefined", "response", step.name, step.location
+            for assertion in turn.assertions:
+                wanted = assertion.wanted
+                awaited = assertion.kind != "bot_did_not_utter"
+                if awaited and isinstance(wanted, MessageAsserted) and wanted.utter_name is not None:
+                    yield "test-action-undefined", "response", wanted.utter_name, assertion.location
+
+
+# The stages of checking a project, each a table of check functions, in Rasa's order if Rasa has them.
+
+Find = Callable[["Facts"], Iterable["Finding"]]
+
+
+class Stage(NamedTuple):
+    """Check functions, and whether they apply to a project."""
+
+    applies: Callable[[Facts], bool]
+    functions: tuple[Find, ...]
+
+
+def _always(facts: Facts) -> bool:  # noqa: ARG001 - one of several
+    return True
+
+
+def _with_data(facts: Facts) -> bool:
+    """``data validate stories`` only checks story structure and configuration."""
+    return not facts.stories_only
+
+
+def _with_intents(facts: Facts) -> bool:
+    """An assistant with flows may use names that Rasa Pro defines."""
+    return not facts.stories_only and facts.project.calm is None
+
+
+def _with_domain(facts: Facts) -> bool:
+    return _with_intents(facts) and not facts.domain.is_empty
+
+
+def check_emptiness(facts: Facts) -> Iterator[Finding]:
+    """A domain with nothing in it."""
+    if _is_empty(facts):
+        written = facts.domain.location
+        place = Location(written.path, written.line or 1, written.column or 1)
+        yield found("domain-empty", "There is nothing in the domain.", place)
+
+
+def _is_empty(facts: Facts) -> bool:
+    """Rasa compares it with an empty domain: any other key with a value, even an unknown one, makes a difference."""
+    if facts.retrieval_intents or facts.bot_texts or not facts.domain.is_empty:
+        return False
+    default = SessionConfig()
+    nothing = (
+        ("version", "3.1"),
+        ("session_config", {key: getattr(default, key) for key in default.__slots__}),
+    )
+    return not any(
+        value not in ({}, [], None) and (key, value) not in nothing
+        for file in facts.project.files
+        if file.role == "domain" and file.mapping is not None and loading.is_domain_file(facts.project, file)
+        for key, value in file.mapping.data.items()
+    )
+
+
+def _check_regexes(facts: Facts) -> Iterable[Finding]:
+    if not facts.project.nlu.regexes:
+        return ()
+    from turncheck.validation.regexes import check_regexes  # what reads patterns takes time to load
+
+    return check_regexes(facts)
+
+
+def _check_keywords(facts: Facts) -> Iterable[Finding]:
+    pipeline = facts.project.config.pipeline or ()
+    if not any(component.name.endswith("KeywordIntentClassifier") for component in pipeline):
+        return ()
+    from turncheck.validation.regexes import check_keywords
+
+    return check_keywords(facts)
+
+
+RASA_STAGES: Final = (
+    Stage(_with_data, (check_emptiness,)),
+    Stage(
+        _with_intents,
+        (
+            references.check_domain,
+            references.check_intents,
+            references.check_alternative_intents,
+            references.check_responses,
+            references.check_repeated_examples,
+        ),
+    ),
+    Stage(
+        _always,
+        (
+            conflicts.check_max_history,
+            conflicts.check_checkpoints,
+            conflicts.check_story_conflicts,
+            config.check_mandatory_keys,
+        ),
+    ),
+)
+
+OWN_STAGES: Final = (
+    Stage(
+        _always,
+        (
+            check_generation,
+            config.check_names,
+            config.check_order,
+            config.check_token_patterns,
+            conflicts.check_number_of_dialogues,
+            conflicts.check_joined_dialogues,
+            dialogues.check_repeated_stories,
+            dialogues.check_reachability,
+            conflicts.check_rules,
+        ),
+    ),
+    Stage(
+        _with_data,
+        (
+            config.check_selectors,
+            _check_regexes,
+            _check_keywords,
+            similarity.check_similar_examples,
+            similarity.check_templates,
+            examples.check_repeated_in_intent,
+            examples.check_alignment,
+            check_annotation_slips,
+            examples.check_balance,
+            examples.check_values,
+            examples.check_synonyms,
+            examples.check_lookups,
+        ),
+    ),
+    Stage(_with_domain, (check_undefined, check_buttons, check_unused, check_test_names)),
+    Stage(
+        _with_data,
+        (check_definitions, leakage.check_test_stories, leakage.check_test_sentences, leakage.check_test_entities),
+    ),
+)
+
+
+def rasa_checks(facts: Facts) -> Iterator[Finding]:
+    """Rasa's checks proper, except what might be wrong because a part could not be read."""
+    return standing(_run(RASA_STAGES, facts), facts.missing)
+
+
+def own_checks(facts: Facts) -> Iterator[Finding]:
+    """The checks that Rasa does not have, except what might be wrong because a part could not be read."""
+    return standing(chain(_run(OWN_STAGES, facts), _by_decorated(facts)), facts.missing)
+
+
+def _by_decorated(facts: Facts) -> Iterator[Finding]:
+    """What the checks with a function beside their row find, built in or added."""
+    added = CHECKS.added()
+    for name, check in CHECKS.items():
+        if check.find is None or not (_with_data(facts) or check.for_stories):
+            continue
+        if name not in added:
+            yield from (found_by(check, fault) for fault in check.find(facts))
+            continue
+        with blamed_on_plugin(f"check '{name}'"):
+            found_there = [found_by(check._replace(code=name), Fault(*fault)) for fault in check.find(facts)]
+        yield from found_there
+
+
+def _run(stages: Iterable[Stage], facts: Facts) -> Iterator[Finding]:
+    for stage in stages:
+        if stage.applies(facts):
+            for find in stage.functions:
+                yield from find(facts)
 
 
 # Reports what ``rasa data validate`` reports, no more and no less, so that it can be replaced.
@@ -147,10 +407,8 @@ def validate(
         tests: the project's tests, to be compared with the training data.
         targets_3: a project of an older Rasa is meant for Rasa 3: what that would refuse is an error.
     """
-    if not project.kind.checked_by_rasa:
-        from turncheck.validation.kore import kore_findings  # most projects are Rasa's
-
-        found_there = dict.fromkeys(kore_findings(project, strict=strict))
+    if (checks := project.platform.part("checks")) is not None:
+        found_there = dict.fromkeys(checks.findings(project, strict=strict))
         return _sorted((finding, CHECKS[finding.code].fails) for finding in found_there)
     if project.older is not None:
         return _validate_older(project, project.older, max_history, tests, strict=strict, targets_3=targets_3)

@@ -5,8 +5,8 @@ from typing import Final
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import MANUAL_AT
 from turncheck.messages.phrasing import nearest
+from turncheck.platforms.registry import PLATFORMS, parts
 from turncheck.registry import Registry
-from turncheck.validation.catalogue_kore import KORE_CHECKS
 from turncheck.validation.catalogue_names import NAME_CHECKS
 from turncheck.validation.catalogue_rasa import OLDER_CHECKS, RASA_CHECKS
 from turncheck.validation.catalogue_suites import CASE_CHECKS, SUITE_CHECKS
@@ -15,9 +15,11 @@ from turncheck.validation.checks import Check
 
 OWN_CHECKS: Final = (*NAME_CHECKS, *TRAINING_CHECKS, *OLDER_CHECKS)
 
+_OF_PLATFORMS: Final[tuple[Check, ...]] = tuple(one for part in parts("catalogue").values() for one in part.CHECKS)
+
 CHECKS: Final = Registry(
     "turncheck.checks",
-    {check.code: check for check in (*RASA_CHECKS, *OWN_CHECKS, *CASE_CHECKS, *SUITE_CHECKS, *KORE_CHECKS)},
+    {check.code: check for check in (*RASA_CHECKS, *OWN_CHECKS, *CASE_CHECKS, *SUITE_CHECKS, *_OF_PLATFORMS)},
     Check,
 )
 
@@ -81,7 +83,8 @@ def manual() -> str:
     sections += ["## turncheck's own\n", *map(manual_section, OWN_CHECKS)]
     sections += ["## In end-to-end test cases\n", *map(manual_section, CASE_CHECKS)]
     sections += ["## In batch suites\n", *map(manual_section, SUITE_CHECKS)]
-    sections += ["## In the export of a Kore.ai assistant\n", *map(manual_section, KORE_CHECKS)]
+    for name, part in parts("catalogue").items():
+        sections += [f"## In the export of {PLATFORMS[name].one}\n", *map(manual_section, part.CHECKS)]
     return "\n".join(sections)
 
 

@@ -10,23 +10,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COMMANDS: Final[Mapping[str, str]] = {
-    "run": "flags.run:add_parsers",
-    "action": "flags.run:add_parsers",
-    "data": "flags.data:add_parsers",
-    "train": "flags.bare:add_train",
-    "test": "flags.bare:add_test",
-    "parse": "flags.parse:add_parsers",
-    "shell": "flags.shell:add_shell",
-    "suite": "flags.suite:add_parsers",
-    "suggest": "flags.strength:add_parsers",
-    "init": "flags.init:add_parsers",
-    "report": "flags.report:add_parsers",
-    "calibrate": "flags.calibrate:add_parsers",
-    "compare-engines": "flags.compare_engines:add_parsers",
-    "kore": "flags.kore:add_parsers",
+    "run": "commands.flags.run:add_parsers",
+    "action": "commands.flags.run:add_parsers",
+    "data": "commands.flags.data:add_parsers",
+    "train": "commands.flags.bare:add_train",
+    "test": "commands.flags.bare:add_test",
+    "parse": "commands.flags.parse:add_parsers",
+    "shell": "commands.flags.shell:add_shell",
+    "suite": "commands.flags.suite:add_parsers",
+    "suggest": "commands.flags.strength:add_parsers",
+    "init": "commands.flags.init:add_parsers",
+    "report": "commands.flags.report:add_parsers",
+    "calibrate": "commands.flags.calibrate:add_parsers",
+    "compare-engines": "commands.flags.compare_engines:add_parsers",
+    "kore": "platforms.kore.flags:add_parsers",
 }
-"""Every command, in the order of the help, with the function of a module of `turncheck.commands` that adds its parser,
-imported when the command is used."""
+"""Every command, in the order of the help, with the function that adds its parser; its module is imported when the
+command is used."""
 _BY_KIND: Final = frozenset({"data"})
 """Commands of which each kind has a function of its own, too."""
 
@@ -43,4 +43,4 @@ def add_parsers(
     for function in functions:
         module, _, name = function.partition(":")
         kinds = (kind,) if command in _BY_KIND else ()
-        getattr(import_module(f"turncheck.commands.{module}"), name)(subparsers, *kinds)
+        getattr(import_module(f"turncheck.{module}"), name)(subparsers, *kinds)

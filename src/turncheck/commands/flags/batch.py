@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turncheck.commands.flags.engine import add_engine_flags, models_of, settings_of
+from turncheck.commands.flags.engine import add_cache_flags, add_engine_flags, models_of, settings_of
 from turncheck.commands.flags.run import add_custom_code_flag, add_vectors_flag
 from turncheck.commands.flags.shared import (
     add_config,
@@ -49,6 +49,7 @@ def add_test_batch(subparsers: argparse._SubParsersAction[Any]) -> None:
     add_seed(group, "training")
     add_vectors_flag(group)
     add_custom_code_flag(group)
+    add_cache_flags(group)
     add_engine_flags(parser)
     run = parser.add_argument_group("suites")
     run.add_argument("--name", metavar="NAME", help="name of the suite (default: the file's name)")

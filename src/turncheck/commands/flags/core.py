@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turncheck.commands.flags.engine import add_engine_flags, models_of, settings_of
+from turncheck.commands.flags.engine import add_cache_flags, add_engine_flags, models_of, settings_of
 from turncheck.commands.flags.run import add_custom_code_flag, add_vectors_flag
 from turncheck.commands.flags.shared import (
     add_augmentation,
@@ -62,7 +62,7 @@ def add_train_core_flags(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         metavar="N",
-        help="percentages of the stories to leave out (default: 0 5 25 50 70 95)",
+        help="percentages of the stories to leave out (default: 0 25 50 75; for Rasa 0 and 1: 0 5 25 50 70 90 95)",
     )
     output = parser.add_argument_group("output")
     add_model_output(output)
@@ -100,6 +100,7 @@ def add_test_core_flags(parser: argparse.ArgumentParser) -> None:
     add_seed(read, "training, if done in memory")
     add_vectors_flag(read)
     add_custom_code_flag(read)
+    add_cache_flags(read)
 
 
 def add_story_flags(parser: argparse.ArgumentParser) -> None:
@@ -141,14 +142,14 @@ def train_core(namespace: argparse.Namespace) -> int:
     configs: list[Path] = namespace.config or []
     if len(configs) <= 1:
         return run_train(train_options(namespace), ("core",), screen_of(namespace))
-    from turncheck.commands.compare_policies import DEFAULT_PERCENTAGES, run_train_comparison
+    from turncheck.commands.compare_policies import run_train_comparison
 
     return run_train_comparison(
         train_options(namespace),
         configs,
         screen_of(namespace),
         runs=namespace.runs,
-        percentages=namespace.percentages or DEFAULT_PERCENTAGES,
+        percentages=namespace.percentages or (),
     )
 
 

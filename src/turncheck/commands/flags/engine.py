@@ -38,6 +38,7 @@ FLAGS: Final = (
     *KORE_FLAGS,
     "kore-way",
 )
+CACHE_FLAGS: Final = ("cache", "cache-folder", "cache-key")
 _PATHS: Final = ("config", "domain", "model", "nlu")
 _SEVERAL: Final = ("data", "stories")
 _AS_THEY_ARE: Final = (
@@ -54,6 +55,14 @@ def add_engine_flags(parser: argparse.ArgumentParser, *names: str) -> None:
         add_setting(group, name, options()[name])
 
 
+def add_cache_flags(group: argparse._ArgumentGroup) -> None:
+    """Add whether and where trained models are kept."""
+    from turncheck.settings.options import options  # as above
+
+    for name in CACHE_FLAGS:
+        add_setting(group, name, options()[name])
+
+
 def settings_of(namespace: argparse.Namespace, *, workers: int = 0) -> Settings:
     """Return a command's flags as settings of ``run``.
 
@@ -65,7 +74,7 @@ def settings_of(namespace: argparse.Namespace, *, workers: int = 0) -> Settings:
     from turncheck.settings.options import options
     from turncheck.settings.sources import combine, from_flags
 
-    given = from_flags({name: getattr(namespace, name.replace("-", "_"), None) for name in FLAGS})
+    given = from_flags({name: getattr(namespace, name.replace("-", "_"), None) for name in (*FLAGS, *CACHE_FLAGS)})
     engine = combine(given).engine
     refuse_settings_of_others(combine(given))
     compares = ENGINES[engine].from_files
@@ -112,6 +121,7 @@ def add_assistant(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     add_seed(group, "training and of response variations")
     add_vectors_flag(group)
     add_custom_code_flag(group)
+    add_cache_flags(group)
     return group
 
 

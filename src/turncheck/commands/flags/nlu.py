@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.commands.flags.engine import add_engine_flags, models_of, settings_of
+from turncheck.commands.flags.engine import add_cache_flags, add_engine_flags, models_of, settings_of
 from turncheck.commands.flags.run import add_custom_code_flag, add_vectors_flag
 from turncheck.commands.flags.shared import (
     add_config,
@@ -28,8 +28,7 @@ from turncheck.settings.bounds import capped_workers
 if TYPE_CHECKING:
     import argparse
 
-    from turncheck.commands.nlu import NluTestOptions
-    from turncheck.commands.nlu_output import NluOutput
+    from turncheck.commands.nlu import NluOutput, NluTestOptions
 
 
 _CROSS_VALIDATION: Final = "crossvalidation"
@@ -80,6 +79,7 @@ def add_nlu_flags(parser: argparse.ArgumentParser) -> None:
     measure.add_argument("--cluster", metavar="ADDRESS", help="train on a Dask cluster: tcp://host:port")
     add_vectors_flag(measure)
     add_custom_code_flag(measure)
+    add_cache_flags(measure)
     measure.add_argument("--pretrained", action="store_true", help="score the entities of spaCy and Duckling, too")
     compare = parser.add_argument_group("comparing pipelines")
     compare.add_argument("-r", "--runs", type=whole_number, default=3, metavar="N", help="repetitions (default: 3)")
@@ -228,7 +228,7 @@ def read_flags_of_rasa_0(namespace: argparse.Namespace) -> None:
 
 
 def _output(namespace: argparse.Namespace, folder: str) -> NluOutput:
-    from turncheck.commands.nlu_output import NluOutput  # not for --help
+    from turncheck.commands.nlu import NluOutput  # not for --help
 
     successes: Path | None = namespace.successes
     return NluOutput(

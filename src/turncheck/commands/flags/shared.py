@@ -249,7 +249,7 @@ class _ConfigureLogs(argparse.Action):
         option_string: str | None = None,  # noqa: ARG002 - as above
     ) -> None:
         """Configure them by the file."""
-        from turncheck.process.logs import configure_logs  # not for --help
+        from turncheck.process.screen import configure_logs  # not for --help
 
         configure_logs(values)
         setattr(namespace, self.dest, values)

@@ -6,7 +6,7 @@ import argparse
 import math
 from typing import TYPE_CHECKING, Any
 
-from turncheck.commands.flags.engine import add_engine_flags, settings_of
+from turncheck.commands.flags.engine import add_cache_flags, add_engine_flags, settings_of
 from turncheck.commands.flags.run import add_custom_code_flag, add_vectors_flag
 from turncheck.commands.flags.shared import (
     add_json,
@@ -76,6 +76,7 @@ def add_tested_flags(parser: argparse.ArgumentParser) -> None:
     add_workers(read)
     add_vectors_flag(read)
     add_custom_code_flag(read)
+    add_cache_flags(read)
 
 
 def tested_settings(namespace: argparse.Namespace) -> Settings:
@@ -159,6 +160,7 @@ def add_test_robustness(subparsers: argparse._SubParsersAction[Any]) -> None:
     add_workers(read)
     add_vectors_flag(read)
     add_custom_code_flag(read)
+    add_cache_flags(read)
     add_engine_flags(parser)
     output = parser.add_argument_group("output")
     words = "end with exit code 1 above this failure rate"
@@ -169,7 +171,7 @@ def add_test_robustness(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 
 def _test_robustness(namespace: argparse.Namespace) -> int:
-    from turncheck.commands.robustness import RobustnessOptions, run_test_robustness  # not for --help
+    from turncheck.commands.strength import RobustnessOptions, run_test_robustness  # not for --help
 
     settings = settings_of(namespace, workers=namespace.workers)
     return run_test_robustness(RobustnessOptions(settings, namespace.fail_over, namespace.json), screen_of(namespace))

@@ -3,33 +3,129 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from textwrap import wrap
+from threading import Event, Timer
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.ci.git import find_checkout
-from turncheck.commands.init.today import Today, counted, failing_today
-from turncheck.commands.init.workflows import PROPOSALS, workflow
-from turncheck.messages.errors import EXIT_OK, UserError
+from turncheck.commands.init.workflows import ON_MAIN, PROPOSALS, workflow
+from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.location import shown_path
+from turncheck.messages.phrasing import count
+from turncheck.process import interrupts
 from turncheck.project.assistants_below import assistants_below, is_assistant
 from turncheck.project.batch.reader import find_suites
 from turncheck.project.batch.writer import write_suite
+from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import ActionStep, UserStep
 from turncheck.project.reader import read_project
 from turncheck.project.testfiles import E2E_CASES_FILE, TESTS_FOLDER, find_e2e_cases, find_test_nlu, find_test_stories
 from turncheck.render.sinks.terminal import aligned
-from turncheck.settings.options import default_of, options
-from turncheck.settings.sources import FILE_NAME
+from turncheck.run.prepare import baseline_finder, prepare
+from turncheck.run.reading import read_tests
+from turncheck.run.run import run_and_conclude
+from turncheck.settings.options import Settings, default_of, options
+from turncheck.settings.sources import FILE_NAME, from_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from turncheck.ci.git import Checkout
+    from turncheck.conclude import Outcome
     from turncheck.process.screen import Console
     from turncheck.project.model import Project, Story
+
+
+# What an assistant has to be tested with, and what fails on its default branch today.
+
+_EVALUATIONS: Final = ("validate", "core", "e2e", "batch")
+"""What can fail there; how well sentences are understood fails no run without a limit."""
+_GATES: Final = frozenset({*ON_MAIN, "could-be-run"})
+
+
+def counted(folder: Path) -> str:
+    """Return what there is to train on, and to test with."""
+    project, tests = read_project(folder), read_tests(Settings(project=str(folder)))
+    learnt = [count(len(project.nlu.examples), "training sentence")]
+    if project.platform.no_dialogues is None:
+        learnt += [count(len(project.stories), "story", "stories"), count(len(project.rules), "rule")]
+    found = {
+        "test sentence": len(tests.nlu.examples) if tests.nlu else 0,
+        "end-to-end case": len(read_cases(folder, tests.e2e).cases) if tests.e2e else 0,
+        "batch suite": len(tests.batch),
+    }
+    stories = sum(story.kind == "story" for story in tests.stories)
+    tested = [count(stories, "test story", "test stories")] if stories else []
+    tested += [count(number, what) for what, number in found.items() if number]
+    return f"{', '.join(learnt)}; {', '.join(tested) or 'no tests'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Today:
+    """What fails, a line for each gate of the default branch; ``is_complete``: whether all of it was measured."""
+
+    failing: tuple[str, ...] = ()
+    is_complete: bool = True
+
+
+def failing_today(folder: Path, screen: Console, seconds: float | None) -> Today:
+    """Measure what is there, for at most so many ``seconds`` (``None``: no limit); no base is looked for.
+
+    Raises:
+        KeyboardInterrupt: somebody interrupted it.
+    """
+    is_over = Event()
+    outcome = None
+    try:
+        with _interrupted_after(seconds, is_over):
+            outcome = _measured(folder, screen)
+    except UserError as error:
+        return Today((f"it cannot be run: {error.what}",))
+    except KeyboardInterrupt:
+        if not is_over.is_set():
+            raise
+    if outcome is None:
+        return Today(is_complete=False)
+    is_stopped = outcome.report.stopped == INTERRUPTED
+    if is_stopped and not is_over.is_set():
+        raise KeyboardInterrupt
+    failing = [gate for gate in outcome.verdict.gates if gate.fails and gate.name in _GATES and not gate.follows]
+    return Today(tuple(map(outcome.run.failing, failing)), not is_stopped)
+
+
+def _measured(folder: Path, screen: Console) -> Outcome:
+    given = {"project": str(folder), "baseline": "none", "engine": "embedded", "fail_on": ON_MAIN}
+    prepared = prepare(from_arguments({**given, "evaluations": _EVALUATIONS}), os.environ)
+    return run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
+
+
+@contextmanager
+def _interrupted_after(seconds: float | None, is_over: Event) -> Iterator[None]:
+    """Interrupt what is inside after so many seconds, as Ctrl-C does: what was finished is kept."""
+    if seconds is None:
+        yield
+        return
+
+    def interrupt() -> None:
+        is_over.set()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = Timer(seconds, interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        if is_over.is_set():
+            interrupts.forget()
 
 
 # A ``turncheck.yml`` with every key explained; keys that are commented out have their default.
@@ -160,7 +256,7 @@ class Dialogue:
 
 def first_tests(project: Project) -> dict[str, str]:
     """Return files by their paths in the project, of each kind of test that it does not have yet."""
-    if project.kore is not None:
+    if project.platform.names_all:
         return _first_suite(project)
     found = dialogues_of(project)[:_MOST]
     files: dict[str, str] = {}
@@ -168,7 +264,7 @@ def first_tests(project: Project) -> dict[str, str]:
         files[STORIES_FILE] = _stories(found)
     if found and found[0].is_in_sentences and not find_e2e_cases(project.root):
         files[E2E_CASES_FILE] = _cases(found)
-    if project.kind.has_pipeline and not find_test_nlu(project.root):  # Kore.ai's suites are its test sentences
+    if not find_test_nlu(project.root):
         intent = next(iter(sorted({one.intent for one in project.nlu.examples if one.intent})), "…")
         files[SENTENCES_FILE] = _SENTENCES.format(intent=intent.replace("\n", " "))
     return files

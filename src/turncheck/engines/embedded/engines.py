@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,29 +14,32 @@ from turncheck import __version__
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.base import DIALOGUE_PARTS, NLU_PARTS, NOTHING_TO_LEARN, Capabilities, Engine
 from turncheck.engines.embedded.models import fitting_model, load_model, named_model
+from turncheck.evaluations.kinds import KINDS
 from turncheck.process.output_files import temporary_folder
 from turncheck.project.calibration import trust_in
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.engines.base import Models, Part
     from turncheck.engines.conversation import ActionServer
     from turncheck.engines.embedded.conversation import EmbeddedConversations
-    from turncheck.engines.embedded.kore.trainer import KoreNluEngine, KoreNluTrainer
     from turncheck.engines.embedded.models import LoadedModel
-    from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
+    from turncheck.engines.embedded.nlu.engine import EmbeddedNlu, EmbeddedTrainer
     from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
     from turncheck.engines.embedded.policies.ensemble import Ensemble
     from turncheck.engines.embedded.workshop import EmbeddedWorkshop
     from turncheck.process.cache import Cache
+    from turncheck.process.environment import FileVariables
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import ConfiguredComponent, Substitution
     from turncheck.report.trust import ConfidenceMap, Trust
+    from turncheck.settings.options import Settings
+
 
 NLG_NOTE: Final = "The endpoint 'nlg' is not called: the domain's responses are used."
 
@@ -81,8 +85,8 @@ class EmbeddedEngine(Engine):
         """It trains on the project's files: those that an evaluation needs must exist and be complete."""
         if self.project.calm is not None:
             return frozenset()  # it is not trained at all
-        needed = NLU_PARTS if evaluation in {"nlu", "batch"} else DIALOGUE_PARTS | {"pipeline"}
-        return needed if evaluation == "nlu" and in_folds else needed | {"sentences"}
+        needed = NLU_PARTS if KINDS[evaluation].of_pipeline else DIALOGUE_PARTS | {"pipeline"}
+        return needed if in_folds else needed | {"sentences"}
 
     def make_ready(self, parts: Sequence[Part], screen: Console, ensure: Callable[[], None]) -> None:
         """Take the named model, else the newest that fits the project's files; else train, and say so.
@@ -141,7 +145,7 @@ class EmbeddedEngine(Engine):
         return "--cross-validation trains its own engines: --model is not used." if is_named else None
 
     @cached_property
-    def nlu_trainer(self) -> EmbeddedNluTrainer | KoreNluTrainer:
+    def nlu_trainer(self) -> EmbeddedTrainer:
         """What trains the engines of folds."""
         return self._pipeline_trainer
 
@@ -188,7 +192,7 @@ class EmbeddedEngine(Engine):
         return self._calibration[1]
 
     @cached_property
-    def nlu(self) -> EmbeddedNluEngine | KoreNluEngine | None:
+    def nlu(self) -> EmbeddedNlu | None:
         """Language understanding, trained on the whole project; ``None`` if it has no sentences."""
         if self._model is not None:
             from turncheck.engines.embedded.nlu.duckling import noon_of
@@ -340,3 +344,46 @@ class EmbeddedEngine(Engine):
 
 def _unique(notes: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(notes))
+
+
+# The embedded engine of a project, by the platform that the project is an assistant of.
+
+
+@contextmanager
+def opened(  # noqa: PLR0917 - as of all engines
+    settings: Settings,
+    project: Project,
+    environment: Mapping[str, str],
+    hosts: tuple[str, ...] | None,
+    models: Models | None,
+    variables: FileVariables | None = None,  # noqa: ARG001 - action servers are called by others
+) -> Iterator[EmbeddedEngine]:
+    """Yield the engine; see :func:`turncheck.engines.choice.chosen_engines`."""
+    if settings.vectors:
+        from turncheck.engines.embedded.nlu.sentence_vectors import named_vectors  # imports NumPy
+
+        named_vectors(settings.vectors)  # what is missing is reported before anything is measured
+    yield engine_of(settings, project, environment, hosts=hosts, models=models)
+
+
+def engine_of(
+    settings: Settings,
+    project: Project,
+    environment: Mapping[str, str],
+    *,
+    hosts: tuple[str, ...] | None = None,
+    models: Models | None = None,
+) -> EmbeddedEngine:
+    """Return the engine, which trains nothing before it is asked."""
+    own = project.platform.part("stand_in")
+    kind: type[EmbeddedEngine] = EmbeddedEngine if own is None else own.StandIn
+    return kind(
+        project,
+        settings.seed,
+        hosts,
+        settings.allow_custom_code,
+        settings.vectors,
+        models,
+        environment,
+        settings.today,
+    )

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 MAX_MODEL_BYTES: Final = 2 << 30
 SECONDS: Final = 1800.0
 """For the whole download of a model."""
+CONNECT_SECONDS: Final = 10
+"""The vendors' libraries wait for up to a minute by themselves, and repeat that several times."""
+READ_SECONDS: Final = 30
+"""Between two parts of an answer."""
 _KINDS: Final = "Name a folder, an address (https://…), s3://bucket/prefix, gs://bucket/prefix, aws, gcs or azure."
 _REMEDY: Final = "Is the address of --remote-storage right, and is the server running?"
 BUCKET_VARIABLE: Final = "BUCKET_NAME"
@@ -140,12 +144,14 @@ def _missing_library(library: str, what: str, extra: str) -> UserError:
 def _fetch_s3(bucket: str, key: str, environment: Mapping[str, str], target: Path) -> None:
     try:
         import boto3  # an optional extra
+        from botocore.config import Config
         from botocore.exceptions import BotoCoreError, ClientError
     except ImportError:
         raise _missing_library("boto3", "S3", "s3") from None
     shown = f"s3://{bucket}/{key}"
     try:
-        client = boto3.client("s3", endpoint_url=environment.get("AWS_ENDPOINT_URL") or None)
+        limits = Config(connect_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS)
+        client = boto3.client("s3", endpoint_url=environment.get("AWS_ENDPOINT_URL") or None, config=limits)
         answer: dict[str, Any] = client.get_object(Bucket=bucket, Key=key)
         if answer["ContentLength"] > MAX_MODEL_BYTES:
             raise _too_large(shown)
@@ -154,7 +160,7 @@ def _fetch_s3(bucket: str, key: str, environment: Mapping[str, str], target: Pat
             shutil.copyfileobj(body, file)
     except (BotoCoreError, ClientError) as error:
         raise UserError(
-            f"the model {shown} cannot be fetched: {error}",
+            f"the model {shown} cannot be fetched: {_in_short(error)}",
             remedy="Are bucket and name right, and the variables AWS_… (credentials, region, endpoint)?",
         ) from error
 
@@ -165,21 +171,24 @@ def _fetch_gcs(bucket: str, key: str, target: Path) -> None:
         from google.api_core.exceptions import GoogleAPIError  # an optional extra
         from google.auth.exceptions import GoogleAuthError
         from google.cloud import storage
+        from google.cloud.storage.retry import DEFAULT_RETRY
     except ImportError:
         raise _missing_library("google-cloud-storage", "Google Cloud Storage", "gcs") from None
     import requests  # what Google's library sends with
 
     shown = f"gs://{bucket}/{key}"
     remedy = f"Are {BUCKET_VARIABLE}, the name and the credentials (GOOGLE_APPLICATION_CREDENTIALS) right?"
+    limits = (CONNECT_SECONDS, READ_SECONDS)
     try:
-        blob = storage.Client().bucket(bucket).get_blob(key)
+        found = storage.Client().bucket(bucket)
+        blob = found.get_blob(key, timeout=limits, retry=DEFAULT_RETRY.with_timeout(2 * CONNECT_SECONDS))
         if blob is None:
             raise UserError(f"there is no model {shown}", remedy=remedy)
         if blob.size > MAX_MODEL_BYTES:
             raise _too_large(shown)
-        blob.download_to_filename(str(target))
+        blob.download_to_filename(str(target), timeout=limits)
     except (GoogleAPIError, GoogleAuthError, requests.RequestException, OSError, ValueError) as error:
-        raise UserError(f"the model {shown} cannot be fetched: {_first_line(error)}", remedy=remedy) from error
+        raise UserError(f"the model {shown} cannot be fetched: {_in_short(error)}", remedy=remedy) from error
 
 
 def _fetch_azure(name: str, environment: Mapping[str, str], target: Path) -> None:
@@ -197,12 +206,15 @@ def _fetch_azure(name: str, environment: Mapping[str, str], target: Path) -> Non
     connection, account = environment.get(CONNECTION_VARIABLE), environment.get("AZURE_ACCOUNT_NAME")
     if not connection and not account:
         raise UserError("which Azure account?", remedy=f"Set AZURE_ACCOUNT_NAME, or {CONNECTION_VARIABLE}.")
+    limits: dict[str, Any] = {"connection_timeout": CONNECT_SECONDS, "read_timeout": READ_SECONDS, "retry_total": 2}
+    limits |= {"initial_backoff": 1, "increment_base": 2, "random_jitter_range": 1}  # seconds between the attempts
     try:
         if connection:
-            service = BlobServiceClient.from_connection_string(connection)
+            service = BlobServiceClient.from_connection_string(connection, **limits)
         else:
             address = f"https://{account}.blob.core.windows.net/"
-            service = BlobServiceClient(address, credential=environment.get("AZURE_ACCOUNT_KEY"))
+            key = environment.get("AZURE_ACCOUNT_KEY")
+            service = BlobServiceClient(address, credential=key, **limits)
         with service, service.get_blob_client(container, name) as blob:
             if blob.get_blob_properties().size > MAX_MODEL_BYTES:
                 raise _too_large(shown)
@@ -211,9 +223,22 @@ def _fetch_azure(name: str, environment: Mapping[str, str], target: Path) -> Non
     except ResourceNotFoundError as error:
         raise UserError(f"there is no model {shown}", remedy=remedy) from error
     except (AzureError, ValueError) as error:
-        raise UserError(f"the model {shown} cannot be fetched: {_first_line(error)}", remedy=remedy) from error
+        raise UserError(f"the model {shown} cannot be fetched: {_in_short(error)}", remedy=remedy) from error
 
 
-def _first_line(error: Exception) -> str:
-    """The libraries append whole answers to their messages."""
+def _in_short(error: Exception) -> str:
+    """The libraries append whole answers to their messages, and name the cause at the end of a long line, if at all."""
+    from urllib3.exceptions import MaxRetryError, NameResolutionError, NewConnectionError
+    from urllib3.exceptions import TimeoutError as NoAnswerError
+
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, NameResolutionError):
+            return f"there is no host '{cause.conn.host}'"
+        if isinstance(cause, NewConnectionError):
+            return f"nothing answers at {cause.conn.host}:{cause.conn.port}"
+        if isinstance(cause, NoAnswerError):
+            return "there was no answer in time"
+        named = cause.reason if isinstance(cause, MaxRetryError) else getattr(cause, "inner_exception", None)  # Azure's
+        cause = named or cause.__cause__ or cause.__context__
     return (str(error).splitlines() or [type(error).__name__])[0]

@@ -152,7 +152,8 @@ def nlu_inputs(project: Project) -> Project:
         nlu=project.nlu,
         config=Config(language=config.language, pipeline=config.pipeline, location=config.location),
         rasa=_without_signs(project.rasa),
-        kore=project.kore,
+        platform=project.platform,
+        native=project.native,
     )
 
 

@@ -10,7 +10,7 @@ from turncheck.evaluation.batch.judging import classify, how_it_fits, is_intent
 from turncheck.evaluation.batch.suites import intents_of, kinds_of, outcome_of
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
-from turncheck.project.batch.known import KnownNames
+from turncheck.project.batch.model import KnownNames
 from turncheck.project.batch.run_report import RunReportError, read_run_report
 from turncheck.report.batch import (
     BATCH_KINDS,

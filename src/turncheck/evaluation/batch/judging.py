@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.project.batch.model import comparable
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from turncheck.engines.base import UtteranceAnswer
-    from turncheck.project.batch.known import KnownNames
-    from turncheck.project.batch.model import ExpectedEntity, SuiteCase
+    from turncheck.project.batch.model import ExpectedEntity, KnownNames, SuiteCase
     from turncheck.report.batch import BatchResult, MatchWay
 
 
@@ -201,10 +201,10 @@ def judged_case(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> 
         names: those of the project, which show the kinds of intents.
     """
     is_trait = case.is_trait or (answer.result is None and _means_traits(case, names))
-    given = answer.traits if is_trait else answer.matched
-    matched = tuple(dict.fromkeys(name for name in given if is_intent(name)))
+    found_in = _found_in(answer, is_trait=is_trait, with_bots=bool(case.bots))
+    matched = tuple(name for name, _ in found_in)
     kind = "trait" if is_trait else _kind(case, matched, names)
-    elsewhere = [""] * len(matched) if is_trait else [_other_bot(name, case, answer, names) for name in matched]
+    elsewhere = [_other_bot(name, bot, case, names) for name, bot in found_in]
     result: BatchResult = "not-evaluated"
     if answer.error is None:
         wanted, found = (
@@ -223,7 +223,7 @@ def judged_case(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> 
         expected=case.intents,
         matched=matched,
         bots=case.bots,
-        matched_bots=tuple(answer.bots.get(name, "") for name in matched) if case.bots and answer.bots else (),
+        matched_bots=tuple(bot for _, bot in found_in) if any(bot for _, bot in found_in) else (),
         parent=case.parent,
         result=result,
         passed=result in _RIGHT and all(entity.passed for entity in entities),
@@ -240,17 +240,26 @@ def judged_case(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> 
     )
 
 
-def _other_bot(name: str, case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> str:
+def _found_in(answer: UtteranceAnswer, *, is_trait: bool, with_bots: bool) -> list[tuple[str, str]]:
+    """Return each thing that was matched, once, with its bot: linked bots may have intents of one name."""
+    bots = answer.bots if with_bots and not is_trait else ()
+    given = zip_longest(answer.traits if is_trait else answer.matched, bots, fillvalue="")
+    return list(dict.fromkeys((name, bot) for name, bot in given if is_intent(name)))
+
+
+def _other_bot(name: str, bot: str, case: SuiteCase, names: KnownNames) -> str:
     """The bot of a matched intent, if the case expects that intent of others only; else "", also if it is not known."""
-    bot, key = answer.bots.get(name, ""), names.canonical(name)
+    key = names.canonical(name)
     pairs = zip(case.intents, case.bots, strict=False)
     wanted = [comparable(of) for intent, of in pairs if names.canonical(intent) == key]
     return bot if bot and wanted and comparable(bot) not in wanted else ""
 
 
 def _of_another_bot(matched: Sequence[str], elsewhere: Sequence[str]) -> str | None:
-    others = (f"{name} is matched in the bot {bot}" for name, bot in zip(matched, elsewhere, strict=True) if bot)
-    return "; ".join(others) or None
+    others = [(name, bot) for name, bot in zip(matched, elsewhere, strict=True) if bot]
+    right = {name for name, bot in zip(matched, elsewhere, strict=True) if not bot}
+    said = (f"{name} is matched in the bot {bot}{', too' if name in right else ''}" for name, bot in others)
+    return "; ".join(said) or None
 
 
 def _evaluated(

@@ -1,7 +1,7 @@
 """Generated cases for every intent of a project: with other entity values, else written as real users write.
 
 The suggestions of entity values are those of :mod:`turncheck.project.batch.suggestions`. What has no entities (dialogs,
-FAQs, small talk) is varied by the families of :mod:`turncheck.evaluation.robustness.families` that change its words.
+FAQs, small talk) is varied by the families of :mod:`turncheck.evaluations.robustness.families` that change its words.
 """
 
 from __future__ import annotations
@@ -10,18 +10,15 @@ from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Final
 
-from turncheck.evaluation.robustness.robustness import make_variants
+from turncheck.evaluations.robustness.robustness import make_variants
 from turncheck.project.batch.model import SuiteCase, comparable
 from turncheck.project.batch.suggestions import Suggestions, suggest, words_of_case
 from turncheck.project.batch.writer import SUFFIXES, is_writable
-from turncheck.project.kore.knowledge import is_utterance
-from turncheck.project.nlu_data import WholeLabelExample
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from turncheck.project.model import Project
-    from turncheck.project.nlu_data import Example
 
 _SEED: Final = 42
 _FAMILIES: Final = ("politeness", "contraction", "abbreviation", "diacritics", "typo")
@@ -68,8 +65,7 @@ def _names(project: Project) -> dict[str, str]:
     """Return the intents for which there should be cases, in the order of the data; an export's dialogs without
     sentences, and small talk that follows other small talk, come last."""
     names = [one.intent for one in project.nlu.examples if one.intent]
-    of_bot = project.kore.intents if project.kore else ()
-    names += [one.name for one in of_bot if one.kind != "trait" and not one.hidden and not one.stub]
+    names += project.native.expected_intents() if project.native else ()
     found: dict[str, str] = {}
     for name in names:
         found.setdefault(comparable(name), name)
@@ -79,7 +75,7 @@ def _names(project: Project) -> dict[str, str]:
 def _varied(project: Project) -> list[SuiteCase]:
     """Return the variants of sentences without entities, the most natural families first."""
     plain = [one for one in project.nlu.in_order().examples if one.intent and not one.entities]
-    follow_ups = list(_follow_ups(project))
+    follow_ups = list(project.native.follow_ups()) if project.native else []
     sentences = [*plain, *(sentence for sentence, _ in follow_ups)]
     parents = [*([()] * len(plain)), *(parent for _, parent in follow_ups)]
     variants = [one for one in make_variants(sentences, project, _SEED) if one.family in _FAMILIES]
@@ -89,24 +85,6 @@ def _varied(project: Project) -> list[SuiteCase]:
         for one in variants
         for of, parent in ((sentences[one.example], parents[one.example]),)
     ]
-
-
-def _follow_ups(project: Project) -> Iterator[tuple[Example, tuple[str, ...]]]:
-    """Yield the utterances of small talk that follows other small talk, each with what precedes it.
-
-    The platform alone knows them, so that they are no training sentences here.
-    """
-    talk = project.kore.of_kind("small_talk") if project.kore else []
-    parents = {one.name: one.parent for one in talk}
-    for one in talk:
-        before: list[str] = []
-        parent = one.parent
-        while parent is not None and parent not in before:
-            before.insert(0, parent)
-            parent = parents.get(parent)
-        for text in (one.name, *one.aliases) if before else ():
-            if is_utterance(text):
-                yield WholeLabelExample(text, one.name), tuple(before)
 
 
 def _in_turns(cases: Iterable[SuiteCase], most: int) -> list[SuiteCase]:

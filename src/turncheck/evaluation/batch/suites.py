@@ -12,8 +12,7 @@ from turncheck.evaluation.batch.judging import judged_case
 from turncheck.evaluation.nlu_remarks import ENTITY, covered_intents
 from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.messages.phrasing import count, first_line
-from turncheck.project.batch.known import KnownNames
-from turncheck.project.batch.model import comparable
+from turncheck.project.batch.model import KnownNames, comparable
 from turncheck.report.batch import (
     BATCH_KINDS,
     Batch,
@@ -297,7 +296,7 @@ def answer_of(case: SuiteCase, parse: Parse, can: Capabilities) -> UtteranceAnsw
         traits=traits,
         entities=values,
         scores={one.name: one.confidence for one in parse.ranking[:_MOST_SCORES] if one.name},
-        bots={name: can.bot} if name and can.bot else {},
+        bots=(can.bot,) if name and can.bot else (),
         error=None if is_matched or not unknown else "; ".join(dict.fromkeys(unknown.values())),
         unknown_entities=can.unknown_entities,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.messages.location import Location
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from turncheck.messages.finding import Finding
@@ -101,3 +102,55 @@ def comparable(name: str) -> str:
     'book flight'
     """
     return " ".join(name.replace("_", " ").split()).casefold()
+
+
+# The names in a project that a suite may expect.
+
+KINDS: Final = ("dialog", "faq", "small_talk", "trait")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownIntent:
+    """An intent of the project; ``in_total``: whether coverage counts it."""
+
+    name: str
+    kind: str
+    in_total: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class KnownNames:
+    """Names by their comparable forms, including an intent's other names (older ones, in other languages).
+
+    ``disabled``: FAQs that are switched off; they are not among the ``intents``. ``extracted_first``: the entities that
+    are learnt or found by a pattern, in comparable form: the platform extracts these before the others.
+    """
+
+    intents: Mapping[str, KnownIntent] = field(default_factory=dict)
+    traits: Mapping[str, KnownIntent] = field(default_factory=dict)
+    entities: Mapping[str, str] = field(default_factory=dict)
+    disabled: Mapping[str, str] = field(default_factory=dict)
+    extracted_first: frozenset[str] = frozenset()
+
+    def kind_of(self, name: str) -> str | None:
+        """Return the kind of an intent or trait; ``None`` if the project has none of this name."""
+        found = self.intents.get(comparable(name)) or self.traits.get(comparable(name))
+        return None if found is None else found.kind
+
+    def canonical(self, name: str, *, is_trait: bool = False) -> str:
+        """Return the name by which an intent or trait is compared."""
+        found = (self.traits if is_trait else self.intents).get(comparable(name))
+        return comparable(name if found is None else found.name)
+
+    def in_total(self, kind: str) -> dict[str, str]:
+        """Return the intents of a kind that coverage counts, by their comparable names."""
+        known = self.traits if kind == "trait" else self.intents
+        return {comparable(one.name): one.name for one in known.values() if one.kind == kind and one.in_total}
+
+
+def by_comparable(names: Iterable[str]) -> dict[str, str]:
+    """Return names by their comparable forms; of two with the same form the first counts."""
+    found: dict[str, str] = {}
+    for name in names:
+        found.setdefault(comparable(name), name)
+    return found

@@ -16,8 +16,8 @@ from turncheck.messages.location import Location
 from turncheck.process.regular_file import is_folder, is_there
 from turncheck.project.folder import ProjectFolder, absolute_name
 from turncheck.project.formats.format import SUITES, Opened
-from turncheck.project.formats.kore_export import CSV, JSON
 from turncheck.project.formats.registry import recognised
+from turncheck.project.formats.suites import CSV, JSON
 from turncheck.yaml_tree.source import Source
 
 if TYPE_CHECKING:

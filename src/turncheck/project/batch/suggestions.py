@@ -75,9 +75,9 @@ def _values(project: Project) -> dict[str, list[str]]:
             found[entity.entity].setdefault(example.text[entity.start : entity.end])
     for lookup in project.nlu.lookups:
         found[lookup.name].update(dict.fromkeys(lookup.elements))
-    for one in project.kore.entities if project.kore else ():
-        found[one.name].update(dict.fromkeys(name for name, _ in one.values))
-    return {name: [value for value in values if value.strip()] for name, values in found.items()}
+    for name, values in project.native.listed_values() if project.native else ():
+        found[name].update(dict.fromkeys(value for value, _ in values))
+    return {name: [value for value in some if value.strip()] for name, some in found.items()}
 
 
 def _meant(project: Project) -> dict[tuple[str, str], str]:
@@ -88,8 +88,8 @@ def _meant(project: Project) -> dict[tuple[str, str], str]:
         for entity in example.entities
         if entity.value is not None
     }
-    for one in project.kore.entities if project.kore else ():
-        found |= {(one.name, word.strip().casefold()): value for value, words in one.values for word in words}
+    for name, values in project.native.listed_values() if project.native else ():
+        found |= {(name, word.strip().casefold()): value for value, words in values for word in words}
     return found
 
 

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from turncheck.project.e2e.model import E2ECases
     from turncheck.project.e2e.reader import Named
     from turncheck.project.folder import ProjectFolder
-    from turncheck.project.kore.model import KoreBot
-    from turncheck.project.model import Domain, Flow, Story
+    from turncheck.project.model import Domain, Flow, Native, Story
     from turncheck.yaml_tree.source import Source
     from turncheck.yaml_tree.tree import YamlDocument
 
@@ -56,7 +55,7 @@ class Parts(NamedTuple):
 
     ``belongs``: ``False`` if reading shows that nothing in the file belongs to a project. ``kinds``: what reading shows
     the file to hold, ``None`` if the first look was right. ``document``: the YAML document, which is compared with
-    schemas, and whose comments may hold suppressions. ``bot``: the content of a Kore.ai assistant's export.
+    schemas, and whose comments may hold suppressions. ``native``: what a platform reads of its own.
     """
 
     nlu: NluData = NluData()
@@ -70,12 +69,12 @@ class Parts(NamedTuple):
     belongs: bool = True
     kinds: frozenset[str] | None = None
     document: YamlDocument | None = None
-    bot: KoreBot | None = None
+    native: Native | None = None
 
     @property
     def is_empty(self) -> bool:
         """Whether the file contributes no training data."""
-        return self.nlu == NluData() and not (self.stories or self.domain or self.flows or self.bot)
+        return self.nlu == NluData() and not (self.stories or self.domain or self.flows or self.native)
 
 
 class Format(NamedTuple):

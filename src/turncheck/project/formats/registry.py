@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from turncheck.project.formats import kore_export, other_json, rasa_e2e, rasa_json, rasa_markdown, rasa_yaml
-from turncheck.project.formats import kore_export as kore_suites
+from turncheck.platforms.registry import parts
+from turncheck.project.formats import other_json, rasa_e2e, rasa_json, rasa_markdown, rasa_yaml, suites
 from turncheck.project.formats.format import Format
 from turncheck.registry import Registry, blaming
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 FORMATS: Final = Registry(
     "turncheck.formats",
     {
-        "kore_export": kore_export.FORMAT,
+        **{f"{name}_export": one.FORMAT for name, one in parts("export").items()},
         "rasa_yaml": rasa_yaml.FORMAT,
         "rasa_json": rasa_json.FORMAT,
         "rasa_markdown": rasa_markdown.FORMAT,
         "rasa_e2e": rasa_e2e.FORMAT,
-        "kore_suites_json": kore_suites.JSON,
-        "kore_suites_csv": kore_suites.CSV,
+        "kore_suites_json": suites.JSON,
+        "kore_suites_csv": suites.CSV,
         "other_json": other_json.FORMAT,
     },
     Format,

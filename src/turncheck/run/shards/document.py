@@ -372,7 +372,7 @@ def project_digest(inputs: Inputs, project: Project, tests: Tests) -> str:
     for lookup in project.nlu.lookups:
         if lookup.file is not None:
             _add(digest, lookup.name, "\n".join(lookup.elements).encode("utf-8", "surrogatepass"))
-    if project.kind.has_languages:
+    if project.platform.has_languages:
         _add(digest, "sentences", "\n".join(f"{one.text}\t{one.intent}" for one in project.nlu.examples).encode())
     for path in sorted({*_test_files(project.root, tests), *_settings_file(inputs)}):
         _add(digest, path.name, _content(path))

@@ -13,10 +13,10 @@ from turncheck.messages.phrasing import count
 from turncheck.process.cache import software
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import Tool
-from turncheck.run.evaluated_project import engines_of_run, read_all
-from turncheck.run.evaluations import Evaluations
+from turncheck.run.evaluated_project import engine_of_run, read_all
 from turncheck.run.inputs import PrecomputedAnswers
 from turncheck.run.shards.document import EngineHead, PackedAnswers, Refusal, ShardHead, project_digest, shared_settings
+from turncheck.run.under_way import RunInProgress
 from turncheck.work.workplace import workplace_of
 
 if TYPE_CHECKING:
@@ -78,15 +78,12 @@ def measure_shard(
     inputs, project, tests = read_all(inputs, screen)
     answers = ShardAnswers(shard)
     with (
-        engines_of_run(inputs, project, PrecomputedAnswers(answers)) as engines,
+        engine_of_run(inputs, project, PrecomputedAnswers(answers), screen) as engines,
         workplace_of(inputs.settings, screen) as work,
     ):
-        engines.show_progress(screen)
-        if inputs.cache is not None:
-            engines.use_cache(inputs.cache)
-        run = Evaluations(inputs, project, tests, engines, screen, work=work, precomputed=PrecomputedAnswers(answers))
+        run = RunInProgress(inputs, project, tests, engines, screen, work=work, precomputed=PrecomputedAnswers(answers))
         try:
-            run.evaluate()
+            run.evaluate(needs_engine=True)
         except KeyboardInterrupt:
             run.stopped = INTERRUPTED
         head = ShardHead(
@@ -128,11 +125,10 @@ def exit_code_of_shard(stopped: str | None) -> int:
     return EXIT_INTERRUPTED if stopped == INTERRUPTED else EXIT_NOT_DONE
 
 
-def _engine_head(engines: Engine, run: Evaluations) -> EngineHead:
-    nlu = run.nlu_measurement
+def _engine_head(engines: Engine, run: RunInProgress) -> EngineHead:
     default, own = Capabilities(), engines.capabilities
     return EngineHead(
-        info=engines.info(measured=nlu.engine if nlu else None),
+        info=engines.info(measured=run.measured_engine),
         capabilities={
             field.name: getattr(own, field.name)
             for field in dataclasses.fields(own)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from turncheck.engines.conversation import read_direct_message
 from turncheck.engines.embedded.nlu.batch import NO_INTENT, Batch
 from turncheck.engines.embedded.nlu.duckling import EXTRACTOR as DUCKLING
 from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
-from turncheck.engines.parse import Parse
+from turncheck.engines.parse import NluEngine, Parse
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -19,9 +19,27 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.nlu.plan import Step
     from turncheck.engines.embedded.nlu.tokenizers import Tokenizer
     from turncheck.engines.parse import PredictedEntity, PredictedIntent, SelectedResponse
-    from turncheck.project.model import Domain, Response
+    from turncheck.project.model import Domain, Project, Response
     from turncheck.report.model import EngineInfo
     from turncheck.report.trust import ConfidenceMap
+
+
+class EmbeddedNlu(NluEngine, Protocol):
+    """What the embedded engine understands sentences with, of whatever platform the assistant is."""
+
+    @property
+    def sentences(self) -> TrainingSentences:
+        """The sentences that it learnt."""
+
+    def model_parse(self, texts: Sequence[str]) -> list[dict[str, Any]]:
+        """Understand each text, and answer in the form of a server's ``/model/parse``."""
+
+
+class EmbeddedTrainer(Protocol):
+    """What trains it."""
+
+    def fit(self, project: Project) -> EmbeddedNlu:
+        """See :class:`turncheck.engines.parse.NluTrainer`."""
 
 
 # The result of understanding, in the shape of a Rasa server's answer to ``POST /model/parse``.

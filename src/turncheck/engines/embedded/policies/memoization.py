@@ -180,16 +180,12 @@ def _seen_in(events: Iterable[Event]) -> str | None:
 
 def key_of(states: Sequence[State]) -> str:
     """Return the key under which these states are memorised."""
-    return digest_of(f"[{', '.join(map(_unquoted, states))}]")
+    return digest_of(f"[{', '.join([state.unquoted for state in states])}]")
 
 
 def digest_of(text: str) -> str:
     """Return a digest of Rasa's key, the states' JSON without its quotes: memorised states may be long."""
     return blake2b(text.encode(), digest_size=_DIGEST_SIZE).hexdigest()
-
-
-def _unquoted(state: State) -> str:
-    return state.text.replace('"', "")
 
 
 class _GrowingKey:
@@ -209,10 +205,10 @@ class _GrowingKey:
         if number < self._read:
             self._begin()
         for state in states[self._read : number]:
-            self._hash.update(f"{_unquoted(state.by_intent)}, ".encode())
+            self._hash.update(f"{state.by_intent.unquoted}, ".encode())
         self._read = number
         key = self._hash.copy()
-        key.update(f"{_unquoted(last)}]".encode())
+        key.update(f"{last.unquoted}]".encode())
         return key.hexdigest()
 
 
@@ -272,8 +268,12 @@ def _not_longer(applied: Sequence[Event], longest: int, loops: Container[str]) -
 
 def _from_action(applied: Sequence[Event], *, skip: int) -> Sequence[Event]:
     """Return the events from the first action after ``skip`` others; none if there is no such action."""
-    actions = [index for index, event in enumerate(applied) if isinstance(event, ActionExecuted)]
-    return applied[actions[skip] :] if len(actions) > skip else ()
+    for index, event in enumerate(applied):
+        if isinstance(event, ActionExecuted):
+            if not skip:
+                return applied[index:]
+            skip -= 1
+    return ()
 
 
 # RulePolicy: predicts what the rules say.

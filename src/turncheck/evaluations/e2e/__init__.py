@@ -1,0 +1,48 @@
+"""End-to-end cases: whole conversations, with custom actions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.evaluations.kind import EvaluationKind, metric_named, names_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from turncheck.report.model import Report
+
+
+def _has_results(report: Report) -> bool:
+    return report.e2e is not None and any(case.outcome != "skipped" for case in report.e2e.cases)
+
+
+def _figures(report: Report) -> Iterator[tuple[str, Any]]:
+    if report.e2e:
+        yield from names_of("e2e", ("passed", "misunderstood", "failed", "skipped"), report.e2e)
+
+
+E2E: Final = EvaluationKind(
+    name="e2e",
+    capability="no_conversation",
+    has_results=_has_results,
+    metrics=(
+        metric_named(
+            r"e2e\.passed",
+            "e2e",
+            "higher",
+            "counted",
+            "count",
+            label="End-to-end cases passed",
+            of=("e2e.failed", "e2e.misunderstood"),
+            only_if_any=True,
+        ),
+        metric_named(r"e2e\.(?:misunderstood|failed|skipped)", "e2e", "lower", "counted", "count"),
+    ),
+    figures=_figures,
+    examples=("e2e.passed", "e2e.failed"),
+    not_run="no end-to-end cases were run",
+    tests=("end-to-end case", "end-to-end cases"),
+    lost="the end-to-end cases are no longer run",
+    refused="the end-to-end cases cannot be run",
+    in_files="the end-to-end cases",
+)

@@ -1,0 +1,205 @@
+"""How language understanding is measured: held out, or by folds whose answers may be known."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from turncheck.evaluation.answers import ASKED_HERE, lazy_nlu
+from turncheck.evaluation.nlu import cross_validate, evaluate_held_out, why_not_testable
+from turncheck.evaluation.splits import FoldRun, fold_unit, stable_folds
+from turncheck.evaluation.written_answers import UnreadableError, UnwritableError, read_answer, write_answer
+from turncheck.messages.phrasing import at_paths, count
+from turncheck.process.cache import MOST_BYTES
+from turncheck.process.packed import gunzip
+from turncheck.process.screen import duration
+from turncheck.report.model import Skipped
+from turncheck.run.trainable import not_understood, unreadable
+from turncheck.work.workplace import HERE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from turncheck.engines.base import Engine
+    from turncheck.engines.parse import NluEngine
+    from turncheck.evaluation.answers import Answers
+    from turncheck.evaluation.nlu import NluMeasurement
+    from turncheck.process.cache import Cache
+    from turncheck.process.screen import Console
+    from turncheck.project.model import Project
+    from turncheck.project.nlu_data import NluData
+    from turncheck.report.evaluations import Evaluation
+    from turncheck.report.model import Nlu
+    from turncheck.run.under_way import RunInProgress
+    from turncheck.settings.options import Settings
+    from turncheck.work.workplace import Executor
+
+
+def measure(run: RunInProgress) -> Nlu | None:
+    """Judge held-out test sentences if there are any, else cross-validate."""
+    project, tests, folds = run.project, run.tests.nlu, run.settings.folds
+    why_not = run.why_not("nlu", in_folds=tests is None)
+    if why_not is None and tests is not None and not tests.examples:
+        why_not = unreadable("nlu", run.tests.nlu_findings)
+    untrainable = run.engines.capabilities.no_training if tests is None else None
+    reason = untrainable or why_not_testable(project, tests, folds=folds)
+    if reason and tests is not None and run.settings.nlu:
+        reason += at_paths((run.settings.nlu,))
+    if why_not is None and reason:
+        why_not = Skipped(evaluation="nlu", reason=reason)
+    why_not = why_not or not_understood("nlu", project, run.engines, has_sentences=tests is not None)
+    if why_not is not None:
+        run.skip(why_not)
+        return None
+    run.note_part("nlu", run.tests.nlu_findings)
+
+    how = "Testing language understanding" if tests else f"Cross-validating in {count(folds, 'fold')}"
+    with run.screen.step("nlu", how):
+        measured = run.evaluated("nlu", lambda: _measured(run, tests))
+    run.measured_engine = measured.engine if measured else None
+    return measured.section if measured else None
+
+
+def _measured(run: RunInProgress, tests: NluData | None) -> NluMeasurement:
+    if tests is not None and (engine := lazy_nlu(run.engines)) is not None:
+        return measure_held_out(run.engines, engine, run.project, tests, answers=run.precomputed.answers)
+    of_whole: tuple[tuple[Evaluation, object], ...] = (
+        *(("core", run.tests.stories), ("e2e", run.tests.e2e), ("batch", run.tests.batch)),
+    )
+    whole = any(run.why_not(name) is None for name, tests_of_it in of_whole if tests_of_it)
+    if note := run.engines.before_folds(run.settings.folds, whole=whole):
+        run.screen.note(note)
+    return measure_by_folds(
+        run.engines,
+        run.project,
+        run.settings,
+        run.screen,
+        answers=run.precomputed.answers,
+        cache=run.inputs.cache,
+        work=run.work,
+    )
+
+
+# Answers that an earlier run got to the same questions about the same data.
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswers:
+    """The answers of ``others`` and, if they have none, those of earlier runs.
+
+    ``texts``: the sentences of each fold. ``key``: the digest of all that the answers depend on, besides their unit's
+    name.
+    """
+
+    others: Answers
+    texts: Mapping[int, Sequence[str]]
+    cache: Cache
+    key: str
+
+    def known(self, unit: str) -> Any | None:
+        """Return the answer to a unit; a cached one is passed to the others, too."""
+        known = self.others.known(unit)
+        if known is not None or not self.others.is_asked(unit):
+            return known
+        key, kind = self._key(unit), unit.partition(":")[0]
+        if (content := self.cache.get(key, kind)) is None:
+            return None
+        try:
+            answer = read_answer(gunzip(content, MOST_BYTES).decode())
+        except Exception:  # noqa: BLE001 - what somebody put there may go wrong in any way, and is only ignored
+            answer = None
+        if not isinstance(answer, FoldRun) or not self._answers(answer, unit):
+            self.cache.mark_damaged(key, kind)
+            return None
+        self.others.keep(unit, answer)
+        return answer
+
+    def is_asked(self, unit: str) -> bool:
+        """As in the others."""
+        return self.others.is_asked(unit)
+
+    def keep(self, unit: str, answer: Any) -> None:
+        """Keep an answer if reading it back gives an equal one."""
+        self.others.keep(unit, answer)
+        try:
+            text = write_answer(answer)
+            if write_answer(read_answer(text)) != text:
+                return
+        except (UnwritableError, UnreadableError):
+            return
+        self.cache.put(self._key(unit), unit.partition(":")[0], gzip.compress(text.encode(), 6, mtime=0))
+
+    def _answers(self, run: FoldRun, unit: str) -> bool:
+        return unit == fold_unit(run.fold) and [parse.text for parse in run.parses] == [*self.texts.get(run.fold, ())]
+
+    def _key(self, unit: str) -> str:
+        return hashlib.sha256(f"{self.key}\0{unit}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def measure_held_out(
+    engines: Engine,
+    engine: NluEngine,
+    project: Project,
+    tests: NluData,
+    *,
+    answers: Answers = ASKED_HERE,
+    pretrained: bool = False,
+    trained: Collection[str] | None = None,
+) -> NluMeasurement:
+    """Test the engine of the whole project; ``pretrained``, ``trained``: see :func:`evaluate_held_out`."""
+    return evaluate_held_out(
+        project,
+        engine,
+        tests,
+        pretrained=pretrained,
+        trained=trained,
+        unknown_entities=engines.capabilities.unknown_entities,
+        team_confidences=engines.team_confidences,
+        answers=answers,
+    )
+
+
+def measure_by_folds(
+    engines: Engine,
+    project: Project,
+    settings: Settings,
+    screen: Console,
+    *,
+    cache: Cache | None,
+    work: Executor,
+    answers: Answers = ASKED_HERE,
+    pretrained: bool = False,
+) -> NluMeasurement:
+    """Cross-validate; what earlier runs answered for the same sentences of the project is taken from the cache."""
+    key = None if cache is None else engines.key_of_folds(settings.folds)
+    if cache is not None and key is not None:
+        examples = project.nlu.examples
+        plan = stable_folds(examples, settings.folds, settings.seed)
+        answers = KeptAnswers(answers, plan.texts(examples), cache, key)
+    slow = engines.capabilities.slow_training
+    return cross_validate(
+        project,
+        engines.nlu_trainer,
+        folds=settings.folds,
+        seed=settings.seed,
+        work=HERE if slow else work,
+        pretrained=pretrained,
+        progress=_estimated(screen) if slow else lambda done, of: screen.detail(f"{done} of {count(of, 'fold')} done"),
+        unknown_entities=engines.capabilities.unknown_entities,
+        team_confidences=engines.team_confidences,
+        answers=answers,
+    )
+
+
+def _estimated(screen: Console) -> Callable[[int, int], None]:
+    """Folds of a real Rasa take minutes each: print the remaining time."""
+    begin = screen.clock()
+
+    def show_remaining_time(done: int, total: int) -> None:
+        rest = (screen.clock() - begin) / done * (total - done)
+        left = f": about {duration(rest)} left" if done < total else ""
+        screen.note(f"{done} of {count(total, 'fold')} done{left}")
+
+    return show_remaining_time

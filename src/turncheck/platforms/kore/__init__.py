@@ -1,0 +1,1 @@
+"""Assistants of Kore.ai's platform: their export, and the platform itself."""

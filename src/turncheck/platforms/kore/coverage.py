@@ -1,0 +1,69 @@
+"""Coverage of a Kore.ai assistant: which intents and entities of its export the judged sentences and suites reach."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.evaluation.coverage import coverage_item, kind_coverage
+from turncheck.platforms.kore.model import bot_of
+from turncheck.project.batch.model import comparable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from turncheck.project.model import Project
+    from turncheck.project.nlu_data import Example
+    from turncheck.report.batch import Batch
+    from turncheck.report.model import KindCoverage, Nlu
+
+
+def coverage(
+    project: Project, sentences: Iterable[Example], nlu: Nlu | None, batch: Batch | None
+) -> dict[str, KindCoverage]:
+    """Return the intents (dialogs, FAQs, small talk) and entities, each with whether something reaches it.
+
+    Args:
+        project: what the export holds.
+        sentences: the test sentences, or, in cross-validation, the assistant's own; they reach their intents.
+        nlu: what was judged: entities that are not evaluated here are not reached.
+        batch: the suites that ran.
+    """
+    if (bot := bot_of(project)) is None:
+        raise ValueError("not a Kore.ai assistant")
+    known = bot.known_names()
+    predictions = nlu.predictions if nlu is not None else ()
+    cases = [case for suite in batch.suites for case in suite.cases] if batch is not None else []
+    intents = {known.canonical(one.intent) for one in sentences if one.intent}
+    intents |= {known.canonical(name) for case in cases for name in case.expected if case.kind != "trait"}
+    entities = {comparable(entity.entity) for one in predictions for entity in one.expected.entities}
+    entities |= {comparable(entity.name) for case in cases for entity in case.entities}
+    examples = _texts(project)
+    of_intents = [
+        coverage_item(
+            one.name,
+            one.location,
+            (one.kind, one.aliases, sorted(examples.get(one.name, ()))),
+            known.canonical(one.name) in intents,
+            is_telling=bool(examples.get(one.name)),
+        )
+        for one in {comparable(one.name): one for one in reversed(bot.intents)}.values()
+        if one.kind != "trait" and one.in_total
+    ]
+    of_entities = [
+        coverage_item(
+            one.name,
+            one.location,
+            (one.type, one.values, one.pattern, one.multiple),
+            comparable(one.name) in entities,
+            is_telling=False,
+        )
+        for one in {comparable(one.name): one for one in reversed(bot.entities)}.values()
+    ]
+    return {"intents": kind_coverage(of_intents[::-1]), "entities": kind_coverage(of_entities[::-1])}
+
+
+def _texts(project: Project) -> Mapping[str, list[str]]:
+    texts: dict[str, list[str]] = {}
+    for example in project.nlu.examples:
+        texts.setdefault(example.intent or "", []).append(example.text)
+    return texts

@@ -1,0 +1,1 @@
+"""Rasa's assistants: projects of several files."""

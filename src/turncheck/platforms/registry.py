@@ -1,0 +1,23 @@
+"""The platforms: adding one takes its package and its line here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.platforms.kore.platform import KORE
+from turncheck.platforms.rasa.platform import RASA
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.platforms.base import Part, Platform
+
+PLATFORMS: Final[Mapping[str, Platform]] = {one.name: one for one in (RASA, KORE)}
+DEFAULT: Final = RASA
+"""The platform of an assistant that no other recognises."""
+
+
+def parts(name: Part) -> dict[str, Any]:
+    """Return the modules of this name by the platforms that have one."""
+    found = ((platform.name, platform.part(name)) for platform in PLATFORMS.values())
+    return {platform: module for platform, module in found if module is not None}

@@ -1,1 +1,0 @@
-"""A Kore.ai assistant as described by its export."""
