@@ -51,6 +51,17 @@ def test_a_comparison_leaves_out_up_to_90_percent(project: Path) -> None:
     assert list(run_of["training"]) == ["0", "25", "50", "75", "90"]
 
 
+def test_policies_are_compared_with_up_to_95_percent_left_out(project: Path) -> None:
+    Path("domain.yml").write_text("intents: [greet, bye]\ntemplates:\n  utter_hi:\n  - text: hi\n")
+    Path("data/stories.md").write_text("## hi\n* greet\n - utter_hi\n\n## bye\n* bye\n - utter_hi\n")
+    for name in ("config.yml", "other.yml"):
+        Path(name).write_text("policies:\n- name: MemoizationPolicy\n")
+    assert run("train", "core", "--config", "config.yml", "other.yml", "--runs", "1", "--out", "cmp") == 0
+    shares = {int(path.name.split("__")[2].partition(".")[0]) for path in Path("cmp").rglob("*.tar.gz")}
+    assert shares == {0, 5, 25, 50, 70, 90, 95}
+    assert len(json.loads(Path("cmp/num_stories.json").read_text())) == len(shares)
+
+
 @pytest.mark.follows(page="rasa-1", sentence="Misclassified samples are saved to `errors.json`.")
 def test_what_is_wrong_is_in_errors_json(project: Path) -> None:
     assert run("test", "nlu", "--cross-validation", "--no-plot", "--json", "r.json") == 0

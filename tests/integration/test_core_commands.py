@@ -298,6 +298,21 @@ def test_a_comparison_is_the_same_for_the_same_seed(project: Path) -> None:
     assert (project / "results" / "core_model_comparison_graph.pdf").is_file()
 
 
+@pytest.mark.follows(
+    page="rasa-cli",
+    sentence="`rasa train core` compares configurations in 3 runs, with 0, 25, 50 and 75 % left out, by default.",
+)
+def test_policies_are_compared_as_often_and_with_as_much_left_out_as_by_rasa(project: Path) -> None:
+    (project / "other.yml").write_text(CONFIG)
+    assert run_command_line(["train", "core", "-q", "--config", "config.yml", "other.yml", "--out", "cmp"]) == EXIT_OK
+    assert {path.relative_to(project / "cmp").as_posix() for path in (project / "cmp").rglob("*.tar.gz")} == {
+        f"run_{number}/{name}__percentage__{share}.tar.gz"
+        for number in (1, 2, 3)
+        for name in ("config", "other")
+        for share in (0, 25, 50, 75)
+    }
+
+
 def test_policies_that_differ_only_in_what_is_ignored_cannot_be_compared(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -99,7 +99,8 @@ def _name(change: UnseenChange) -> str:
 
 
 _MOST_OF_SIZES: Final = 1 << 20
-DEFAULT_PERCENTAGES: Final = (0, 5, 25, 50, 70, 95)
+DEFAULT_PERCENTAGES: Final = (0, 25, 50, 75)
+PERCENTAGES_OF_RASA_0_AND_1: Final = (0, 5, 25, 50, 70, 90, 95)
 DEFAULT_RUNS: Final = 3
 _NUMBER_OF_STORIES: Final = "num_stories.json"
 _PERCENTAGE: Final = "__percentage__"
@@ -113,9 +114,11 @@ def run_train_comparison(
     screen: Console,
     *,
     runs: int = DEFAULT_RUNS,
-    percentages: Sequence[int] = DEFAULT_PERCENTAGES,
+    percentages: Sequence[int] = (),
 ) -> int:
     """Train each configuration on what is left of the stories at each percentage, as often as there are runs.
+
+    Without ``percentages`` they are those of the Rasa that the project is written for.
 
     Writes Rasa's tree: ``run_1/CONFIG__percentage__25.tar.gz`` … and ``num_stories.json``. Which stories are left out
     depends on the seed, the run and the percentage, and is the same for all configurations.
@@ -129,11 +132,10 @@ def run_train_comparison(
     if len(set(names)) != len(names):
         raise UserError("two configurations have the same name", remedy="Models are named after them: rename one.")
     try:
-        number, configured = _train_all(options, configs, screen, runs, percentages)
+        sizes, configured = _train_all(options, configs, screen, runs, percentages)
     except TrainingRefusedError as error:
         sys.stderr.write(plain(f"turncheck: error: {error.seen_from_above(options.settings.project)}\n"))
         return EXIT_FAILED
-    sizes = [number - round(percentage / 100 * number) for percentage in percentages]
     write_file(options.out / _NUMBER_OF_STORIES, as_json(_NUMBER_OF_STORIES, sizes).encoded)
     _print_alike(configured)
     return EXIT_OK
@@ -141,10 +143,10 @@ def run_train_comparison(
 
 def _train_all(
     options: TrainOptions, configs: Sequence[Path], screen: Console, runs: int, percentages: Sequence[int]
-) -> tuple[int, dict[str, Configured]]:
-    """Return how many steps are 100 percent, and what is run for each configuration."""
+) -> tuple[list[int], dict[str, Configured]]:
+    """Return how many steps are left at each percentage, and what is run for each configuration."""
     configured: dict[str, Configured] = {}
-    number = 0
+    sizes: list[int] = []
     for config in configs:
         project = read_assistant(replace(options.settings, config=str(config)), data=options.data)
         ensure_trainable(project)
@@ -152,16 +154,18 @@ def _train_all(
         configured[config.stem] = policies_of(project.config, rasa=project.domain.rasa)
         domain = DialogueDomain.of(project)
         steps = story_steps((*project.stories, *project.rules), domain)
-        number = len(steps)
+        usual = DEFAULT_PERCENTAGES if project.major >= NAMED_AS_TODAY else PERCENTAGES_OF_RASA_0_AND_1
+        left_out = percentages or usual
+        sizes = [len(steps) - round(percentage / 100 * len(steps)) for percentage in left_out]
         for run in range(1, runs + 1):
-            for percentage in percentages:
+            for percentage in left_out:
                 left = _left(steps, percentage, f"{options.settings.seed}/{run}/{percentage}")
                 path = options.out / f"run_{run}" / f"{config.stem}{_PERCENTAGE}{percentage}{SUFFIX}"
                 what = f"Training {config.stem}, run {run} of {runs}, without {percentage}% of the stories"
                 with screen.step("train", what):
                     _train(project, domain, left, path, options.augmentation)
                 sys.stdout.write(plain(f"The model is saved at '{path}'.\n"))
-    return number, configured
+    return sizes, configured
 
 
 def _left(steps: Sequence[StoryStep], percentage: int, seed: str) -> list[StoryStep]:

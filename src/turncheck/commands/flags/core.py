@@ -62,7 +62,7 @@ def add_train_core_flags(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         metavar="N",
-        help="percentages of the stories to leave out (default: 0 5 25 50 70 95)",
+        help="percentages of the stories to leave out (default: 0 25 50 75; for Rasa 0 and 1: 0 5 25 50 70 90 95)",
     )
     output = parser.add_argument_group("output")
     add_model_output(output)
@@ -142,14 +142,14 @@ def train_core(namespace: argparse.Namespace) -> int:
     configs: list[Path] = namespace.config or []
     if len(configs) <= 1:
         return run_train(train_options(namespace), ("core",), screen_of(namespace))
-    from turncheck.commands.compare_policies import DEFAULT_PERCENTAGES, run_train_comparison
+    from turncheck.commands.compare_policies import run_train_comparison
 
     return run_train_comparison(
         train_options(namespace),
         configs,
         screen_of(namespace),
         runs=namespace.runs,
-        percentages=namespace.percentages or DEFAULT_PERCENTAGES,
+        percentages=namespace.percentages or (),
     )
 
 
