@@ -321,7 +321,7 @@ def _write_report(checked: Checked, folder: Path, files: ReportFiles) -> None:
 
 def _sarif(checked: Checked, folder: Path) -> str:
     from turncheck.render.sarif import findings_sarif
-    from turncheck.validation.rule_texts import rule_texts
+    from turncheck.validation.registry import rule_texts
 
     sarif = findings_sarif(
         checked.validated.findings,

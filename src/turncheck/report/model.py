@@ -236,8 +236,8 @@ class ProjectInfo(Part, frozen=True, kw_only=True):
     """What the assistant is called: its folder, at a repository's top the repository."""
     root: str = ""
     """Its path in the repository; "" at the top, or outside of one."""
-    kind: Literal["rasa", "kore"] = "rasa"
-    """Whose files these are: a Rasa project's, or the export of an assistant on Kore.ai's platform."""
+    kind: Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*(?!\n)$")] = "rasa"
+    """The platform that the assistant is made for: ``rasa``, ``kore``."""
     file: str | None = None
     """The file for what concerns the assistant as a whole, relative to it: its settings, else one that was read."""
     rasa_version: Annotated[str, Meta(pattern=r"^[0-3]\.x(?!\n)$")] | None = None
