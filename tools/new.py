@@ -3,6 +3,7 @@
     python tools/new.py check intent-shouts
     python tools/new.py command stats
     python tools/new.py engine keyword
+    python tools/new.py evaluation tone
     python tools/new.py format tabs
     python tools/new.py metric nlu.longest_sentence
     python tools/new.py output csv
@@ -266,6 +267,106 @@ FORMAT = Format("TODO: its name", lambda path, _: path.suffix == ".{word}", froz
     )
 
 
+def _evaluation(name: str) -> Skeleton:
+    word = name.replace("-", "_")
+    constant, section = word.upper(), "".join(map(str.capitalize, word.split("_")))
+    kind = f'''\
+"""TODO: what is measured, in a sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from turncheck.evaluations.kind import EvaluationKind, metric_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from turncheck.report.model import Report
+
+
+def _figures(report: Report) -> Iterator[tuple[str, Any]]:
+    if report.{word} is not None:
+        yield "{word}.failed", report.{word}.failed
+
+
+{constant}: Final = EvaluationKind(
+    name="{word}",
+    on_request=True,  # TODO: or by default, where a project has tests for it
+    has_results=lambda report: report.{word} is not None,
+    metrics=(
+        metric_named(r"{word}\\.failed", "{word}", "lower", "counted", "count", label="TODO: what failed"),
+    ),
+    figures=_figures,
+    examples=("{word}.failed",),
+    not_run="TODO: said where there are no results",
+    judges="TODO: what it judges",
+)
+'''
+    measure = f'''\
+"""How it is measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.report.{word} import {section}
+
+if TYPE_CHECKING:
+    from turncheck.run.under_way import RunInProgress
+
+
+def measure(run: RunInProgress) -> {section} | None:
+    """TODO: measure it with ``run.engines``; or ``run.skip()`` with the reason why not."""
+    if (why_not := run.why_not("{word}")) is not None:
+        run.skip(why_not)
+        return None
+    with run.screen.step("{word}", "TODO: what takes time"):
+        return run.in_one_piece("{word}", lambda: {section}(failed=0))
+'''
+    of_report = f'''\
+"""TODO: the report's section on it."""
+
+from __future__ import annotations
+
+from turncheck.report.part import Count, Part
+
+
+class {section}(Part, frozen=True, kw_only=True):
+    """TODO: what was measured."""
+
+    failed: Count
+    """TODO: how many failed."""
+'''
+    folder, model = SOURCE / "evaluations", SOURCE / "report" / "model.py"
+    field = f'    {word}: {section} | None = None\n    """TODO: what was measured; ``None`` if not requested."""\n'
+    return Skeleton(
+        {
+            folder / word / "__init__.py": kind,
+            folder / word / "measure.py": measure,
+            SOURCE / "report" / f"{word}.py": of_report,
+            **_test(f"evaluation_{word}", f"The evaluation `{name}`.", "it measures"),
+        },
+        (
+            Insertion(
+                folder / "kinds.py",
+                r"from turncheck\.evaluations\.validate",
+                f"from turncheck.evaluations.{word} import {constant}\n",
+            ),
+            Insertion(folder / "kinds.py", r"        STRENGTH,", f"        {constant},\n"),
+            Insertion(SOURCE / "report" / "evaluations.py", r'    "strength",', f'    "{word}",\n'),
+            Insertion(model, r"from turncheck\.report\.trust", f"from turncheck.report.{word} import {section}\n"),
+            Insertion(model, r"    coverage: dict\[str, KindCoverage\]", field),
+        ),
+        (
+            "What an engine lacks for it, if anything: the field of `Capabilities`, as `capability` of its kind.",
+            "For shards: how its section is written, in `evaluation/written_answers.py`.",
+            "For a section of the comment: `render/content.py`; for a row at the top: `render/main_metrics.py`.",
+            "Write the schemas: python tools/write_schemas.py; name its metrics in the table of docs/gates.md.",
+        ),
+    )
+
+
 def _metric(name: str) -> Skeleton:
     section = name.partition(".")[0]
     if section == name:
@@ -273,7 +374,7 @@ def _metric(name: str) -> Skeleton:
     pattern = re.escape(name).replace("\\-", "-")
     word = re.sub(r"\W", "_", name)
     kind = {"validation": "validate"}.get(section, section)
-    metrics = SOURCE / "evaluations" / f"{kind}.py"
+    metrics = SOURCE / "evaluations" / kind / "__init__.py"
     if not (ROOT / metrics).exists():
         raise SystemExit(f"there is no evaluation '{section}': see {SOURCE / 'evaluations'}")
     row = f'        metric_named(r"{pattern}", "{kind}", "neither", "counted"),  # TODO: better? noise?\n'
@@ -331,6 +432,7 @@ KINDS: Final = {
     "check": _check,
     "command": _command,
     "engine": _engine,
+    "evaluation": _evaluation,
     "format": _format,
     "metric": _metric,
     "output": _output,

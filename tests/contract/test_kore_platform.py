@@ -270,6 +270,24 @@ def test_sentences_are_judged_by_find_intent(kore: FakeKore, folder: Path, capsy
     assert "3 utterances by Find Intent" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (("nlu", "--cross-validation", "--no-plot"), "Leave --cross-validation out."),
+        (("robustness",), "Name test sentences with --nlu."),
+    ],
+)
+def test_a_command_says_what_cannot_be_trained_here(
+    kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], remedy: str
+) -> None:
+    project(folder)
+    (folder / "tests" / "test_nlu.yml").unlink()
+    assert run(kore, command=("test", *words)) == 2
+    error = capsys.readouterr().err
+    assert "a Kore.ai assistant is trained on its platform" in error
+    assert remedy in error
+
+
 def test_a_run_judges_sentences_and_says_what_it_cannot(
     kore: FakeKore, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

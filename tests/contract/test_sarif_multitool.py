@@ -19,7 +19,7 @@ from turncheck.commands.validate import Request, run_data_validate
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
 from turncheck.render.sarif import findings_sarif, run_sarif
-from turncheck.validation.rule_texts import rule_texts
+from turncheck.validation.registry import rule_texts
 
 ORACLE = Path(__file__).parents[1] / "oracle" / "validate"
 HOSTILE = """\

@@ -14,7 +14,7 @@ from turncheck import __version__
 from turncheck.messages.finding import Finding
 from turncheck.messages.location import Location
 from turncheck.render.sarif import findings_sarif, run_sarif
-from turncheck.validation.rule_texts import rule_texts
+from turncheck.validation.registry import rule_texts
 
 
 def test_a_run_has_an_issue_for_every_remark() -> None:

@@ -129,3 +129,34 @@ def test_a_comparison_with_the_own_rasa_is_told_by_every_command(
 def test_the_report_says_of_each_component_what_is_done_with_it(project: Path) -> None:
     configured = report_of(project, "nlu", "--cross-validation", "--folds", "2")["engine"]["configured"]
     assert "DIETClassifier" in [one["name"] for one in configured]
+
+
+CASES = """\
+test_cases:
+- test_case: greeting
+  steps:
+  - user: hello
+  - utter: utter_hello
+"""
+
+
+def test_where_nothing_understands_sentences_that_is_said(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "data" / "nlu.yml").unlink()
+    cases = project / "cases.yml"
+    cases.write_text(CASES, encoding="utf-8")
+    report_of(project, "core", "--e2e")
+    words = "The project has no NLU examples: only messages such as /greet are understood."
+    assert words in capsys.readouterr().err
+    assert run_command_line(["test", "e2e", str(cases), "--project", str(project)]) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_robustness_needs_no_stories(project: Path) -> None:
+    """Neither alone nor in a run: it is about sentences."""
+    (project / "data" / "stories.yml").write_text("stories: [", encoding="utf-8")
+    out = project.parent / "out"
+    run_command_line(
+        ["run", str(project), "--evaluations", "robustness", "--folds", "2", "--out", str(out), "--baseline", "none"]
+    )
+    in_run = json.loads((out / "report.json").read_bytes())["robustness"]
+    assert in_run == report_of(project, "robustness", "--folds", "2")["robustness"]

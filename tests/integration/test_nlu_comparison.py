@@ -17,8 +17,7 @@ from distributed import LocalCluster
 
 from turncheck.commands import compare_pipelines as pipeline_fits
 from turncheck.commands.compare_pipelines import run_compare_nlu
-from turncheck.commands.nlu import NluTestOptions, config_files
-from turncheck.commands.nlu_output import NluOutput
+from turncheck.commands.nlu import NluOutput, NluTestOptions, config_files
 from turncheck.engines.base import Models
 from turncheck.messages.errors import UserError
 from turncheck.process.screen import Console

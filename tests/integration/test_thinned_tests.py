@@ -10,10 +10,10 @@ import pytest
 
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.embedded.workshop import EmbeddedWorkshop
-from turncheck.evaluation.strength.behaviour import Behaviour
-from turncheck.evaluation.strength.mutant import Mutant
-from turncheck.evaluation.strength.strength import StrengthRun, evaluate_strength
-from turncheck.evaluation.strength.suggested import cases_text
+from turncheck.evaluations.strength.behaviour import Behaviour
+from turncheck.evaluations.strength.measure import StrengthRun, evaluate_strength
+from turncheck.evaluations.strength.mutant import Mutant
+from turncheck.evaluations.strength.suggested import cases_text
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project, read_story_files
 from turncheck.validation.facts import ProjectTests
@@ -31,7 +31,7 @@ def _trained_once(monkeypatch: pytest.MonkeyPatch) -> None:
     original = workshop.trained(read_project(PIZZERIA))
     behaviour = Behaviour(original)
     monkeypatch.setattr(EmbeddedWorkshop, "trained", lambda *_: original)
-    monkeypatch.setattr("turncheck.evaluation.strength.strength.Behaviour", lambda _: behaviour)
+    monkeypatch.setattr("turncheck.evaluations.strength.measure.Behaviour", lambda _: behaviour)
     trained: dict[tuple[str, str, str], Trained] = {}
     alike: dict[tuple[str, str, str], bool] = {}
     train, compare = Mutant.trained, Behaviour.is_that_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from turncheck.ci.git import Checkout, LinesOfChange
-from turncheck.evaluation.strength.faults import mutants_of
+from turncheck.evaluations.strength.faults import mutants_of
 from turncheck.project.reader import read_project
 from turncheck.run.changed_lines import touched_lines
 

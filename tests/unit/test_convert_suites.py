@@ -21,11 +21,11 @@ from test_batch_command import CONFIG, DATA, EXPORTS
 
 from turncheck.cli import run_command_line
 from turncheck.commands.suites import SAMPLE
-from turncheck.evaluation.batch.imported import import_batch_csv
 from turncheck.evaluation.batch.judging import is_intent
 from turncheck.evaluation.batch.suggested import suggest_cases
 from turncheck.messages.errors import UserError
 from turncheck.messages.location import Location
+from turncheck.platforms.kore.imported import import_batch_csv
 from turncheck.platforms.kore.model import bot_of
 from turncheck.project.batch.csv_reader import read_csv_suite
 from turncheck.project.batch.json_reader import read_json_suite

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ NAMES = {
     "check": "intent-shouts",
     "command": "stats",
     "engine": "keyword",
+    "evaluation": "tone",
     "format": "tabs",
     "metric": "nlu.longest_sentence",
     "output": "csv",
@@ -24,11 +26,13 @@ NAMES = {
 REGISTERED = """
 from turncheck.commands.flags import COMMANDS
 from turncheck.comparison.metrics import metric_of
+from turncheck.evaluations.kinds import KINDS
 from turncheck.project.formats.registry import FORMATS
 from turncheck.render.outputs import OUTPUTS
 from turncheck.settings.engines import ENGINES
 from turncheck.validation.registry import CHECKS
 print("intent-shouts" in CHECKS, "stats" in COMMANDS, "keyword" in ENGINES, "tabs" in FORMATS, "csv" in OUTPUTS)
+print("tone" in KINDS)
 print(metric_of("nlu.longest_sentence").section)
 """
 
@@ -58,7 +62,7 @@ def test_there_is_one_of_each_kind() -> None:
 
 
 def test_what_is_new_is_registered(written: Path) -> None:
-    assert run(written, "-c", REGISTERED).stdout.split() == ["True"] * 5 + ["nlu"]
+    assert run(written, "-c", REGISTERED).stdout.split() == ["True"] * 6 + ["nlu"]
 
 
 def test_what_is_new_runs(written: Path) -> None:
@@ -72,6 +76,9 @@ def test_what_is_new_runs(written: Path) -> None:
         pizzeria,
         "--engine",
         "keyword",
+        "--evaluations",
+        "tone",
+        "nlu",
         "--output-format",
         "csv",
         "--out",
@@ -81,6 +88,7 @@ def test_what_is_new_runs(written: Path) -> None:
     )
     assert ended.returncode == 0, ended.stderr
     assert (written / "out" / "csv.txt").read_text() == "TODO: pizzeria\n"
+    assert json.loads((written / "out" / "report.json").read_bytes())["tone"] == {"failed": 0}
 
 
 def test_the_tests_fail_until_they_are_written(written: Path) -> None:

@@ -13,14 +13,14 @@ from test_strength import small_bot
 
 from turncheck.cli import run_command_line
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-from turncheck.evaluation.robustness.families import FAMILIES, Noise, Sentence
-from turncheck.evaluation.robustness.robustness import (
+from turncheck.evaluations.robustness.families import FAMILIES, Noise, Sentence
+from turncheck.evaluations.robustness.robustness import (
     cross_validate_robustness,
     evaluate_robustness,
     make_variants,
     wilson,
 )
-from turncheck.evaluation.robustness.words import LANGUAGES, words_for
+from turncheck.evaluations.robustness.words import LANGUAGES, words_for
 from turncheck.messages.errors import UserError
 from turncheck.project.nlu_data import EntityAnnotation, Example, NluData
 from turncheck.project.reader import read_project

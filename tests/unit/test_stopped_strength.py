@@ -11,7 +11,7 @@ import pytest
 from test_strength import CASES, STORIES, small_bot, strength_of
 
 from turncheck.cli import run_command_line
-from turncheck.evaluation.strength import strength as module
+from turncheck.evaluations.strength import measure as module
 from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.process.interrupts import listen
 from turncheck.report.codec import decode

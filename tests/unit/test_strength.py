@@ -14,8 +14,8 @@ from turncheck.ci.git import Checkout
 from turncheck.cli import run_command_line
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.embedded.workshop import EmbeddedWorkshop
-from turncheck.evaluation.strength.faults import mutants_of
-from turncheck.evaluation.strength.strength import StrengthRun, evaluate_strength
+from turncheck.evaluations.strength.faults import mutants_of
+from turncheck.evaluations.strength.measure import StrengthRun, evaluate_strength
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project, read_story_files
 from turncheck.render.strength_text import strength_note
@@ -279,7 +279,7 @@ def test_a_pipeline_that_rasa_would_not_train_is_noticed_by_validation(tmp_path:
 def test_a_floor_without_a_score_is_not_a_pass(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("turncheck.evaluation.strength.strength.mutants_of", lambda *_: [])
+    monkeypatch.setattr("turncheck.evaluations.strength.measure.mutants_of", lambda *_: [])
     command = ["test", "strength", "--project", str(small_bot(tmp_path, test_stories=STORIES)), "-q"]
 
     assert run_command_line(command) == 0

@@ -13,12 +13,12 @@ from turncheck.cli import build_parser, run_command_line
 from turncheck.commands.flags import strength
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.embedded.workshop import EmbeddedWorkshop
-from turncheck.evaluation.robustness.robustness import TrainingSentences, evaluate_robustness, training_sentences
-from turncheck.evaluation.strength.bench import make_bench
-from turncheck.evaluation.strength.faults import mutants_of
-from turncheck.evaluation.strength.strength import StrengthRun, evaluate_strength, killing_test
-from turncheck.evaluation.strength.suggested import CASES as CASES_FILE
-from turncheck.evaluation.strength.suggested import (
+from turncheck.evaluations.robustness.robustness import TrainingSentences, evaluate_robustness, training_sentences
+from turncheck.evaluations.strength.bench import make_bench
+from turncheck.evaluations.strength.faults import mutants_of
+from turncheck.evaluations.strength.measure import StrengthRun, evaluate_strength, killing_test
+from turncheck.evaluations.strength.suggested import CASES as CASES_FILE
+from turncheck.evaluations.strength.suggested import (
     REVIEW,
     TASKS,
     TRAINING,
@@ -34,7 +34,7 @@ from turncheck.evaluation.strength.suggested import (
     tasks_text,
     training_text,
 )
-from turncheck.evaluation.strength.suggested import STORIES as STORIES_FILE
+from turncheck.evaluations.strength.suggested import STORIES as STORIES_FILE
 from turncheck.messages.location import Location
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Project

@@ -10,8 +10,8 @@ from tools.fuzzing.project_files import ORACLES
 from tools.fuzzing.trial import Trial
 
 from turncheck.project.folder import ProjectFolder
-from turncheck.project.formats import other_json, rasa_json, rasa_markdown
 from turncheck.project.formats.format import Opened
+from turncheck.project.formats.registry import FORMATS
 from turncheck.project.project_file import DATA_KEYS
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def read(place: Path, name: str, content: bytes) -> str:
     if source is None:
         return str(folder.findings)
     opened = Opened(source, folder, frozenset(DATA_KEYS))
-    formats = [rasa_markdown.FORMAT] if name.endswith(".md") else [rasa_json.FORMAT, other_json.FORMAT]
+    formats = [FORMATS["rasa_markdown"]] if name.endswith(".md") else [FORMATS["rasa_json"], FORMATS["other_json"]]
     said = []
     for parts in (one.read(opened) for one in formats if one.read is not None):
         said += [f"{one.location}: {one.message}" for one in parts.findings]

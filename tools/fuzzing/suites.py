@@ -10,9 +10,9 @@ from tools.fuzzing.mutations import mutate
 from tools.fuzzing.project_files import ORACLES
 from tools.fuzzing.trial import Trial
 
-from turncheck.evaluation.batch.imported import import_batch_csv
 from turncheck.evaluation.batch.judging import flatten, how_it_fits
 from turncheck.messages.errors import UserError
+from turncheck.platforms.kore.imported import import_batch_csv
 from turncheck.project.batch.reader import HowToRead, decode, read_suites
 from turncheck.project.batch.suggestions import examples_of, successful_utterances
 from turncheck.project.batch.writer import write_suite

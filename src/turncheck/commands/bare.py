@@ -14,13 +14,12 @@ from turncheck.messages.errors import CutShortError, UserError
 from turncheck.publishing.files import write_report
 from turncheck.render.phrases import not_run_text, noted_version_line
 from turncheck.report.model import EngineInfo, Report, Skipped
-from turncheck.run.cut_short import cause, end_with
+from turncheck.run.alone import cause, end_with
 from turncheck.run.output_folder import ensure_apart_from_project
 
 if TYPE_CHECKING:
     from turncheck.commands.core import CoreOutput, CoreTestOptions
-    from turncheck.commands.nlu import NluTestOptions
-    from turncheck.commands.nlu_output import NluOutput
+    from turncheck.commands.nlu import NluOutput, NluTestOptions
     from turncheck.process.screen import Console
 
 

@@ -19,8 +19,7 @@ from turncheck.render.phrases import engine_lines
 from turncheck.render.sinks.terminal import place, text
 from turncheck.report.codec import encode
 from turncheck.report.model import Source
-from turncheck.run.alone import measured_alone
-from turncheck.run.cut_short import end_with
+from turncheck.run.alone import end_with, measured_alone
 from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.report_of import now
 from turncheck.run.trainable import ensure_readable, read_answered_elsewhere, read_assistant

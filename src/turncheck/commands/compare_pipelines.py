@@ -45,7 +45,7 @@ from turncheck.work.workplace import workplace_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from turncheck.commands.nlu_output import NluOutput
+    from turncheck.commands.nlu import NluOutput
     from turncheck.comparison.changes import UnseenChange
     from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors

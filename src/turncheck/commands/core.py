@@ -21,8 +21,8 @@ from turncheck.publishing.files import write_all, write_report
 from turncheck.render.phrases import not_run_text, noted_version_line
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, story_files
 from turncheck.render.story_text import story_text
-from turncheck.run.alone import measured_alone
-from turncheck.run.cut_short import end_with
+from turncheck.run.alone import end_with, measured_alone
+from turncheck.run.assistant import note_without_nlu
 from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.reading import ensure_there, read_checked_stories
 from turncheck.run.trainable import ensure_policies_accepted, ensure_possible, ensure_trainable, read_dialogue_assistant
@@ -283,9 +283,8 @@ class PartsUnderTest:
     def of(cls, engines: Engine, options: CoreTestOptions, screen: Console, *, annotated: bool) -> PartsUnderTest:
         """A model's NLU is only needed end to end; one with only policies understands only ``/intent``, as in Rasa."""
         nlu = engines.nlu if options.end_to_end else None
-        model = engines.info().model
-        if options.end_to_end and nlu is None and model is not None:
-            screen.note(f"The model {model} has no NLU: only messages such as /greet are understood.")
+        if options.end_to_end:
+            note_without_nlu(engines, screen)
         tokenize = None
         if annotated and nlu is None:
             try:

@@ -19,9 +19,8 @@ from turncheck.project.testfiles import code_of_actions, find_e2e_cases, find_e2
 from turncheck.publishing.files import write_file, write_report
 from turncheck.render.e2e_text import e2e_text, mark
 from turncheck.render.sinks.terminal import place, text
-from turncheck.run.alone import measured_alone
+from turncheck.run.alone import cause, end_with, measured_alone
 from turncheck.run.assistant import assistant_in_use
-from turncheck.run.cut_short import cause, end_with
 from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.reading import CASES_BELOW
 from turncheck.run.trainable import read_dialogue_assistant

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from turncheck.ci.git import find_checkout
-from turncheck.commands.nlu_output import NluOutput, write_under_names
 from turncheck.evaluation.nlu import why_not_testable
 from turncheck.evaluation.splits import response_name, split_as_rasa
+from turncheck.evaluations.nlu.measure import measure_by_folds, measure_held_out
 from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain
@@ -31,14 +31,20 @@ from turncheck.project.testfiles import MARKDOWN
 from turncheck.publishing.files import write_all, write_file, write_report
 from turncheck.render.links import PathResolver
 from turncheck.render.nlu_text import label_tables, nlu_text, trust_entry
+from turncheck.render.older_files import NluNames, nlu_plots_of_rasa_0_and_1
 from turncheck.render.phrases import not_run_text, noted_version_line
-from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files
+from turncheck.render.rasa_files import (
+    NAMED_AS_TODAY,
+    as_json,
+    intent_errors,
+    intent_successes,
+    major_of_files,
+    nlu_files,
+)
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal_writer import TerminalWriter
 from turncheck.report.model import Source
-from turncheck.run.alone import measured_alone
-from turncheck.run.cut_short import end_with
-from turncheck.run.nlu import measure_by_folds, measure_held_out
+from turncheck.run.alone import end_with, measured_alone
 from turncheck.run.output_folder import ensure_apart, ensure_apart_from_project
 from turncheck.run.reading import ensure_there, read_checked_nlu
 from turncheck.run.trainable import (
@@ -59,7 +65,7 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Console
     from turncheck.project.model import Project, Response
     from turncheck.project.nlu_data import Example, NluData
-    from turncheck.report.model import Report
+    from turncheck.report.model import Nlu, Report
     from turncheck.run.alone import Bench
     from turncheck.settings.options import Settings
 
@@ -70,9 +76,39 @@ DEFAULT_COMPARISON_FOLDER: Final = "nlu_comparison_results"
 
 FOLDS_OF_RASA_0_AND_1: Final = 10
 _CONFIG_SUFFIXES: Final = (".yml", ".yaml")
+_ERRORS: Final = "errors.json"
+_REPORTS: Final = "reports"
 _LARGEST_SEED: Final = 2**31
 _READS_YAML: Final = 2
 """The first major version of Rasa that reads data in YAML."""
+
+
+@dataclass(frozen=True, slots=True)
+class NluOutput:
+    """What ``test nlu`` writes, as its flags say. The last five are those of older Rasa versions.
+
+    ``rasa_files``: the major version of Rasa whose files are written; ``None``: the project's. ``is_folder_named``:
+    whether the folder was asked for: Rasa NLU 0.x writes where it is started.
+    """
+
+    folder: Path
+    successes: bool = False
+    errors: bool = True
+    plots: bool = True
+    json: Path | None = None
+    rasa_files: int | None = None
+    is_folder_named: bool = True
+    report_folder: Path | None = None
+    successes_file: Path | None = None
+    errors_file: Path | None = None
+    histogram_file: Path | None = None
+    confusion_file: Path | None = None
+
+    @property
+    def further(self) -> tuple[Path | None, ...]:
+        """What is written elsewhere than in the folder, as far as it is named."""
+        named = (self.report_folder, self.successes_file, self.errors_file, self.histogram_file, self.confusion_file)
+        return (self.json, *named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +205,7 @@ def evaluate_nlu(
         screen,
         lambda bench: _measurement(bench, project, options, screen),
         models=options.models,
+        in_folds=options.cross_validation,
         engine_of=lambda measured: measured.engine,
     )
     section = None if alone.finished is None else alone.finished.section
@@ -258,8 +295,6 @@ def write_test_files(report: Report, output: NluOutput, screen: Console) -> None
         return
     major = major_of_files(report.project, output.rasa_files)
     if major < NAMED_AS_TODAY:
-        from turncheck.commands.nlu_output import write_older_nlu_files  # most projects are newer
-
         write_older_nlu_files(major, report, output, screen)
         return
     files = nlu_files(nlu, successes=output.successes, errors=output.errors, major=major)
@@ -283,6 +318,72 @@ def _draw(report: Report, output: NluOutput) -> None:
             write_file(output.histogram_file, plot.encoded)
         if plot.name == "intent_confusion_matrix.png" and output.confusion_file:
             write_file(output.confusion_file, plot.encoded)
+
+
+def write_under_names(files: Sequence[Rendered], nlu: Nlu, output: NluOutput) -> None:
+    """Write reports, successes and errors again to the places that flags of older Rasas name."""
+    if output.report_folder is not None:
+        write_all(output.report_folder, [file for file in files if file.name.endswith("_report.json")])
+    if output.successes_file is not None:
+        write_file(output.successes_file, as_json("successes.json", intent_successes(nlu)).encoded)
+    if output.errors_file is not None:
+        write_file(output.errors_file, as_json(_ERRORS, intent_errors(nlu)).encoded)
+
+
+# The files of ``rasa test`` 1.x and ``rasa_nlu.evaluate`` 0.x, at the places that their flags name.
+
+_HELD_OUT = "held-out"
+
+
+def write_older_nlu_files(major: int, report: Report, output: NluOutput, screen: Console) -> None:
+    """Write what ``test nlu`` of Rasa 1 writes, or ``evaluate`` of Rasa NLU 0.x, pictures included.
+
+    Raises:
+        UserError: a file cannot be written.
+    """
+    nlu = report.nlu
+    if nlu is None:
+        return
+    if major == 0 and nlu.mode != _HELD_OUT:
+        screen.note("Rasa NLU 0.x writes no files by cross-validation.")
+        return
+    folder = output.folder if major > 0 or output.is_folder_named else Path()
+    pictures = folder
+    if major > 0:
+        files = nlu_files(nlu, successes=output.successes, errors=output.errors, major=major)
+        write_all(folder, files)
+        write_under_names(files, nlu, output)
+        if output.errors and output.errors_file is None and (wrong := intent_errors(nlu)):
+            write_file(folder / _ERRORS, as_json(_ERRORS, wrong).encoded)  # as its manual calls them
+        if output.errors_file is not None:
+            pictures = Path()  # the versions with this flag wrote all that is named to where they were started
+    else:
+        _write_as_rasa_0(nlu, folder, output)
+    if report.stopped != INTERRUPTED and (output.plots or output.histogram_file or output.confusion_file):
+        with screen.step("plots", "Drawing"):
+            from turncheck.render.plots import nlu_plots  # imports matplotlib
+
+            names = NluNames.of(output.histogram_file, output.confusion_file)
+            named = {str(output.histogram_file), str(output.confusion_file)}
+            for plot in nlu_plots_of_rasa_0_and_1(nlu_plots(report), names, responses=major > 0):
+                if output.plots or plot.name in named:
+                    write_file((pictures if plot.name in named else folder) / plot.name, plot.encoded)
+    screen.note(f"Results are in {folder}" if folder.is_dir() else "There was nothing to write to a file.")
+
+
+def _write_as_rasa_0(nlu: Nlu, folder: Path, output: NluOutput) -> None:
+    """Write reports, which it only printed unless ``--report`` was named, successes if requested, and errors."""
+    from turncheck.evaluation.imported_nlu import as_rasa_0_counts  # only projects of 0.x
+
+    write_all(folder / (output.report_folder or _REPORTS), nlu_files(as_rasa_0_counts(nlu), errors=False, major=1))
+    if output.successes and (right := intent_successes(nlu)):
+        _write(folder / (output.successes_file or "successes.json"), as_json("successes.json", right))
+    if output.errors and (wrong := intent_errors(nlu)):
+        _write(folder / (output.errors_file or _ERRORS), as_json(_ERRORS, wrong))
+
+
+def _write(path: Path, rendered: Rendered) -> None:
+    write_file(path, rendered.encoded)
 
 
 # --- data split nlu --------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from turncheck.project.model import Project
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.render.phrases import engine_lines
 from turncheck.render.sinks.terminal import text
-from turncheck.run.cut_short import end_with, run_until_failure
+from turncheck.run.alone import end_with, run_until_failure
 from turncheck.run.reading import read_given
 from turncheck.run.trainable import ensure_possible, ensure_readable, read_assistant
 from turncheck.settings.options import default_of

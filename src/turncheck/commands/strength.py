@@ -8,8 +8,9 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.engines.base import NLU_PARTS
 from turncheck.evaluation.nlu import why_not_testable
+from turncheck.evaluations.robustness.measure import measure_robustness
+from turncheck.evaluations.strength.measure import measure_strength
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
 from turncheck.messages.phrasing import at_paths
 from turncheck.messages.plain_text import plain
@@ -18,14 +19,11 @@ from turncheck.publishing.files import write_report
 from turncheck.render.phrases import not_run_text, noted_version_line
 from turncheck.render.robustness_text import robustness_text
 from turncheck.render.strength_text import strength_text
-from turncheck.run.alone import measured_alone
+from turncheck.run.alone import end_with, measured_alone
 from turncheck.run.assistant import running_server
 from turncheck.run.changed_lines import ChangedLines, changed_lines
-from turncheck.run.cut_short import end_with
 from turncheck.run.output_folder import ensure_apart_from_project
 from turncheck.run.reading import ensure_tests_read, read_tests
-from turncheck.run.robustness import measure_robustness
-from turncheck.run.strength import measure_strength
 from turncheck.run.trainable import ensure_readable, ensure_trainable, read_assistant, read_dialogue_assistant
 from turncheck.validation.facts import ProjectTests
 
@@ -184,18 +182,18 @@ def run_test_robustness(options: RobustnessOptions, screen: Console) -> int:
     settings = options.settings
     ensure_apart_from_project(None, settings, options.json)
     project = read_assistant(settings)
-    ensure_readable(project, NLU_PARTS)
     read = read_tests(settings)
     ensure_tests_read("the test sentences", read.nlu_findings)
     tests = read.nlu
-    if reason := why_not_testable(project, tests, folds=settings.folds):
-        raise UserError(f"{reason}{at_paths((settings.nlu,)) if tests is not None and settings.nlu else ''}")
 
     def measure(bench: Bench) -> Robustness:
+        ensure_readable(project, bench.engine.needs("robustness", in_folds=tests is None))
+        if reason := why_not_testable(project, tests, folds=settings.folds):
+            raise UserError(f"{reason}{at_paths((settings.nlu,)) if tests is not None and settings.nlu else ''}")
         with screen.step("robustness", "Varying the test sentences"):
             return measure_robustness(bench.engine, project, tests, settings, work=bench.work, cache=bench.cache)
 
-    alone = measured_alone("robustness", settings, project, screen, measure)
+    alone = measured_alone("robustness", settings, project, screen, measure, in_folds=tests is None)
     robustness = alone.finished
     finish(alone, None if robustness is None else robustness_text(robustness, settings.project), options.json)
     most, rate = options.fail_over, None if robustness is None else robustness.failure_rate

@@ -13,7 +13,9 @@ import msgspec
 
 from turncheck.commands.strength import read_project_tests
 from turncheck.commands.suites import suggested_cases
-from turncheck.evaluation.strength.suggested import (
+from turncheck.evaluations.robustness.measure import measure_training_sentences
+from turncheck.evaluations.strength.measure import measure_strength
+from turncheck.evaluations.strength.suggested import (
     CASES,
     STORIES,
     TASKS,
@@ -42,12 +44,9 @@ from turncheck.project.folder import MAX_FILE_BYTES
 from turncheck.project.testfiles import E2E_CASES_FILE
 from turncheck.publishing.files import write_file
 from turncheck.render.sinks.terminal import text
-from turncheck.run.alone import measured_alone
+from turncheck.run.alone import PartialResult, end_with, measured_alone
 from turncheck.run.assistant import running_server
-from turncheck.run.cut_short import PartialResult, end_with
 from turncheck.run.reading import read_tests
-from turncheck.run.robustness import measure_training_sentences
-from turncheck.run.strength import measure_strength
 from turncheck.run.trainable import (
     ensure_readable,
     ensure_trainable,
@@ -59,8 +58,8 @@ from turncheck.yaml_tree.source import Source
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from turncheck.evaluation.robustness.robustness import TrainingSentences
-    from turncheck.evaluation.strength.suggested import Key, SentenceTask
+    from turncheck.evaluations.robustness.robustness import TrainingSentences
+    from turncheck.evaluations.strength.suggested import Key, SentenceTask
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.report.strength import Strength, SuggestedTest

@@ -294,6 +294,7 @@ def _ensure_apart(files: ReportFiles, request: Request) -> None:
 
 
 def _write_report(checked: Checked, folder: Path, files: ReportFiles) -> None:
+    from turncheck.evaluations.validate.measure import validation_of
     from turncheck.publishing.files import write_file, write_results
     from turncheck.render.junit import render_junit
     from turncheck.render.links import Links
@@ -302,7 +303,6 @@ def _write_report(checked: Checked, folder: Path, files: ReportFiles) -> None:
     from turncheck.report.codec import encode
     from turncheck.report.model import ProjectInfo
     from turncheck.run.report_of import project_info, report_of
-    from turncheck.run.validation import validation_of
     from turncheck.settings.options import Settings
 
     project, root = checked.project, repository_root(folder)
@@ -321,7 +321,7 @@ def _write_report(checked: Checked, folder: Path, files: ReportFiles) -> None:
 
 def _sarif(checked: Checked, folder: Path) -> str:
     from turncheck.render.sarif import findings_sarif
-    from turncheck.validation.rule_texts import rule_texts
+    from turncheck.validation.registry import rule_texts
 
     sarif = findings_sarif(
         checked.validated.findings,

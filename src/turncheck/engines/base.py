@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
+
+from turncheck.evaluations.kinds import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -81,15 +83,10 @@ class Capabilities:
 
     def why_not(self, evaluation: Evaluation) -> str | None:
         """Return why it does not support an evaluation at all."""
-        reasons: dict[Evaluation, str | None] = {
-            "nlu": self.no_nlu,
-            "core": self.no_dialogue,
-            "e2e": self.no_conversation,
-            "batch": self.no_batch if self.answers_suites else self.no_nlu,
-            "strength": self.no_mutants,
-            "robustness": self.no_nlu,
-        }
-        return reasons.get(evaluation)
+        capability = KINDS[evaluation].capability
+        if capability == "no_batch" and not self.answers_suites:
+            capability = "no_nlu"  # it is asked sentence by sentence
+        return cast("str | None", getattr(self, capability)) if capability else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.dialogue.tracker import Tracker
+    from turncheck.engines.base import Engine
     from turncheck.engines.conversation import Decision, Policies
     from turncheck.engines.parse import NluEngine, Parse
     from turncheck.report.model import EngineInfo
@@ -176,3 +177,16 @@ class LazyNlu:
     def parse(self, texts: Sequence[str]) -> list[Parse]:
         """Parse each text."""
         return self.trained.parse(texts)
+
+
+def lazy_nlu(engines: Engine) -> NluEngine | None:
+    """Return language understanding that is trained on first use, ``None`` if there is none."""
+    if not engines.understands:
+        return None
+
+    def train() -> NluEngine:
+        if (nlu := engines.nlu) is None:
+            raise ValueError("the engine understands, and has nothing to understand with")
+        return nlu
+
+    return LazyNlu(train)

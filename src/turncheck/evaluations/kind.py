@@ -57,7 +57,7 @@ def no_reason(report: Report, name: str) -> str | None:  # noqa: ARG001 - the de
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationKind:
-    """One kind of evaluation.
+    """One kind of evaluation; ``measure.py`` in the folder of its name says how it is measured.
 
     ``figures``: the names and values of its metrics in a report, the main ones first; ``prefix``: what their names
     begin with. ``has_results``: whether it judged anything. ``why_no_figure``: why a figure has no value although the
@@ -73,6 +73,9 @@ class EvaluationKind:
     not_run: str
     """Said where there is no section: ``no stories were tested``."""
     on_request: bool = False
+    """Whether it only runs if asked for: by its name in `evaluations`, or by a setting that is called as it is."""
+    needs_engine: bool = True
+    """Whether it needs more than files; those that do not run last, and know what reading the tests found."""
     tests: tuple[str, str] | None = None
     """What its tests are called, one and many; ``None``: what it judges are not tests that pass or fail."""
     judges: str = ""
@@ -85,14 +88,16 @@ class EvaluationKind:
     """What the files hold that it needs besides the assistant: ``the test stories``."""
     follows_unknown: str = ""
     """What follows if the base has no results of it: ``, so all errors in the data count as new``."""
+    capability: str = ""
+    """The field of an engine's capabilities that says why it does not support it; "": every engine does."""
     of_pipeline: bool = False
-    """Whether a fault of the NLU pipeline, and not of the policies, keeps it from running."""
+    """Whether it needs language understanding alone, so that a fault of the policies or stories does not matter."""
     prefix: str = ""
     why_no_figure: Callable[[Report, str], str | None] = field(default=no_reason)
 
     @property
     def begins(self) -> str:
-        """What the names of its metrics begin with."""
+        """What the names of its metrics begin with, and how its section of the report is called."""
         return self.prefix or self.name
 
 

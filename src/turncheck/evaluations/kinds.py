@@ -19,7 +19,16 @@ if TYPE_CHECKING:
     from turncheck.report.evaluations import Evaluation
 
 KINDS: Final[Mapping[str, EvaluationKind]] = {
-    kind.name: kind for kind in (VALIDATE, NLU, CORE, E2E, BATCH, STRENGTH, ROBUSTNESS)
+    kind.name: kind
+    for kind in (
+        VALIDATE,
+        NLU,
+        CORE,
+        E2E,
+        BATCH,
+        ROBUSTNESS,
+        STRENGTH,
+    )
 }
 BY_DEFAULT: Final[tuple[Evaluation, ...]] = tuple(kind.name for kind in KINDS.values() if not kind.on_request)
 """Those that run unless others are asked for."""

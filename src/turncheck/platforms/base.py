@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
-Part = Literal["export", "catalogue", "checks", "stand_in", "coverage"]
+Part = Literal["export", "catalogue", "checks", "stand_in", "coverage", "imported"]
 """A module of a platform's package, imported when it is needed, and what it must have:
 
 ``export``: ``FORMAT``, the file format of a complete assistant, ``find(root, data)``, which returns that file in a
@@ -17,7 +17,8 @@ folder, or as the only data that are named, and ``why_no_export(name, content)``
 ``catalogue``: ``CHECKS``, the rows
 of its checks. ``checks``: ``findings(project, strict=…)``, all that is wrong with an assistant. ``stand_in``:
 ``StandIn``, the embedded engine of its assistants. ``coverage``: ``coverage(project, sentences, nlu, batch)``, what the
-judged sentences and suites reach.
+judged sentences and suites reach. ``imported``: ``run_import_batch(files, …)``, which makes a report of the platform's
+own.
 """
 
 
@@ -45,7 +46,7 @@ class Platform:
     read from its files depends on the chosen language. ``holds_secrets``: no line of its files is shown.
     """
 
-    name: Literal["rasa", "kore"]
+    name: str
     one: str
     many: str
     package: str

@@ -2,6 +2,14 @@
 
 from typing import Final, Literal, get_args
 
-Evaluation = Literal["validate", "nlu", "core", "e2e", "batch", "strength", "robustness"]
+Evaluation = Literal[
+    "validate",
+    "nlu",
+    "core",
+    "e2e",
+    "batch",
+    "strength",
+    "robustness",
+]
 EVALUATIONS: Final[tuple[Evaluation, ...]] = get_args(Evaluation)
-"""Those that run, in their order (:mod:`turncheck.evaluations.kinds` says what each is)."""
+""":mod:`turncheck.evaluations.kinds` says what each is, and in which order they run."""

@@ -19,6 +19,7 @@ from turncheck.work.workplace import Local
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from turncheck.engines.base import Engine, Models
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from turncheck.process.cache import Cache
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
+    from turncheck.run.inputs import Inputs
     from turncheck.settings.options import Settings
     from turncheck.work.workplace import Executor
 
@@ -100,10 +102,19 @@ def assistant_in_use(
     if options.channel != DEFAULT_CHANNEL and engine.capabilities.no_channel is not None:
         raise UserError(engine.capabilities.no_channel)
     engine.make_ready(("core", "nlu"), screen, lambda: ensure_trainable(project))
+    note_without_nlu(engine, screen)
     for line in engine_lines(engine.info()):
         screen.note(line)
     with running_server(options.settings, project, environment, screen) as server:
         yield engine.assistant(server)
+
+
+def note_without_nlu(engine: Engine, screen: Console) -> None:
+    """Say so if nothing understands sentences: those of tests fail for that reason."""
+    if not engine.understands:
+        model = engine.info().model
+        what = "The project has no NLU examples" if model is None else f"The model {model} has no NLU"
+        screen.note(f"{what}: only messages such as /greet are understood.")
 
 
 @contextmanager
@@ -139,6 +150,13 @@ def running_server(
 
     with running_action_server(settings.action_server, project.root, child, say=say, endpoint=endpoint) as server:
         yield server
+
+
+def action_server(inputs: Inputs, project: Project, screen: Console) -> AbstractContextManager[ActionServer]:
+    """Choose and start the action server of a run; see :func:`running_server`."""
+    return running_server(
+        inputs.settings, project, inputs.environment, screen, inputs.hosts, variables=inputs.file_variables
+    )
 
 
 def where_actions_are(server: ActionServer, work: Executor, settings: Settings, screen: Console) -> Executor:

@@ -19,11 +19,18 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.understood_differently import Suspects
     from turncheck.engines.base import Engine
+    from turncheck.evaluation.e2e_steps import SlotOrder
     from turncheck.process.screen import Console
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Project
     from turncheck.report.model import CaseMessage, CaseResult, Report
     from turncheck.run.inputs import Inputs
+    from turncheck.settings.options import Settings
+
+
+def slot_order_of(settings: Settings) -> SlotOrder:
+    """Return how consecutive ``slot_was_set`` steps are judged."""
+    return "any" if settings.slot_order == "any" else "strict"
 
 
 class Rejudge(Protocol):
@@ -59,20 +66,11 @@ class EngineRejudge:
 
     def _passing(self, cases: Mapping[int, Sequence[CaseMessage]]) -> dict[int, bool]:
         from turncheck.evaluation.e2e_case import CaseRun, run_case
-        from turncheck.run.assistant import running_server  # the engine's imports are slow
-        from turncheck.run.e2e import slot_order_of
+        from turncheck.run.assistant import action_server  # the engine's imports are slow
 
         found = {}
-        inputs = self.inputs
-        run = CaseRun(slot_order=slot_order_of(inputs.settings))
-        with running_server(
-            inputs.settings,
-            self.project,
-            inputs.environment,
-            self.screen,
-            inputs.hosts,
-            variables=inputs.file_variables,
-        ) as server:
+        run = CaseRun(slot_order=slot_order_of(self.inputs.settings))
+        with action_server(self.inputs, self.project, self.screen) as server:
             engine = self.engines.with_preset_parses(server)
             domain, known = engine.domain, learnable(self.project)
             for number, messages in cases.items():

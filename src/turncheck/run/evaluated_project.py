@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import structs
 
 from turncheck.comparison.gate_rules import read_rules
+from turncheck.evaluations.kinds import KINDS
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import TrainingSentence, WordList
 from turncheck.run.assistant import cache_in_use, opened_engine
-from turncheck.run.evaluations import Evaluations
+from turncheck.run.cases_again import EngineRejudge
 from turncheck.run.inputs import NONE_PRECOMPUTED
 from turncheck.run.plugin_figures import Subject, evaluate_by_plugins, with_metrics_of_plugins
 from turncheck.run.reading import file_of_all, read_given, read_tests
 from turncheck.run.report_of import project_info, report_of
 from turncheck.run.trainable import ensure_assistant_here
+from turncheck.run.under_way import RunInProgress
 from turncheck.settings.bounds import capped_workers
 from turncheck.settings.gates import gate_settings
 from turncheck.work.workplace import workplace_of
@@ -27,14 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from turncheck.engines.base import Engine
-    from turncheck.evaluation.nlu import NluMeasurement
     from turncheck.messages.location import Location
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import NluData
     from turncheck.project.project_file import Role
     from turncheck.report.batch import Batch
-    from turncheck.report.model import Core, EndToEnd, KindCoverage, PluginFigure, Report
+    from turncheck.report.model import Core, EndToEnd, KindCoverage, Nlu, PluginFigure, Report
     from turncheck.run.cases_again import Rejudge
     from turncheck.run.inputs import Inputs, PrecomputedAnswers
     from turncheck.run.reading import Tests
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 def coverage_by_tests(  # noqa: PLR0917 - all that reaches something
     project: Project,
     tests: Tests,
-    nlu: NluMeasurement | None,
+    nlu: Nlu | None,
     core: Core | None,
     e2e: EndToEnd | None,
     batch: Batch | None,
@@ -57,9 +58,8 @@ def coverage_by_tests(  # noqa: PLR0917 - all that reaches something
     its platform.
     """
     if (own := project.platform.part("coverage")) is not None:
-        section = nlu.section if nlu else None
-        sentences = (tests.nlu or project.nlu).examples if section else ()
-        found: dict[str, KindCoverage] = own.coverage(project, sentences, section, batch) if section or batch else {}
+        sentences = (tests.nlu or project.nlu).examples if nlu else ()
+        found: dict[str, KindCoverage] = own.coverage(project, sentences, nlu, batch) if nlu or batch else {}
         return found
     from turncheck.evaluation.coverage import (
         Reached,
@@ -115,23 +115,26 @@ def evaluate_project(
         tests = replace(tests, nlu=None, nlu_findings=())
     if precomputed.ensure is not None:
         precomputed.ensure(inputs, project, tests)
-    run: Evaluations | None = None
+    run: RunInProgress | None = None
     of_plugins: dict[str, PluginFigure] = {}
     try:
         with (
             engine_of_run(inputs, project, precomputed, screen) as engines,
             workplace_of(inputs.settings, screen) as work,
         ):
-            run = Evaluations(inputs, project, tests, engines, screen, work=work, precomputed=precomputed)
-            run.evaluate()
+            run = RunInProgress(inputs, project, tests, engines, screen, work=work, precomputed=precomputed)
+            run.evaluate(needs_engine=True)
             of_plugins = evaluate_by_plugins(Subject(project, tests, engines, inputs.settings))
-        run.validate()
+        run.evaluate(needs_engine=False)
     except KeyboardInterrupt:
         if run is None:
             raise
         run.interrupt()
     report = with_metrics_of_plugins(_report(inputs, project, tests, run, screen), of_plugins)
-    return EvaluatedProject(report, project, run.cases_again())
+    judge = None
+    if report.e2e is not None and run.engines.capabilities.accepts_parses:
+        judge = EngineRejudge(run.cases.cases, run.engines, project, inputs, screen)
+    return EvaluatedProject(report, project, judge)
 
 
 def read_all(inputs: Inputs, screen: Console) -> tuple[Inputs, Project, Tests]:
@@ -172,8 +175,10 @@ def engine_of_run(
         yield engine
 
 
-def _report(inputs: Inputs, project: Project, tests: Tests, run: Evaluations, screen: Console) -> Report:
-    settings, nlu, e2e = inputs.settings, run.nlu_measurement, run.e2e_section
+def _report(inputs: Inputs, project: Project, tests: Tests, run: RunInProgress, screen: Console) -> Report:
+    settings = inputs.settings
+    sections = {KINDS[name].begins: section for name, section in run.sections.items()}
+    nlu, core, e2e, batch = (sections.get(name) for name in ("nlu", "core", "e2e", "batch"))
     return report_of(
         project_info(
             project,
@@ -183,16 +188,10 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: Evaluations, sc
         ),
         settings.seed,
         source=inputs.source,
-        engine=run.engines.info(measured=nlu.engine if nlu else None),
-        validation=run.validation_section,
-        nlu=nlu.section if nlu else None,
-        core=run.core_section,
-        e2e=e2e,
-        batch=run.batch_section,
-        strength=run.strength_section,
-        robustness=run.robustness_section,
-        coverage=coverage_by_tests(project, tests, nlu, run.core_section, e2e, run.batch_section),
-        training=() if nlu or not (run.core_section or e2e) else training_sentences(project),
+        engine=run.engines.info(measured=run.measured_engine),
+        **sections,
+        coverage=coverage_by_tests(project, tests, nlu, core, e2e, batch),
+        training=() if nlu or not (core or e2e) else training_sentences(project),
         word_lists=word_lists(project.nlu),
         settings=structs.replace(gate_settings(settings), projects=inputs.projects),
         trust=run.engines.trust,

@@ -69,14 +69,17 @@ def read_dialogue_assistant(settings: Settings, *, endpoints: Path | None = None
     return project
 
 
-def ensure_possible(engines: Engine, evaluation: Evaluation) -> None:
-    """Refuse an evaluation that the engine does not support.
+def ensure_possible(engines: Engine, evaluation: Evaluation, *, in_folds: bool = False) -> None:
+    """Refuse an evaluation that the engine does not support; ``in_folds``: for which it has to be trained in folds.
 
     Raises:
         UserError: with the reason.
     """
     if reason := engines.capabilities.why_not(evaluation):
         raise UserError(reason)
+    if in_folds and (reason := engines.capabilities.no_training) is not None:
+        remedy = "Leave --cross-validation out." if evaluation == "nlu" else "Name test sentences with --nlu."
+        raise UserError(reason, remedy=remedy)
 
 
 def ensure_assistant(project: Project, *, as_argument: str = "--project ") -> None:
@@ -215,8 +218,7 @@ def _line(project: Project, finding: Finding, level: str = "") -> str:
 def is_asked(settings: Settings, evaluation: Evaluation) -> bool:
     """Whether the settings ask for an evaluation."""
     if KINDS[evaluation].on_request:
-        switched_on = {"strength": settings.strength != "off", "robustness": settings.robustness}
-        return evaluation in settings.evaluations or switched_on[evaluation]
+        return evaluation in settings.evaluations or getattr(settings, evaluation, False) not in {False, "off"}
     return not settings.evaluations or evaluation in settings.evaluations
 
 
@@ -259,6 +261,11 @@ def not_understood(evaluation: Evaluation, project: Project, engines: Engine, *,
         return None
     reason = f"the project has no NLU examples to understand the test sentences with{in_vain(project)}"
     return Skipped(evaluation=evaluation, reason=reason, fault=True)
+
+
+def is_said(text: str | None) -> bool:
+    """Whether a message has to be understood; one that begins with a slash names its intent."""
+    return text is not None and not text.startswith("/")
 
 
 def unreadable(evaluation: Evaluation, findings: Iterable[Finding], *, of: Evaluation | None = None) -> Skipped | None:

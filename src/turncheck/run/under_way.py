@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import structs
 
-from turncheck.evaluation.answers import DelegatedError, answered
+from turncheck.evaluation.answers import ASKED_HERE, DelegatedError, answered
 from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import INTERRUPTED, CutShortError, UserError
-from turncheck.messages.phrasing import first_line
+from turncheck.messages.phrasing import at_paths, first_line
 from turncheck.process.environment import redact
+from turncheck.project.batch.known import known_names, setting_of
+from turncheck.project.batch.reader import HowToRead, read_suites
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Config
-from turncheck.report.model import Skipped, Validation
-from turncheck.run.cut_short import require_same_model, run_until_failure
+from turncheck.report.model import Skipped
+from turncheck.run.alone import require_same_model, run_until_failure
 from turncheck.run.inputs import NONE_PRECOMPUTED
-from turncheck.run.suites import SuitesOfRun
-from turncheck.run.trainable import impossible, is_asked, not_asked, refused_training, unreadable
+from turncheck.run.trainable import fault_of, impossible, is_asked, not_asked, refused_training, unreadable
 from turncheck.validation.facts import ProjectTests
 from turncheck.validation.findings import found
 from turncheck.validation.losses import losses
@@ -28,16 +31,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from turncheck.engines.base import Engine
-    from turncheck.evaluation.nlu import NluMeasurement
+    from turncheck.evaluation.answers import Answers
+    from turncheck.evaluations.kind import EvaluationKind
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.process.screen import Console
+    from turncheck.project.batch.model import KnownNames, Suites
     from turncheck.project.e2e.model import E2ECases
     from turncheck.project.model import Project
     from turncheck.report.evaluations import Evaluation
-    from turncheck.report.model import Batch, Core, EndToEnd, Robustness, Strength
+    from turncheck.report.model import Batch, EngineInfo
     from turncheck.run.inputs import Inputs, PrecomputedAnswers
     from turncheck.run.reading import Tests
+    from turncheck.settings.options import Settings
     from turncheck.work.workplace import Executor
 
 
@@ -69,18 +75,27 @@ class RunInProgress:
         self.refused: dict[Evaluation, UserError] = {}
         """Why evaluations could not be trained."""
         engines.recall(precomputed.parts)
-        self.nlu_measurement: NluMeasurement | None = None
-        self.core_section: Core | None = None
-        self.e2e_section: EndToEnd | None = None
-        self.batch_section: Batch | None = None
-        self.strength_section: Strength | None = None
-        self.robustness_section: Robustness | None = None
-        self.validation_section: Validation | None = None
+        self.sections: dict[str, Any] = {}
+        """What was measured, by the names of the evaluations; ``None`` where there is a reason why nothing was."""
+        self.measured_engine: EngineInfo | None = None
+        """What understood sentences, in folds the engine of the first one."""
         self.skipped: dict[str, Skipped] = {}
         self.parts: list[Skipped] = []
         self.stopped: str | None = None
         self.case_findings: tuple[Finding, ...] | None = None
         self.refusals: dict[Location, Finding] = {}
+
+    def evaluate(self, *, needs_engine: bool) -> None:
+        """Run those evaluations that need the engine, or those that only need the files, in their order.
+
+        Raises:
+            KeyboardInterrupt: somebody interrupted it, so that the engine is stopped quickly.
+        """
+        for kind in KINDS.values():
+            if kind.needs_engine == needs_engine and (not kind.on_request or is_asked(self.settings, kind.name)):
+                self.sections[kind.name] = measured_by(kind)(self)
+        if needs_engine and self.stopped == INTERRUPTED:
+            raise KeyboardInterrupt
 
     def evaluated(self, evaluation: Evaluation, evaluate: Callable[[], Section]) -> Section | None:
         """Return the section; if the engine failed, the part until then: nothing runs after it."""
@@ -168,22 +183,10 @@ class RunInProgress:
     def interrupt(self) -> None:
         """Mark evaluations without a result as not run."""
         self.stopped = INTERRUPTED
-        sections: dict[Evaluation, object] = {
-            "validate": self.validation_section,
-            "nlu": self.nlu_measurement,
-            "core": self.core_section,
-            "e2e": self.e2e_section,
-            "batch": self.batch_section,
-            "strength": self.strength_section,
-            "robustness": self.robustness_section,
-        }
-        for name, section in sections.items():
-            if (
-                section is None
-                and name not in self.skipped
-                and (not KINDS[name].on_request or is_asked(self.settings, name))
-            ):
-                self.skip(Skipped(evaluation=name, reason=INTERRUPTED))
+        for name, kind in KINDS.items():
+            is_missing = self.sections.get(name) is None and name not in self.skipped
+            if is_missing and (not kind.on_request or is_asked(self.settings, kind.name)):
+                self.skip(Skipped(evaluation=kind.name, reason=INTERRUPTED))
 
     @cached_property
     def cases(self) -> E2ECases:
@@ -201,6 +204,63 @@ class RunInProgress:
         return ProjectTests(self.tests.stories, self.tests.nlu.examples if self.tests.nlu else (), self.cases.cases)
 
 
+def measured_by(kind: EvaluationKind) -> Callable[[RunInProgress], Any]:
+    """Return what measures a kind of evaluation: ``measure`` of the module of that name in its folder."""
+    return cast("Callable[[RunInProgress], Any]", import_module(f"turncheck.evaluations.{kind.name}.measure").measure)
+
+
 def _redacted(skipped: Skipped) -> Skipped:
     words = {name: redact(getattr(skipped, name)) for name in ("reason", "cause", "without_place")}
     return structs.replace(skipped, **words)
+
+
+# The batch suites of a run: read once, refused if they are faulty, judged by the run's engine.
+
+
+@dataclass(eq=False)
+class SuitesOfRun:
+    """The suites at ``paths``, which the settings name or which are in the project."""
+
+    project: Project
+    paths: tuple[str, ...]
+    settings: Settings
+    engines: Engine
+
+    @cached_property
+    def read(self) -> Suites:
+        """The suites, and what is wrong with their files."""
+        how = HowToRead(strict=self.settings.strict, upload=self.engines.capabilities.uploads_suites)
+        return read_suites(self.project.root, self.paths, how)
+
+    @cached_property
+    def _known(self) -> KnownNames:
+        return known_names(self.project)
+
+    @property
+    def texts(self) -> list[str]:
+        """The utterances of all cases."""
+        return [case.text for suite in self.read.suites for case in suite.cases]
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return the findings on the files, and on names that the project lacks."""
+        from turncheck.validation.case_names import unknown_names  # few projects have suites
+
+        return (*self.read.findings, *unknown_names(self.read, self._known))
+
+    def refused(self) -> Skipped | None:
+        """Return why suites are not run: one has an error, which is reported here too, or there are no cases."""
+        if errors := self.read.errors:
+            return fault_of("batch", "the batch suites are faulty", errors)
+        if not self.texts:
+            return Skipped(evaluation="batch", reason=f"there are no batch suites{at_paths(self.paths)}", no_tests=True)
+        return None
+
+    def evaluate(self, screen: Console, answers: Answers = ASKED_HERE) -> Batch:
+        """Judge them; see :func:`turncheck.evaluation.batch.suites.evaluate_suites`."""
+        from turncheck.evaluation.batch.suites import SuiteRun, evaluate_suites  # as above
+
+        training = {example.text for example in self.project.nlu.examples}
+        stands_in = self.engines.capabilities.stands_in
+        setting = setting_of(self.project)
+        how = SuiteRun(self._known, training, self.settings.notes, by_stand_in=stands_in, setting=setting)
+        return evaluate_suites(self.engines, self.read.suites, how, screen, answers)

@@ -1,6 +1,8 @@
 """All checks by code, and the manual made from them."""
 
-from typing import Final
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import MANUAL_AT
@@ -12,6 +14,12 @@ from turncheck.validation.catalogue_rasa import OLDER_CHECKS, RASA_CHECKS
 from turncheck.validation.catalogue_suites import CASE_CHECKS, SUITE_CHECKS
 from turncheck.validation.catalogue_training import TRAINING_CHECKS
 from turncheck.validation.checks import Check
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.render.sarif import RuleText
+
 
 OWN_CHECKS: Final = (*NAME_CHECKS, *TRAINING_CHECKS, *OLDER_CHECKS)
 
@@ -104,3 +112,16 @@ def explain(code: str) -> str:
 
 def _block(text: str, language: str) -> str:
     return f"```{language}\n{text}\n```"
+
+
+# What the manual says about each code, as SARIF needs it.
+
+
+def rule_texts() -> Mapping[str, RuleText]:
+    """Return the text of each code of a finding."""
+    from turncheck.render.sarif import RuleText  # few outputs have it
+
+    return {
+        code: RuleText(check.title, f"{check.title}. {check.text} {check.details}".strip(), check.severity)
+        for code, check in CHECKS.items()
+    }

@@ -28,8 +28,7 @@ from turncheck.settings.bounds import capped_workers
 if TYPE_CHECKING:
     import argparse
 
-    from turncheck.commands.nlu import NluTestOptions
-    from turncheck.commands.nlu_output import NluOutput
+    from turncheck.commands.nlu import NluOutput, NluTestOptions
 
 
 _CROSS_VALIDATION: Final = "crossvalidation"
@@ -229,7 +228,7 @@ def read_flags_of_rasa_0(namespace: argparse.Namespace) -> None:
 
 
 def _output(namespace: argparse.Namespace, folder: str) -> NluOutput:
-    from turncheck.commands.nlu_output import NluOutput  # not for --help
+    from turncheck.commands.nlu import NluOutput  # not for --help
 
     successes: Path | None = namespace.successes
     return NluOutput(

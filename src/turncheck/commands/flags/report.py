@@ -252,18 +252,11 @@ def _import(namespace: argparse.Namespace) -> int:
     if namespace.raw_csv and not namespace.kore_csv:
         raise UserError("--raw-csv is only valid with --kore-csv", remedy="Omit it.")
     if namespace.kore_csv:
-        from turncheck.commands.import_results import run_import_batch
+        from turncheck.platforms.registry import parts
 
         out, screen = namespace.out, screen_of(namespace)
-        return run_import_batch(
-            namespace.kore_csv,
-            namespace.project,
-            out=out,
-            source=source,
-            root=root,
-            screen=screen,
-            raw=namespace.raw_csv,
-        )
+        more = {"out": out, "source": source, "root": root, "screen": screen, "raw": namespace.raw_csv}
+        return int(parts("imported")["kore"].run_import_batch(namespace.kore_csv, namespace.project, **more))
     return run_import(
         namespace.folder,
         namespace.project,

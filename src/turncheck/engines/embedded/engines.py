@@ -14,6 +14,7 @@ from turncheck import __version__
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.base import DIALOGUE_PARTS, NLU_PARTS, NOTHING_TO_LEARN, Capabilities, Engine
 from turncheck.engines.embedded.models import fitting_model, load_model, named_model
+from turncheck.evaluations.kinds import KINDS
 from turncheck.process.output_files import temporary_folder
 from turncheck.project.calibration import trust_in
 from turncheck.project.story_sentences import with_story_sentences
@@ -84,8 +85,8 @@ class EmbeddedEngine(Engine):
         """It trains on the project's files: those that an evaluation needs must exist and be complete."""
         if self.project.calm is not None:
             return frozenset()  # it is not trained at all
-        needed = NLU_PARTS if evaluation in {"nlu", "batch"} else DIALOGUE_PARTS | {"pipeline"}
-        return needed if evaluation == "nlu" and in_folds else needed | {"sentences"}
+        needed = NLU_PARTS if KINDS[evaluation].of_pipeline else DIALOGUE_PARTS | {"pipeline"}
+        return needed if in_folds else needed | {"sentences"}
 
     def make_ready(self, parts: Sequence[Part], screen: Console, ensure: Callable[[], None]) -> None:
         """Take the named model, else the newest that fits the project's files; else train, and say so.

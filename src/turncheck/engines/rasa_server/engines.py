@@ -25,6 +25,7 @@ from turncheck.engines.rasa_server.client import CONCURRENCY, Access, CutError, 
 from turncheck.engines.rasa_server.conversation import NAME, RasaConversations, RasaNlu, RasaPolicies, describe
 from turncheck.engines.rasa_server.process import RasaFiles, RasaPool, RasaProcess, rasa_process
 from turncheck.engines.rasa_server.stub_server import StubServer, serving_stubs
+from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import CutShortError, EngineError, UserError
 from turncheck.process.environment import FileVariables, expand, for_child
 from turncheck.process.output_files import temporary_folder
@@ -125,7 +126,7 @@ class RasaEngines(Engine):
     def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> frozenset[str]:  # noqa: ARG002 - as others
         """Stories and cases are read by the project's domain, if it has one."""
         has_domain = not any(finding.code == "domain-not-found" for finding in self.project.findings)
-        return frozenset({"domain"} if evaluation not in {"nlu", "batch"} and has_domain else ())
+        return frozenset({"domain"} if not KINDS[evaluation].of_pipeline and has_domain else ())
 
     def show_progress(self, screen: Console) -> None:
         """Report on this screen which servers are gone, and a training."""

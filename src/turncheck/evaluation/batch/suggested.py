@@ -1,7 +1,7 @@
 """Generated cases for every intent of a project: with other entity values, else written as real users write.
 
 The suggestions of entity values are those of :mod:`turncheck.project.batch.suggestions`. What has no entities (dialogs,
-FAQs, small talk) is varied by the families of :mod:`turncheck.evaluation.robustness.families` that change its words.
+FAQs, small talk) is varied by the families of :mod:`turncheck.evaluations.robustness.families` that change its words.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Final
 
-from turncheck.evaluation.robustness.robustness import make_variants
+from turncheck.evaluations.robustness.robustness import make_variants
 from turncheck.project.batch.model import SuiteCase, comparable
 from turncheck.project.batch.suggestions import Suggestions, suggest, words_of_case
 from turncheck.project.batch.writer import SUFFIXES, is_writable

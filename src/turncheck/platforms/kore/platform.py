@@ -11,7 +11,7 @@ KORE: Final = Platform(
     "a Kore.ai assistant",
     "Kore.ai assistants",
     "turncheck.platforms.kore",
-    brings=("export", "catalogue", "checks", "stand_in", "coverage"),
+    brings=("export", "catalogue", "checks", "stand_in", "coverage", "imported"),
     export_names=("botDefinition.json", "appDefinition.json"),  # up to version 10 of the platform, and from 11 on
     no_export=Refusal(
         "the export of a Kore.ai assistant [kore-not-an-export]", "a botDefinition.json, or the platform's .zip"

@@ -16,8 +16,7 @@ from turncheck.messages.location import Location
 from turncheck.process.regular_file import is_folder, is_there
 from turncheck.project.folder import ProjectFolder, absolute_name
 from turncheck.project.formats.format import SUITES, Opened
-from turncheck.project.formats.registry import recognised
-from turncheck.project.formats.suites import CSV, JSON
+from turncheck.project.formats.registry import CSV_SUITE, JSON_SUITE, recognised
 from turncheck.yaml_tree.source import Source
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 FOLDERS: Final = ("tests", "batch")
 """Where a project keeps its suites."""
-_SUFFIXES: Final = {".json": JSON, ".csv": CSV, ".tsv": CSV, ".txt": CSV}
+_SUFFIXES: Final = {".json": JSON_SUITE, ".csv": CSV_SUITE, ".tsv": CSV_SUITE, ".txt": CSV_SUITE}
 _MARK_OF_UTF_8: Final = b"\xef\xbb\xbf"
 _MARKS_OF_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 

@@ -1,17 +1,112 @@
-"""The file formats, in the order in which they are tried; those of plugins, asked for by name, come first."""
+"""The file formats, in the order in which they are tried; those of plugins, asked for by name, come first.
+
+What is read by modules of its own is described here, so that these are only imported if there is such a file.
+"""
 
 from __future__ import annotations
 
+import re
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from turncheck.platforms.registry import parts
-from turncheck.project.formats import other_json, rasa_e2e, rasa_json, rasa_markdown, rasa_yaml, suites
-from turncheck.project.formats.format import Format
+from turncheck.project.formats import rasa_e2e, rasa_json, rasa_yaml
+from turncheck.project.formats.format import NEEDS_OF_RASA, SUITES, Format, Opened, Parts
+from turncheck.project.project_file import NLU_KEYS
 from turncheck.registry import Registry, blaming
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from turncheck.yaml_tree.source import Source
+
+# Batch suites of Kore.ai's platform: JSON with the key ``testCases``, or CSV with a column ``input``.
+
+_LOOK: Final = 4096
+"""This many bytes are inspected to distinguish a suite from other CSV files."""
+_HEADER_CELL: Final = rb'(?:^|[,;|\t\n\r])[ \t]*"?input"?[ \t]*(?:$|[,;|\t\r\n])'
+_KEY: Final = rb'["\x93\x9c\x9d]?testCases["\x94\xe2]?'
+
+
+def _is_json_suite(path: Path, content: Callable[[], bytes]) -> bool:
+    return path.suffix.lower() == ".json" and re.search(_KEY, content()) is not None
+
+
+def _is_csv_suite(path: Path, content: Callable[[], bytes]) -> bool:
+    if path.suffix.lower() != ".csv":
+        return False
+    start = content()[:_LOOK].removeprefix(b"\xef\xbb\xbf").lstrip()
+    lines = start.splitlines()[:2] if start.lower().startswith(b"sep=") else start.splitlines()[:1]
+    return any(re.search(_HEADER_CELL, line) for line in lines)
+
+
+def _read_suites(file: Opened) -> Parts:
+    from turncheck.project.batch.csv_reader import read_csv_suite  # most projects have no suites
+    from turncheck.project.batch.json_reader import read_json_suite
+    from turncheck.project.batch.model import Suite
+    from turncheck.project.batch.rules import Rules
+
+    path = file.source.path
+    rules = Rules(path, strict=file.strict, upload=file.upload)
+    cases = (read_json_suite if path.lower().endswith(".json") else read_csv_suite)(file.source, rules)
+    if rules.has_errors:
+        return Parts(findings=tuple(finding for finding in rules.findings if finding.severity == "error"))
+    return Parts(suites=(Suite(PurePath(path).stem, path, cases),), findings=tuple(rules.findings))
+
+
+JSON_SUITE: Final = Format("Kore.ai batch suite (JSON)", _is_json_suite, frozenset({SUITES}), _read_suites)
+CSV_SUITE: Final = Format("Kore.ai batch suite (CSV)", _is_csv_suite, frozenset({SUITES}), _read_suites)
+
+
+# The Markdown of Rasa 0.x to 2.x.
+
+
+def _is_markdown(path: Path, content: Callable[[], bytes]) -> bool:
+    return path.suffix == ".md" and b"##" in content()
+
+
+def _look_into_markdown(source: Source) -> frozenset[str]:
+    from turncheck.project.formats.markdown_stories import kinds_of  # most projects have no Markdown
+
+    return kinds_of(source)
+
+
+def _read_markdown(file: Opened) -> Parts:
+    from turncheck.project.formats.markdown_stories import read_markdown
+
+    return read_markdown(file)
+
+
+_MARKDOWN: Final = Format(
+    "Markdown of Rasa 1",
+    _is_markdown,
+    frozenset((*NLU_KEYS, "stories")),
+    _read_markdown,
+    look=_look_into_markdown,
+    needs=NEEDS_OF_RASA,
+    has_annotations=True,
+    last=2,
+)
+
+
+# NLU data that LUIS, Wit.ai and Dialogflow export as JSON.
+
+
+def _read_other_json(file: Opened) -> Parts:
+    from turncheck.project.formats.other_json_reader import read_other_json  # most projects have no JSON
+
+    return read_other_json(file)
+
+
+_OTHER_JSON: Final = Format(
+    "JSON of LUIS, Wit.ai and Dialogflow",
+    lambda path, _: path.suffix == ".json",
+    frozenset({"nlu"}),
+    _read_other_json,
+    needs=NEEDS_OF_RASA,
+)
+
 
 FORMATS: Final = Registry(
     "turncheck.formats",
@@ -19,11 +114,11 @@ FORMATS: Final = Registry(
         **{f"{name}_export": one.FORMAT for name, one in parts("export").items()},
         "rasa_yaml": rasa_yaml.FORMAT,
         "rasa_json": rasa_json.FORMAT,
-        "rasa_markdown": rasa_markdown.FORMAT,
+        "rasa_markdown": _MARKDOWN,
         "rasa_e2e": rasa_e2e.FORMAT,
-        "kore_suites_json": suites.JSON,
-        "kore_suites_csv": suites.CSV,
-        "other_json": other_json.FORMAT,
+        "kore_suites_json": JSON_SUITE,
+        "kore_suites_csv": CSV_SUITE,
+        "other_json": _OTHER_JSON,
     },
     Format,
 )

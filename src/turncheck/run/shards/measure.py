@@ -14,9 +14,9 @@ from turncheck.process.cache import software
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import Tool
 from turncheck.run.evaluated_project import engine_of_run, read_all
-from turncheck.run.evaluations import Evaluations
 from turncheck.run.inputs import PrecomputedAnswers
 from turncheck.run.shards.document import EngineHead, PackedAnswers, Refusal, ShardHead, project_digest, shared_settings
+from turncheck.run.under_way import RunInProgress
 from turncheck.work.workplace import workplace_of
 
 if TYPE_CHECKING:
@@ -81,9 +81,9 @@ def measure_shard(
         engine_of_run(inputs, project, PrecomputedAnswers(answers), screen) as engines,
         workplace_of(inputs.settings, screen) as work,
     ):
-        run = Evaluations(inputs, project, tests, engines, screen, work=work, precomputed=PrecomputedAnswers(answers))
+        run = RunInProgress(inputs, project, tests, engines, screen, work=work, precomputed=PrecomputedAnswers(answers))
         try:
-            run.evaluate()
+            run.evaluate(needs_engine=True)
         except KeyboardInterrupt:
             run.stopped = INTERRUPTED
         head = ShardHead(
@@ -125,11 +125,10 @@ def exit_code_of_shard(stopped: str | None) -> int:
     return EXIT_INTERRUPTED if stopped == INTERRUPTED else EXIT_NOT_DONE
 
 
-def _engine_head(engines: Engine, run: Evaluations) -> EngineHead:
-    nlu = run.nlu_measurement
+def _engine_head(engines: Engine, run: RunInProgress) -> EngineHead:
     default, own = Capabilities(), engines.capabilities
     return EngineHead(
-        info=engines.info(measured=nlu.engine if nlu else None),
+        info=engines.info(measured=run.measured_engine),
         capabilities={
             field.name: getattr(own, field.name)
             for field in dataclasses.fields(own)

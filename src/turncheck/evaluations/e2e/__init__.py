@@ -23,6 +23,7 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
 
 E2E: Final = EvaluationKind(
     name="e2e",
+    capability="no_conversation",
     has_results=_has_results,
     metrics=(
         metric_named(

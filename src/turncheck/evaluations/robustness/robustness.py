@@ -13,10 +13,10 @@ from msgspec import structs
 from turncheck.engines.parse import InFront
 from turncheck.evaluation.answers import ASKED_HERE, finished_part
 from turncheck.evaluation.predictions import find_neighbours
-from turncheck.evaluation.robustness.families import FAMILIES, Noise, Sentence
-from turncheck.evaluation.robustness.words import base_language, words_for
 from turncheck.evaluation.scores import before_fallback
 from turncheck.evaluation.splits import run_folds, stable_folds
+from turncheck.evaluations.robustness.families import FAMILIES, Noise, Sentence
+from turncheck.evaluations.robustness.words import base_language, words_for
 from turncheck.messages.errors import CutShortError, EngineError
 from turncheck.messages.phrasing import count
 from turncheck.project.nlu_data import Example

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from turncheck.engines.action_server.server import NoActionServer
 from turncheck.evaluation.coverage import reached_by_stories
 from turncheck.evaluation.e2e_case import run_case
-from turncheck.evaluation.strength.bench import CASE_RUN, CaseTest, StoryTest, labels, outcomes_of_stories
-from turncheck.evaluation.strength.faults import touched_by
-from turncheck.evaluation.strength.suggested import cases_text, stories_text
+from turncheck.evaluations.strength.bench import CASE_RUN, CaseTest, StoryTest, labels, outcomes_of_stories
+from turncheck.evaluations.strength.faults import touched_by
+from turncheck.evaluations.strength.suggested import cases_text, stories_text
 from turncheck.messages.errors import UserError
 from turncheck.process.output_files import temporary_folder
 from turncheck.project.e2e.cases import read_cases
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import Trained
     from turncheck.engines.conversation import Conversation, Turn
-    from turncheck.evaluation.strength.mutant import Mutant
+    from turncheck.evaluations.strength.mutant import Mutant
     from turncheck.project.model import Project, SlotMapping, Step, Story
     from turncheck.project.nlu_data import Example
 

@@ -36,6 +36,7 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
 
 BATCH: Final = EvaluationKind(
     name="batch",
+    capability="no_batch",
     has_results=_has_results,
     metrics=(
         metric_named(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from turncheck.dialogue.events import Event
     from turncheck.engines.base import Trained
     from turncheck.engines.conversation import Conversation
-    from turncheck.evaluation.strength.mutant import Mutant
+    from turncheck.evaluations.strength.mutant import Mutant
     from turncheck.project.model import Project, Response, Slot, Step, Story
     from turncheck.project.nlu_data import Example
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from turncheck.evaluation.robustness.robustness import TrainingSentences
+    from turncheck.evaluations.robustness.robustness import TrainingSentences
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import Example
     from turncheck.report.model import Strength

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.evaluation.strength.mutant import BY_NAME, Mutant, is_changed
+from turncheck.evaluations.strength.mutant import BY_NAME, Mutant, is_changed
 from turncheck.project.model import (
     ActionStep,
     ActiveLoopStep,
@@ -24,7 +24,7 @@ from turncheck.project.model import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from turncheck.evaluation.strength.mutant import Lines
+    from turncheck.evaluations.strength.mutant import Lines
     from turncheck.messages.location import Location
     from turncheck.project.model import Component, Config, Domain, Form, Project, Response, Slot, Step, Story
     from turncheck.project.nlu_data import EntityAnnotation, Example, NluData, Synonym

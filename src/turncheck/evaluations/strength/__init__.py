@@ -22,6 +22,7 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
 
 STRENGTH: Final = EvaluationKind(
     name="strength",
+    capability="no_mutants",
     on_request=True,
     has_results=lambda report: report.strength is not None and bool(report.strength.mutants),
     metrics=(

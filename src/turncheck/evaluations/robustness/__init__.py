@@ -25,6 +25,7 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
 
 ROBUSTNESS: Final = EvaluationKind(
     name="robustness",
+    capability="no_nlu",
     on_request=True,
     has_results=lambda report: report.robustness is not None and report.robustness.variants > 0,
     metrics=(

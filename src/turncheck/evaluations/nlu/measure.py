@@ -1,4 +1,4 @@
-"""Language understanding of a run: held out, or by folds whose answers may be known."""
+"""How language understanding is measured: held out, or by folds whose answers may be known."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from turncheck.evaluation.answers import ASKED_HERE
-from turncheck.evaluation.nlu import cross_validate, evaluate_held_out
+from turncheck.evaluation.answers import ASKED_HERE, lazy_nlu
+from turncheck.evaluation.nlu import cross_validate, evaluate_held_out, why_not_testable
 from turncheck.evaluation.splits import FoldRun, fold_unit, stable_folds
 from turncheck.evaluation.written_answers import UnreadableError, UnwritableError, read_answer, write_answer
-from turncheck.messages.phrasing import count
+from turncheck.messages.phrasing import at_paths, count
 from turncheck.process.cache import MOST_BYTES
 from turncheck.process.packed import gunzip
 from turncheck.process.screen import duration
+from turncheck.report.model import Skipped
+from turncheck.run.trainable import not_understood, unreadable
 from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
@@ -28,8 +30,56 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import NluData
+    from turncheck.report.evaluations import Evaluation
+    from turncheck.report.model import Nlu
+    from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
     from turncheck.work.workplace import Executor
+
+
+def measure(run: RunInProgress) -> Nlu | None:
+    """Judge held-out test sentences if there are any, else cross-validate."""
+    project, tests, folds = run.project, run.tests.nlu, run.settings.folds
+    why_not = run.why_not("nlu", in_folds=tests is None)
+    if why_not is None and tests is not None and not tests.examples:
+        why_not = unreadable("nlu", run.tests.nlu_findings)
+    untrainable = run.engines.capabilities.no_training if tests is None else None
+    reason = untrainable or why_not_testable(project, tests, folds=folds)
+    if reason and tests is not None and run.settings.nlu:
+        reason += at_paths((run.settings.nlu,))
+    if why_not is None and reason:
+        why_not = Skipped(evaluation="nlu", reason=reason)
+    why_not = why_not or not_understood("nlu", project, run.engines, has_sentences=tests is not None)
+    if why_not is not None:
+        run.skip(why_not)
+        return None
+    run.note_part("nlu", run.tests.nlu_findings)
+
+    how = "Testing language understanding" if tests else f"Cross-validating in {count(folds, 'fold')}"
+    with run.screen.step("nlu", how):
+        measured = run.evaluated("nlu", lambda: _measured(run, tests))
+    run.measured_engine = measured.engine if measured else None
+    return measured.section if measured else None
+
+
+def _measured(run: RunInProgress, tests: NluData | None) -> NluMeasurement:
+    if tests is not None and (engine := lazy_nlu(run.engines)) is not None:
+        return measure_held_out(run.engines, engine, run.project, tests, answers=run.precomputed.answers)
+    of_whole: tuple[tuple[Evaluation, object], ...] = (
+        *(("core", run.tests.stories), ("e2e", run.tests.e2e), ("batch", run.tests.batch)),
+    )
+    whole = any(run.why_not(name) is None for name, tests_of_it in of_whole if tests_of_it)
+    if note := run.engines.before_folds(run.settings.folds, whole=whole):
+        run.screen.note(note)
+    return measure_by_folds(
+        run.engines,
+        run.project,
+        run.settings,
+        run.screen,
+        answers=run.precomputed.answers,
+        cache=run.inputs.cache,
+        work=run.work,
+    )
 
 
 # Answers that an earlier run got to the same questions about the same data.

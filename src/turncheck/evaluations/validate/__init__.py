@@ -22,6 +22,7 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
 VALIDATE: Final = EvaluationKind(
     name="validate",
     prefix="validation",
+    needs_engine=False,
     has_results=lambda report: report.validation is not None,
     metrics=(
         metric_named(r"validation\.errors", "validate", "lower", "counted", "count", label="Errors in the data"),

@@ -77,6 +77,7 @@ def _why_no_figure(report: Report, name: str) -> str | None:
 
 NLU: Final = EvaluationKind(
     name="nlu",
+    capability="no_nlu",
     has_results=lambda report: report.nlu is not None and report.nlu.examples > 0,
     metrics=(
         metric_named(r"nlu\.examples", "nlu", "neither", "counted", "count"),

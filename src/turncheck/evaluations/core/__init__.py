@@ -27,6 +27,7 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
 
 CORE: Final = EvaluationKind(
     name="core",
+    capability="no_dialogue",
     has_results=lambda report: report.core is not None and bool(report.core.stories),
     metrics=(
         metric_named(rf"core\.(?:conversation_accuracy|accuracy|{SCORES})", "core", "higher", "counted"),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from turncheck.evaluation.robustness.words import Words, neighbours_of
+from turncheck.evaluations.robustness.words import Words, neighbours_of
 
 if TYPE_CHECKING:
     import random

@@ -1,4 +1,4 @@
-"""Language understanding under noise: held-out sentences are varied, else those of the training data, by folds."""
+"""How robustness is measured: held-out sentences are varied, else those of the training data, by folds."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import json
 from typing import TYPE_CHECKING
 
 from turncheck.evaluation.answers import ASKED_HERE
+from turncheck.evaluation.nlu import why_not_testable
+from turncheck.evaluations.nlu.measure import KeptAnswers
 from turncheck.messages.errors import CutShortError
-from turncheck.run.nlu import KeptAnswers
+from turncheck.report.model import Skipped
+from turncheck.run.trainable import unreadable
 from turncheck.work.workplace import HERE
 
 if TYPE_CHECKING:
@@ -16,13 +19,35 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import Engine
     from turncheck.evaluation.answers import Answers
-    from turncheck.evaluation.robustness.robustness import TrainingSentences
+    from turncheck.evaluations.robustness.robustness import TrainingSentences
     from turncheck.process.cache import Cache
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import NluData
     from turncheck.report.model import Robustness
+    from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
     from turncheck.work.workplace import Executor
+
+
+def measure(run: RunInProgress) -> Robustness | None:
+    """Vary the test sentences the way real users write; only on request."""
+    tests = run.tests.nlu
+    untrainable = run.engines.capabilities.no_training if tests is None else None
+    reason = untrainable or why_not_testable(run.project, tests, folds=run.settings.folds)
+    why_not = run.why_not("robustness", in_folds=tests is None)
+    if why_not is None and reason:
+        why_not = Skipped(evaluation="robustness", reason=reason, no_tests=True)
+    why_not = unreadable("robustness", run.tests.nlu_findings, of="nlu") or why_not
+    if why_not is not None:
+        run.skip(why_not)
+        return None
+    with run.screen.step("robustness", "Varying the test sentences"):
+        return run.in_one_piece(
+            "robustness",
+            lambda: measure_robustness(
+                run.engines, run.project, tests, run.settings, work=run.work, cache=run.inputs.cache
+            ),
+        )
 
 
 def measure_robustness(
@@ -40,7 +65,7 @@ def measure_robustness(
         UserError: the project's own word lists cannot be read, or it cannot be trained.
         CutShortError: the engine failed, or the run was interrupted; ``finished`` are the figures until then.
     """
-    from turncheck.evaluation.robustness.robustness import cross_validate_robustness, evaluate_robustness
+    from turncheck.evaluations.robustness.robustness import cross_validate_robustness, evaluate_robustness
 
     engine = engines.nlu if tests is not None else None
     if tests is not None and engine is not None:
@@ -81,7 +106,7 @@ def measure_training_sentences(
         UserError: the project's own word lists cannot be read, or it cannot be trained.
         CutShortError: the engine failed, or it was interrupted: with some of the variants nothing can be decided.
     """
-    from turncheck.evaluation.robustness.robustness import evaluate_robustness, training_sentences
+    from turncheck.evaluations.robustness.robustness import evaluate_robustness, training_sentences
 
     engine = engines.nlu
     if tests is None or engine is None:

@@ -1,0 +1,31 @@
+"""How batch suites are measured: utterance by utterance or each as a whole, depending on the engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.messages.phrasing import count
+from turncheck.report.model import Skipped
+from turncheck.run.trainable import not_understood, with_tests
+
+if TYPE_CHECKING:
+    from turncheck.report.model import Batch
+    from turncheck.run.under_way import RunInProgress
+
+
+def measure(run: RunInProgress) -> Batch | None:
+    """Judge the suites, unless they are faulty."""
+    none = Skipped(evaluation="batch", reason="the project has no batch suites", no_tests=True)
+    why_not = run.not_now("batch") if run.tests.batch else none
+    if why_not is not None:
+        run.skip(why_not)
+        return None
+    suites = run.suites
+    by_sentence = not run.engines.capabilities.answers_suites
+    why_not = suites.refused() or run.not_possible("batch")
+    why_not = why_not or not_understood("batch", run.project, run.engines, has_sentences=by_sentence)
+    if why_not is not None:
+        run.skip(with_tests(why_not, None if suites.read.errors else suites.texts))
+        return None
+    with run.screen.step("batch", f"Running {count(len(suites.texts), 'batch case')}"):
+        return run.evaluated("batch", lambda: suites.evaluate(run.screen, run.precomputed.answers))

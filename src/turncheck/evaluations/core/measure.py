@@ -1,0 +1,69 @@
+"""How dialogues are measured: the test stories, step by step."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from turncheck.evaluation.answers import LazyPolicies, lazy_nlu
+from turncheck.evaluation.stories import evaluate_stories
+from turncheck.messages.phrasing import at_paths, count
+from turncheck.project.model import UserStep
+from turncheck.project.story_sentences import with_story_sentences
+from turncheck.report.model import Skipped
+from turncheck.run.trainable import elsewhere, is_said, not_understood, unreadable, with_tests
+from turncheck.validation.unused import learnable
+
+if TYPE_CHECKING:
+    from turncheck.project.model import Story
+    from turncheck.report.model import Core
+    from turncheck.run.under_way import RunInProgress
+
+
+def measure(run: RunInProgress) -> Core | None:
+    """Judge the stories as users experience them: with their sentences as the engine understands them."""
+    stories = run.tests.stories
+    listed = [story for story in stories if story.kind == "story"]
+    why_not = run.not_now("core") or elsewhere("core", run.project, run.engines)
+    if why_not is None and not listed:
+        nothing = (
+            "the test files hold rules alone, no stories"
+            if stories
+            else f"the project has no test stories{at_paths(run.settings.stories)}"
+        )
+        none = Skipped(evaluation="core", reason=nothing, no_tests=True)
+        why_not = unreadable("core", run.tests.story_findings) or none
+    has_sentences = any(map(_has_text, listed))
+    why_not = why_not or run.not_possible("core")
+    why_not = why_not or not_understood("core", run.project, run.engines, has_sentences=has_sentences)
+    if why_not is not None:
+        whole = not any(finding.severity == "error" for finding in run.tests.story_findings)
+        run.skip(with_tests(why_not, [story.name for story in listed] if whole else None))
+        return None
+    run.note_part("core", run.tests.story_findings)
+
+    with run.screen.step("core", f"Testing {count(len(listed), 'story', 'stories')}"):
+        return run.evaluated("core", lambda: _judged(run, has_sentences=any(map(_has_text, stories))))
+
+
+def _judged(run: RunInProgress, *, has_sentences: bool) -> Core:
+    project, engines = run.project, run.engines
+    domain, generated = engines.domain, "nlg" in project.endpoints
+    return evaluate_stories(
+        LazyPolicies(domain, lambda: engines.ensemble),
+        run.tests.stories,
+        nlu=lazy_nlu(engines) if has_sentences else None,
+        end_to_end=True,
+        training=with_story_sentences(project).nlu.examples,
+        at_once=engines.at_once,
+        shows=partial(domain.shows_something, generated=generated),
+        known=learnable(project),
+        timed=run.screen.timer("core"),
+        work=run.work,
+        answers=run.precomputed.answers,
+    )
+
+
+def _has_text(story: Story) -> bool:
+    """Whether any message of a story has to be understood."""
+    return any(isinstance(step, UserStep) and is_said(step.text) for step in story.steps)

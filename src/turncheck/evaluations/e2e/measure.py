@@ -1,0 +1,71 @@
+"""How end-to-end cases are measured: each is a conversation, judged turn by turn."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from turncheck.dialogue.domain import DialogueDomain
+from turncheck.evaluation.answers import unanswered
+from turncheck.evaluation.e2e import case_units, evaluate_cases, run_elsewhere
+from turncheck.evaluation.e2e_case import CaseRun
+from turncheck.messages.phrasing import at_paths, count
+from turncheck.report.model import Skipped
+from turncheck.run.assistant import action_server, where_actions_are
+from turncheck.run.cases_again import slot_order_of
+from turncheck.run.reading import CASES_BELOW
+from turncheck.run.trainable import elsewhere, fault_of, is_said, not_understood, with_tests
+from turncheck.validation.case_names import check_cases
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from turncheck.engines.conversation import ConversationEngine
+    from turncheck.project.e2e.model import E2ECase
+    from turncheck.report.model import EndToEnd
+    from turncheck.run.under_way import RunInProgress
+
+
+def measure(run: RunInProgress) -> EndToEnd | None:
+    """Run the cases, custom actions by the action server that the settings or the project name."""
+    why_not = run.not_now("e2e") or elsewhere("e2e", run.project, run.engines)
+    if why_not is None and not run.tests.e2e:
+        nothing = "the project has no end-to-end cases"
+        if others := run.tests.e2e_elsewhere:
+            nothing += f" below {CASES_BELOW}, but some{at_paths(others[:3])}: name them in the setting `e2e`"
+        why_not = Skipped(evaluation="e2e", reason=nothing, no_tests=True)
+    why_not = why_not or run.not_possible("e2e")
+    if why_not is not None:
+        whole = why_not.fault and not any(finding.severity == "error" for finding in run.cases.findings)
+        run.skip(with_tests(why_not, [case.name for case in run.cases.cases] if whole else None))
+        return None
+    read = run.cases
+    faults = (*read.findings, *check_cases(read, DialogueDomain.of(run.project), run.project.flows))
+    run.case_findings = faults
+    if errors := [fault for fault in faults if fault.severity == "error"]:
+        run.skip(fault_of("e2e", "the end-to-end cases are faulty", errors))
+        return None
+    if not read.cases:
+        nothing = f"there are no end-to-end cases{at_paths(run.settings.e2e)}"
+        run.skip(Skipped(evaluation="e2e", reason=nothing, no_tests=True))
+        return None
+    has_sentences = any(is_said(turn.user) for case in read.cases for turn in case.turns)
+    if why_not := not_understood("e2e", run.project, run.engines, has_sentences=has_sentences):
+        run.skip(with_tests(why_not, [case.name for case in read.cases]))
+        return None
+    with run.screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"):
+        return run.evaluated("e2e", lambda: _judged(run, read.cases))
+
+
+def _judged(run: RunInProgress, cases: Sequence[E2ECase]) -> EndToEnd:
+    """Run the conversations of the cases; the action server is started if any of them has no answers yet."""
+    settings, answers = run.settings, run.precomputed.answers
+    how = CaseRun(slot_order=slot_order_of(settings), workers=max(run.engines.at_once, settings.workers))
+    engine: ConversationEngine | None = None
+    with ExitStack() as stack:
+        if unanswered(answers, case_units(cases)):
+            server = stack.enter_context(action_server(run.inputs, run.project, run.screen))
+            engine = run.engines.assistant(server)
+            if (place := where_actions_are(server, run.work, settings, run.screen)).size:
+                answers = run_elsewhere(engine, cases, how, answers, place)
+        return evaluate_cases(engine, cases, how, timed=run.screen.timer("e2e"), answers=answers)

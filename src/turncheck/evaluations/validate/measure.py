@@ -1,0 +1,53 @@
+"""How the data are checked: the findings on the project and its tests, without suppressed ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turncheck.project.config import smallest_max_history
+from turncheck.report.model import FindingCounts, Validation
+from turncheck.run.trainable import is_asked, not_asked
+from turncheck.validation.pipeline import validate
+from turncheck.validation.suppressions import suppress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from turncheck.messages.finding import Finding
+    from turncheck.run.under_way import RunInProgress
+
+
+def measure(run: RunInProgress) -> Validation | None:
+    """Check what Rasa checks, and what it accepts silently.
+
+    What cannot be trained is reported if no error at the same place says more.
+    """
+    if not is_asked(run.settings, "validate"):
+        run.skip(not_asked(run.settings, "validate"))
+        return None
+    suites = run.suites.findings() if run.tests.batch and is_asked(run.settings, "batch") else ()
+    of_tests = (*run.tests.findings, *(run.case_findings or ()), *suites)
+    project, tests, strict = run.project, run.project_tests, run.settings.strict
+    with run.screen.step("validate", "Checking the data"):
+        checked = validate(project, max_history=smallest_max_history(project.config), strict=strict, tests=tests)
+        checked = checked.with_tests(of_tests, eased=False)
+        known = {finding.location for finding in checked.findings if finding.severity == "error"}
+        checked = checked.without((), (one for place, one in run.refusals.items() if place not in known))
+        # A comment that suppresses nothing in end-to-end cases is only noticed if they were read.
+        were_read = run.case_findings is not None
+        kept = suppress(checked, project, run.inputs.ignored, tests=tests, strict=strict, cases_read=were_read)
+        return validation_of(kept.findings, kept.suppressed)
+
+
+def validation_of(found: Iterable[Finding], left_out: Iterable[Finding] = ()) -> Validation:
+    """Return the report's section on these findings, each once; ``left_out``: those suppressed on purpose."""
+    findings = tuple(sorted({*found}, key=lambda finding: finding.order))
+    suppressed = (finding for finding in {*left_out} if finding.severity != "info")
+    severities = [finding.severity for finding in findings]
+    return Validation(
+        findings=findings,
+        counts=FindingCounts(
+            error=severities.count("error"), warning=severities.count("warning"), info=severities.count("info")
+        ),
+        suppressed=tuple(sorted(suppressed, key=lambda finding: finding.order)),
+    )
