@@ -212,9 +212,17 @@ def test_a_pull_request_gets_its_comment_artifact_summary_annotations_and_output
     assert set(job.artifact) >= {"report.json", "comparison.json", "verdict.json", "junit.xml", "baseline.json"}
     assert decode(job.artifact["baseline.json"]).source.commit == job.base
     assert "::error file=bot/data/rules.yml,line=7" in job.text
+    assert_from_the_top(job)
     assert WARNING not in job.text
     assert f"::add-mask::{SIGNATURE}" in job.text
     assert (job.folder / "results" / "comment.md").read_text() == body.replace("<!-- turncheck:run 500.1 -->", "")
+
+
+def assert_from_the_top(job: Job) -> None:
+    """Whether all paths of the errors in the log are from the repository's top; at least one of them is in a gate's."""
+    errors = [line for line in job.text.splitlines() if line.startswith("::error")]
+    assert any(line.startswith("::error title=turncheck::") and "bot/data/rules.yml:7" in line for line in errors)
+    assert not [line for line in errors if "data/rules.yml" in line.replace("bot/data/rules.yml", "")]
 
 
 def test_several_assistants_have_one_comment_one_artifact_and_one_status(job: Job) -> None:
@@ -229,6 +237,7 @@ def test_several_assistants_have_one_comment_one_artifact_and_one_status(job: Jo
     assert f"blob/{job.head}/bot/data/rules.yml#L7" in body
     assert {"junit.xml", "report.html", "bot/report.json", "broken/report.json"} <= job.artifact.keys()
     assert job.outputs["verdict"] == "failed"
+    assert_from_the_top(job)
     assert set(json.loads(job.outputs["metrics"])) == {"bot"}
     assert "broken: not measured" in job.text
 

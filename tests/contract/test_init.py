@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -289,6 +290,39 @@ def test_what_fails_on_the_default_branch_is_said_before_it_is_red(
     assert re.search(
         r"Fails on main today: test-failures: 1 of 10 stories failed: story .* \(tests/test_stories.yml:\d+", told
     ), told
+
+
+def test_what_fails_is_looked_for_within_a_time_limit_and_said_as_far_as_it_is_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bot = copied(EXAMPLES[0], tmp_path / "bot", tests=True)
+
+    def never_ends(*_: object) -> None:
+        time.sleep(60)
+        pytest.fail("it was not stopped")
+
+    monkeypatch.setattr("turncheck.commands.init.command.run_and_conclude", never_ends)
+    begin = time.monotonic()
+
+    assert run_command_line(["init", str(bot), "--budget", "1", "--write"]) == 0
+
+    assert time.monotonic() - begin < 30
+    told = capsys.readouterr().out
+    assert "Not all that may fail on main was looked for: the time limit was reached (--budget)." in told
+    assert "Nothing fails" not in told
+    assert (bot / "turncheck.yml").is_file()
+
+
+def test_an_interrupt_of_somebody_is_not_the_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bot = copied(EXAMPLES[0], tmp_path / "bot", tests=True)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("turncheck.commands.init.command.run_and_conclude", interrupted)
+
+    assert run_command_line(["init", str(bot), "--write"]) == 130
+    assert not (bot / "turncheck.yml").exists()
 
 
 def test_an_export_of_kore_counts_its_suites(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -90,3 +90,45 @@ def test_how_much_tests_reach_is_not_measured_where_there_are_none(
     assert "coverage was not measured" in capsys.readouterr().out
     report = json.loads(Path("results/report.json").read_bytes())
     assert {kind["share"] for kind in report["coverage"].values()} == {None}
+
+
+RULES = """version: "3.1"
+rules:
+- rule: Offer what is there
+  condition:
+  - slot_was_set:
+    - service: pickup
+  steps:
+  - intent: ask_menu
+  - action: utter_menu
+  - or:
+    - intent: affirm
+    - intent: thank
+  - action: utter_noted
+  - action: utter_welcome
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("    - service: pickup\n", "    - service: delivery\n", 6),
+        ("  - action: utter_menu\n", "  - action: utter_price\n", 9),
+        ("  - action: utter_menu\n", "  - action: utter_menu\n  - action: utter_price\n", 10),
+        ("    - intent: thank\n", "    - intent: deny\n", 12),
+        ("  - action: utter_noted\n", "", 13),
+        ("  - action: utter_welcome\n", "", 13),
+        ("  steps:\n", "  wait_for_user_input: false\n  steps:\n", 3),
+    ],
+)
+def test_a_changed_rule_is_where_its_first_changed_step_is(repository: Path, old: str, new: str, line: int) -> None:
+    (repository / "data" / "more.yml").write_text(RULES)
+    commit("a rule")
+    edited(repository / "data" / "more.yml", old, new)
+    commit("change")
+
+    changed = [one for one in measured()[1]["changed_items"] if one["kind"] == "rules"]
+
+    assert [(one["name"], one["location"]["path"], one["location"]["line"]) for one in changed] == [
+        ("Offer what is there", "data/more.yml", line)
+    ]

@@ -17,6 +17,8 @@ from turncheck.render.sinks.markdown import marker
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from timing import Timing
+
     from turncheck.messages.finding import Finding
     from turncheck.report.model import Report
 
@@ -179,3 +181,12 @@ def test_fewer_findings_are_no_gain_where_something_is_not_read(code: str, sever
     (warnings,) = (one for one in comparison.metrics if one.name == "validation.warnings")
     assert warnings.judgement == "not judged"
     assert comparison.gone_findings == ()
+
+
+@pytest.mark.parametrize("part", ["x", "'a", "' ", " 'a", ":1", "1,", "a: ", "1"])
+def test_long_messages_are_matched_in_no_time(part: str, timing: Timing) -> None:
+    long = report(findings=(finding("several", part * 30_000),))
+
+    with timing.at_most(2):
+        assert changed_findings(long, long) == ((), ())
+        assert len(changed_findings(long, report(findings=(finding("several", part * 30_000 + " z"),)))[0]) == 1

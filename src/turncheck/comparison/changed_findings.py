@@ -12,20 +12,18 @@ from turncheck.comparison.changes import ChangedNames, FindingChange, Named
 from turncheck.comparison.renames import message_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from turncheck.comparison.model import Renamed
     from turncheck.messages.finding import Finding
     from turncheck.messages.location import Location
     from turncheck.report.model import Report
 
-_NAME: Final = r"(?<!\w)'.+?'(?!\w)"
+_NAME: Final = re.compile(r"((?<!\w)'[^']*(?:(?<=\w)'(?=\w)[^']*)*'(?!\w))")
 """A name in quotes, in which nothing is a place or a count; an apostrophe within a word does not end it."""
-_LINE: Final = re.compile(rf"(?P<name>{_NAME})|:\d+(?::\d+)?")
+_PLACE: Final = re.compile(r":\d+(?::\d+)?")
 """A message may name another place; a line added above that place does not make it a different finding."""
-_PLACE: Final = re.compile(rf"(?P<name>{_NAME})|[^ ']*:\d+(?::\d+)?[^ ']*")
-"""The same with the path of the file."""
-_COUNT: Final = re.compile(rf"(?P<name>{_NAME})|(?<![\w.])\d[\d,]*(?:\.\d+)?(?!\w)")
+_COUNT: Final = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?!\w)")
 _KEYS: Final = (
     ("code", "severity", "message", "path"),
     ("code", "severity", "message"),
@@ -98,7 +96,7 @@ def _left_over(findings: list[Finding], others: list[Finding], parts: tuple[str,
         written = {
             "path": finding.location.path,
             "message": message,
-            "subject": finding.subject or _without(_COUNT, message),
+            "subject": finding.subject or _outside_names(message, lambda words: _COUNT.sub("#", words)),
         }
         return tuple(written[part] if part in written else getattr(finding, part) for part in parts)
 
@@ -126,12 +124,19 @@ def _unnamed(finding: Finding) -> str:
 
 def _without_places(message: str, *, files: bool) -> str:
     """The message without the line numbers that it names, and without ``files`` unless these say which one is meant."""
-    return _without(_LINE if files else _PLACE, message)
+
+    def without(words: str) -> str:
+        if files:
+            return _PLACE.sub("@", words)
+        return " ".join("@" if _PLACE.search(word) else word for word in words.split(" "))
+
+    return _outside_names(message, without)
 
 
-def _without(pattern: re.Pattern[str], message: str) -> str:
-    """The message with a mark for each of these parts outside of the names in it."""
-    return pattern.sub(lambda found: found["name"] or "@", message)
+def _outside_names(message: str, change: Callable[[str], str]) -> str:
+    """The message with its words changed, but not the names in it."""
+    parts = _NAME.split(message)
+    return "".join(part if place % 2 else change(part) for place, part in enumerate(parts))
 
 
 def _finding_change(finding: Finding, renamed: Sequence[Renamed] = ()) -> FindingChange:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _NAMED_ELSEWHERE: Final = frozenset({"intents", "entities"})
 """Kinds whose new and removed names the comparison lists anyway."""
-_LEADING: Final = ("rules", "stories")
+LEADING: Final = ("rules", "stories")
 """Kinds that lead a dialogue from step to step."""
 
 
@@ -34,7 +34,7 @@ def removed_items(base: Report, head: Report, renamed: Iterable[Renamed]) -> tup
             continue
         before, after = base.coverage[kind].items, head.coverage[kind].items
         contents = Counter(one.content for one in _new(before, after))
-        for item, now in _paired(before, after):
+        for item, now in paired(before, after):
             if now is not None:
                 continue
             if item.content and contents[item.content] > 0:
@@ -44,7 +44,7 @@ def removed_items(base: Report, head: Report, renamed: Iterable[Renamed]) -> tup
     return tuple(found)
 
 
-def _paired(
+def paired(
     before: Sequence[CoverageItem], after: Sequence[CoverageItem]
 ) -> list[tuple[CoverageItem, CoverageItem | None]]:
     """Each item of the base with the one of its name now, or with none; of several of a name, equal ones first."""
@@ -166,9 +166,9 @@ def _changed(base: Report, head: Report, removed: Iterable[ChangedPart]) -> list
     """The rules and stories that the change edited or removed, each with the names of its steps on both sides."""
     gone = {(one.kind, one.location): one for one in removed}
     found = []
-    for kind in _LEADING:
+    for kind in LEADING:
         if kind in base.coverage and kind in head.coverage:
-            for old, new in _paired(base.coverage[kind].items, head.coverage[kind].items):
+            for old, new in paired(base.coverage[kind].items, head.coverage[kind].items):
                 if new is None and (part := gone.get((kind, old.location))):
                     found.append((part, frozenset(old.names)))
                 elif new is not None and new.digest != old.digest:

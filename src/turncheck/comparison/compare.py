@@ -32,7 +32,7 @@ from turncheck.comparison.changes import (
 )
 from turncheck.comparison.explanations import (
     Explainer,
-    at_their_sentences,
+    at_their_changes,
     changed_items,
     collisions,
     training_difference,
@@ -277,7 +277,7 @@ def _compare(head: Report, base: Report, used: BaselineUsed) -> Comparison:
     matched = apart if other_mode else match_sentences
     intents = matched(intent_cases(base), intent_cases(head))
     renamed = renamed_names(base, head)
-    items = at_their_sentences(changed_items(base, head, renamed), base, head)
+    items = at_their_changes(changed_items(base, head, renamed), base, head)
     end_to_end = match_tests(end_to_end_cases(base, all_there=True), end_to_end_cases(head, all_there=True))
     batch = match_sentences(batch_cases(base), batch_cases(head))
     tests: dict[Evaluation, Matched] = {

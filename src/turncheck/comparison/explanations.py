@@ -10,17 +10,26 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from turncheck.comparison.changed_parts import LEADING, paired
 from turncheck.comparison.changes import CaseChange, Collision, SimilarSentences, TrainingChange
 from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
 from turncheck.comparison.model import ChangedItem
+from turncheck.messages.location import Location
 from turncheck.report.model import COVERAGE_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.comparison.model import Renamed
-    from turncheck.messages.location import Location
-    from turncheck.report.model import Misunderstanding, Neighbour, Nlu, NluPrediction, Report, TrainingSentence
+    from turncheck.report.model import (
+        CoverageItem,
+        Misunderstanding,
+        Neighbour,
+        Nlu,
+        NluPrediction,
+        Report,
+        TrainingSentence,
+    )
 
 _MOST_REASONS: Final = 3
 _WORDS_IN_COMMON: Final = 0.4
@@ -275,20 +284,44 @@ def changed_items(base: Report, head: Report, renamed: Sequence[Renamed]) -> tup
     return tuple(items)
 
 
-def at_their_sentences(items: Sequence[ChangedItem], base: Report, head: Report) -> tuple[ChangedItem, ...]:
-    """Return the items; an intent whose training sentences changed is where the first of these is.
+def at_their_changes(items: Sequence[ChangedItem], base: Report, head: Report) -> tuple[ChangedItem, ...]:
+    """Return the items; changed intents, rules and stories are where their first new or changed part is.
 
-    If it only lost some, it is where its first one is left.
+    An intent that only lost sentences is where its first one is left; a rule or story that lost a step is where the
+    next one follows.
     """
     before, after = _sentences_of_intents(base), _sentences_of_intents(head)
+    steps = _changed_steps(base, head)
 
     def placed(item: ChangedItem) -> ChangedItem:
-        if item.kind != "intents" or item.change != "changed" or item.name not in after:
-            return item
-        place = _first_changed(before.get(item.name, []), after[item.name], item.location)
+        place = steps.get((item.kind, item.location), item.location)
+        if item.kind == "intents" and item.change == "changed" and item.name in after:
+            place = _first_changed(before.get(item.name, []), after[item.name], item.location)
         return msgspec.structs.replace(item, location=place)
 
     return tuple(map(placed, items))
+
+
+def _changed_steps(base: Report, head: Report) -> dict[tuple[str, Location], Location]:
+    """The place of the first changed step of each changed rule and story, by kind and place."""
+    return {
+        (kind, new.location): place
+        for kind in LEADING
+        if kind in base.coverage and kind in head.coverage
+        for old, new in paired(base.coverage[kind].items, head.coverage[kind].items)
+        if new is not None and new.digest != old.digest and (place := _first_changed_step(old, new))
+    }
+
+
+def _first_changed_step(old: CoverageItem, new: CoverageItem) -> Location | None:
+    """Where the steps begin to differ, the last one if those after it are gone; ``None`` if no step is known to."""
+    if not old.steps or not new.steps:  # a report of an older version does not have them
+        return None
+    known = [one.digest for one in old.steps]
+    differing = (one for place, one in enumerate(new.steps) if known[place : place + 1] != [one.digest])
+    last = new.steps[-1] if len(new.steps) < len(known) else None
+    first = next(differing, last)
+    return None if first is None else Location(new.location.path, first.line)
 
 
 def _sentences_of_intents(report: Report) -> dict[str, list[TrainingSentence]]:

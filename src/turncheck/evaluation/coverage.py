@@ -20,7 +20,7 @@ from turncheck.project.model import (
     SlotWasSetStep,
     UserStep,
 )
-from turncheck.report.model import CoverageItem, KindCoverage
+from turncheck.report.model import CoverageItem, KindCoverage, StepDigest
 from turncheck.validation.facts import UTTER
 
 if TYPE_CHECKING:
@@ -197,7 +197,20 @@ def _story_item(story: Story, reached: Reached) -> CoverageItem:
     is_walked = all(pair in reached.pairs for pair in pairs) if pairs else bool(reached.actions & set(single))
     item = coverage_item(story.name, story.location, story, is_walked, is_telling=bool(pairs))
     names = {name for part in _opened(story.steps) if (name := _name_of(part))}
-    return msgspec.structs.replace(item, names=tuple(sorted(names)))
+    steps = tuple(
+        StepDigest(line=part.location.line or 1, digest=_digest(_as_text((type(step).__name__, part)))[:8])
+        for step in (*story.condition, *story.steps)
+        for part in _written(step)
+    )
+    return msgspec.structs.replace(item, names=tuple(sorted(names)), steps=steps)
+
+
+def _written(step: Step) -> Iterator[Step]:
+    """A step, or the alternatives of which it consists."""
+    if isinstance(step, OrStep):
+        yield from (part for alternative in step.alternatives for part in alternative)
+    else:
+        yield step
 
 
 def _name_of(step: Step) -> str | None:
@@ -240,11 +253,7 @@ def _label(step: Step) -> str | None:
 
 
 def _opened(steps: Iterable[Step]) -> Iterator[Step]:
-    for step in steps:
-        if isinstance(step, OrStep):
-            yield from (part for alternative in step.alternatives for part in alternative)
-        elif not isinstance(step, CheckpointStep):
-            yield step
+    return (part for step in steps if not isinstance(step, CheckpointStep) for part in _written(step))
 
 
 def coverage_item(
@@ -252,7 +261,7 @@ def coverage_item(
 ) -> CoverageItem:
     """Return the item; ``is_telling``: its content is more than its name, so that it can be recognised after it is
     renamed."""
-    text = json.dumps(_plain(content), sort_keys=True, ensure_ascii=False, default=str)
+    text = _as_text(content)
     unnamed = text.replace(json.dumps(name, ensure_ascii=False), '""').replace(json.dumps(name), '""')
     return CoverageItem(
         name=name,
@@ -261,6 +270,10 @@ def coverage_item(
         covered=covered,
         content=_digest(unnamed) if is_telling else "",
     )
+
+
+def _as_text(content: Any) -> str:
+    return json.dumps(_plain(content), sort_keys=True, ensure_ascii=False, default=str)
 
 
 def _digest(text: str) -> str:

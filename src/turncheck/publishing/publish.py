@@ -413,8 +413,7 @@ def result_of_several(several: Several, folder: Path, written: Sequence[Path]) -
 
 
 def _failed_gates(outcome: Outcome) -> list[str]:
-    failed = [gate for gate in outcome.verdict.gates if gate.fails and not gate.follows]
-    return [f"{gate.name}: {gate.in_words}" for gate in failed]
+    return [outcome.run.failing(gate) for gate in outcome.verdict.gates if gate.fails and not gate.follows]
 
 
 def _metrics(comparison: Comparison) -> dict[str, float]:

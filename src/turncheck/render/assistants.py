@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison
     from turncheck.render.links import Links
     from turncheck.render.spans import Sign
-    from turncheck.render.wording.verdict import Verdict
+    from turncheck.render.wording.verdict import GateResult, Verdict
     from turncheck.report.model import Report
 
 
@@ -34,7 +34,14 @@ class Run:
 
     def summary(self, root: str | None = None) -> str:
         """Its verdict in a line, with paths from the repository's top, or from where the project's path is ``root``."""
-        return PathResolver(self.report, root, base_places(self.comparison)).text(self.verdict.summary)
+        return self._paths(root).text(self.verdict.summary)
+
+    def failing(self, gate: GateResult) -> str:
+        """A gate and why it fails, with paths from the repository's top."""
+        return self._paths().text(f"{gate.name}: {gate.in_words}")
+
+    def _paths(self, root: str | None = None) -> PathResolver:
+        return PathResolver(self.report, root, base_places(self.comparison))
 
     @property
     def could_not_end(self) -> bool:

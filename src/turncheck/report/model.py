@@ -361,6 +361,15 @@ class Validation(Part, frozen=True, kw_only=True):
 COVERAGE_KINDS: Final = ("intents", "entities", "actions", "responses", "slots", "forms", "flows", "stories", "rules")
 
 
+class StepDigest(Part, frozen=True, kw_only=True):
+    """A step or condition of a rule or story."""
+
+    line: int
+    """Where it is, in the file of the rule or story."""
+    digest: str
+    """Of its content."""
+
+
 class CoverageItem(Part, frozen=True, kw_only=True, omit_defaults=True):
     """A thing of the project, a digest of its content, and whether any test reaches it."""
 
@@ -376,6 +385,8 @@ class CoverageItem(Part, frozen=True, kw_only=True, omit_defaults=True):
     """Of its content but for its name: the same where it was only renamed. Empty where there is none to speak of."""
     names: tuple[str, ...] = ()
     """Of a rule or story: the intents, actions and forms of its steps; omitted for anything else."""
+    steps: tuple[StepDigest, ...] = ()
+    """Of a rule or story: its conditions and steps in their order; omitted for anything else."""
 
 
 class KindCoverage(Part, frozen=True, kw_only=True):

@@ -6,10 +6,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turncheck.commands.flags.shared import existing_folder
+from turncheck.commands.flags.shared import existing_folder, not_negative
 
 if TYPE_CHECKING:
     import argparse
+
+_BUDGET = 300
 
 
 def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
@@ -31,12 +33,14 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
         help="the CI host (default: recognised by its files, else by the remote repository)",
     )
     parser.add_argument("--write", action="store_true", help="write the files; existing files are never overwritten")
+    words = f"look for what fails today for at most S seconds (default: {_BUDGET}; 0: no limit)"
+    parser.add_argument("--budget", type=not_negative, default=_BUDGET, metavar="S", help=words)
     parser.set_defaults(handler=_init)
 
 
 def _init(namespace: argparse.Namespace) -> int:
-    from turncheck.commands.init.command import run_init  # not for --help
+    from turncheck.commands.init.command import InitOptions, run_init  # not for --help
     from turncheck.process.screen import Console
 
-    screen = Console()
-    return run_init(namespace.folder, namespace.host, screen, write=namespace.write, say=sys.stdout.write)
+    given = InitOptions(namespace.host, namespace.budget, namespace.write)
+    return run_init(namespace.folder, given, Console(), sys.stdout.write)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from textwrap import wrap
+from threading import Event, Timer
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.ci.git import find_checkout
@@ -13,6 +17,7 @@ from turncheck.commands.init.workflows import ON_MAIN, PROPOSALS, workflow
 from turncheck.messages.errors import EXIT_OK, INTERRUPTED, UserError
 from turncheck.messages.location import shown_path
 from turncheck.messages.phrasing import count
+from turncheck.process import interrupts
 from turncheck.project.assistants_below import assistants_below, is_assistant
 from turncheck.project.batch.reader import find_suites
 from turncheck.project.batch.writer import write_suite
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.ci.git import Checkout
+    from turncheck.conclude import Outcome
     from turncheck.process.screen import Console
     from turncheck.project.model import Project, Story
 
@@ -60,24 +66,66 @@ def counted(folder: Path) -> str:
     return f"{', '.join(learnt)}; {', '.join(tested) or 'no tests'}"
 
 
-def failing_today(folder: Path, screen: Console) -> Iterator[str]:
-    """Measure what is there, and yield a line for each gate of the default branch that fails; no base is looked for.
+@dataclass(frozen=True, slots=True)
+class Today:
+    """What fails, a line for each gate of the default branch; ``is_complete``: whether all of it was measured."""
+
+    failing: tuple[str, ...] = ()
+    is_complete: bool = True
+
+
+def failing_today(folder: Path, screen: Console, seconds: float | None) -> Today:
+    """Measure what is there, for at most so many ``seconds`` (``None``: no limit); no base is looked for.
 
     Raises:
         KeyboardInterrupt: somebody interrupted it.
     """
-    given = {"project": str(folder), "baseline": "none", "engine": "embedded", "fail_on": ON_MAIN}
+    is_over = Event()
+    outcome = None
     try:
-        prepared = prepare(from_arguments({**given, "evaluations": _EVALUATIONS}), os.environ)
-        outcome = run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
+        with _interrupted_after(seconds, is_over):
+            outcome = _measured(folder, screen)
     except UserError as error:
-        yield f"it cannot be run: {error.what}"
-        return
-    if outcome.report.stopped == INTERRUPTED:
+        return Today((f"it cannot be run: {error.what}",))
+    except KeyboardInterrupt:
+        if not is_over.is_set():
+            raise
+    if outcome is None:
+        return Today(is_complete=False)
+    is_stopped = outcome.report.stopped == INTERRUPTED
+    if is_stopped and not is_over.is_set():
         raise KeyboardInterrupt
-    for gate in outcome.verdict.gates:
-        if gate.fails and gate.name in _GATES and not gate.follows:
-            yield f"{gate.name}: {gate.in_words}"
+    failing = [gate for gate in outcome.verdict.gates if gate.fails and gate.name in _GATES and not gate.follows]
+    return Today(tuple(map(outcome.run.failing, failing)), not is_stopped)
+
+
+def _measured(folder: Path, screen: Console) -> Outcome:
+    given = {"project": str(folder), "baseline": "none", "engine": "embedded", "fail_on": ON_MAIN}
+    prepared = prepare(from_arguments({**given, "evaluations": _EVALUATIONS}), os.environ)
+    return run_and_conclude(prepared.inputs, prepared.links, baseline_finder(prepared), screen)
+
+
+@contextmanager
+def _interrupted_after(seconds: float | None, is_over: Event) -> Iterator[None]:
+    """Interrupt what is inside after so many seconds, as Ctrl-C does: what was finished is kept."""
+    if seconds is None:
+        yield
+        return
+
+    def interrupt() -> None:
+        is_over.set()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = Timer(seconds, interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        if is_over.is_set():
+            interrupts.forget()
 
 
 # A ``turncheck.yml`` with every key explained; keys that are commented out have their default.
@@ -321,18 +369,29 @@ class Proposed:
     text: str
 
 
-def run_init(folder: Path, host: str | None, screen: Console, *, write: bool, say: Callable[[str], object]) -> int:
-    """Say what there is and what fails; propose a workflow file, settings and first tests; write them if ``write``.
+@dataclass(frozen=True, slots=True)
+class InitOptions:
+    """The CI host, ``None`` to recognise it; for how many seconds what fails today is measured (0: no limit); and
+    whether files are written."""
+
+    host: str | None = None
+    budget: int = 0
+    write: bool = False
+
+
+def run_init(folder: Path, given: InitOptions, screen: Console, say: Callable[[str], object]) -> int:
+    """Say what there is and what fails; propose a workflow file, settings and first tests; write them if requested.
 
     Raises:
         UserError: there is no assistant, or a file cannot be written.
         KeyboardInterrupt: somebody interrupted the tests of what there is; nothing is written.
     """
-    repository = look_at(folder, host)
+    repository = look_at(folder, given.host)
     found = ", ".join("this repository" if one == "." else one for one in repository.projects)
     say(f"{_shown(f'Assistants: {found}. CI host: {repository.host} ({repository.known_by}).')}\n")
+    until = time.monotonic() + given.budget if given.budget else None
     for project in repository.projects:
-        for line in _state_of(repository, project, screen):
+        for line in _state_of(repository, project, screen, until):
             say(f"{_shown(line)}\n")
     place, joined = PROPOSALS[repository.host].place(repository.top)
     proposed = list(files_of(repository, place))
@@ -341,22 +400,31 @@ def run_init(folder: Path, host: str | None, screen: Console, *, write: bool, sa
         if one not in new:
             say(f"{_shown(f'{one.path} already exists, and is not changed.')}\n")
     for one in new:
-        if write:
+        if given.write:
             _write(repository.top / one.path, one.text)
             say(f"{_shown(f'Written: {one.path}')}\n")
         else:
             say(f"\n--- {_shown(one.path)}\n" + "".join(f"{_shown(line)}\n" for line in one.text.splitlines()))
-    say("\n" + "".join(f"Next: {_shown(step)}\n" for step in _next_steps(repository.host, new, joined, written=write)))
+    say(
+        "\n"
+        + "".join(f"Next: {_shown(step)}\n" for step in _next_steps(repository.host, new, joined, written=given.write))
+    )
     return EXIT_OK
 
 
-def _state_of(repository: Repository, project: str, screen: Console) -> Iterator[str]:
-    """What an assistant has, and what fails on the default branch with the files that are there now."""
+def _state_of(repository: Repository, project: str, screen: Console, until: float | None) -> Iterator[str]:
+    """What an assistant has, and what fails on the default branch with the files that are there now.
+
+    What is not measured at ``until``, by the monotonic clock, is left out.
+    """
     folder = repository.top / project
     yield f"{'This repository' if project == '.' else project} has {counted(folder)}."
-    failing = list(failing_today(folder, screen))
-    yield from (f"  Fails on {repository.branch} today: {one}" for one in failing)
-    if not failing:
+    left = None if until is None else max(until - time.monotonic(), 0)
+    today = Today(is_complete=False) if left == 0 else failing_today(folder, screen, left)
+    yield from (f"  Fails on {repository.branch} today: {one}" for one in today.failing)
+    if not today.is_complete:
+        yield f"  Not all that may fail on {repository.branch} was looked for: the time limit was reached (--budget)."
+    elif not today.failing:
         yield f"  Nothing fails on {repository.branch} today."
 
 
