@@ -280,3 +280,17 @@ def test_it_is_said_which_differences_are_judged(tmp_path: Path, capsys: pytest.
     assert len(said) == 2  # the best one with each other one
     assert set(said) <= set(written["advice"])
     assert any("it cannot judge epochs of DIETClassifier, drop_rate of DIETClassifier." in line for line in said)
+
+
+def test_a_pipeline_that_cannot_be_trained_is_compared_with_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good, broken = tmp_path / "good.yml", tmp_path / "broken.yml"
+    good.write_text(_PIPELINE.format(epochs=300))
+    broken.write_text("pipeline:\n- name: WhitespaceTokenizer\n- name: LogisticRegressionClassifier\n")
+    output = NluOutput(folder=tmp_path / "results", plots=False)
+    run_compare_nlu(judging(workers=1), [good, broken], output, Console(quiet=True), runs=1, percentages=(0,))
+    printed = capsys.readouterr().out
+    assert "  broken: not trained: " in printed
+    assert "no featurizer before it gives sentence features" in printed
+    assert not any(word in printed for word in ("ahead of", "lead over", "simpler", "would help broken", "Between "))

@@ -258,7 +258,8 @@ def _figures(plans: Sequence[RunPlan], scores: Sequence[Score], advice: Advice, 
 def different_in_words(advice: Advice, different: Sequence[PipelineDifference]) -> list[str]:
     """Say what the engine can judge of that in which the best pipeline differs from each other one."""
     best = advice.pipelines[0]
-    return [one.in_words for one in different if best in {one.one, one.other} and one.judged]
+    fitted = [one for one in different if advice.failed.keys().isdisjoint({one.one, one.other})]
+    return [one.in_words for one in fitted if best in {one.one, one.other} and one.judged]
 
 
 def advice_text(advice: Advice, alike: Sequence[str] = ()) -> list[str]:
@@ -267,7 +268,9 @@ def advice_text(advice: Advice, alike: Sequence[str] = ()) -> list[str]:
         f"{advice.left_out} % of the training sentences left out" if advice.left_out else "all the training sentences"
     )
     lines = [f"With {data} (weighted F1 of intents, mean ± standard deviation over the runs):"]
-    lines += [f"  {name}: {advice.mean_f1[name]:.3f} ± {advice.deviation[name]:.3f}" for name in advice.pipelines]
+    for name in advice.pipelines:
+        figures = f"{advice.mean_f1[name]:.3f} ± {advice.deviation[name]:.3f}"
+        lines.append(f"  {name}: {f'not trained: {text(why, 400)}' if (why := advice.failed.get(name)) else figures}")
     lines += alike
     if advice.p_value is not None:
         best, second = advice.pipelines[0], advice.second
@@ -281,7 +284,7 @@ def advice_text(advice: Advice, alike: Sequence[str] = ()) -> list[str]:
             lines.append(f"{best} is ahead of {second}, but that may be noise: {counts}. Take the simpler one.")
         else:
             lines.append(f"Take {best}. Its lead over {second} is not noise: {counts}.")
-    for name in advice.pipelines:
+    for name in (one for one in advice.pipelines if one not in advice.failed):
         curve = advice.curves[name]
         if curve is None:
             lines.append(
