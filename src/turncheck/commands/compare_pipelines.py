@@ -169,6 +169,8 @@ def _listed(names: Sequence[str]) -> str:
 
 
 PERCENTAGES: Final = (0, 25, 50, 75)
+_FEWEST_INTENTS: Final = 2
+"""With fewer, intents are not scored, here as in Rasa."""
 MOST_LEFT_OUT_BY_RASA_0_AND_1: Final = 90
 
 
@@ -484,9 +486,10 @@ def run_compare_nlu(
     usual = PERCENTAGES if project.major >= NAMED_AS_TODAY else (*PERCENTAGES, MOST_LEFT_OUT_BY_RASA_0_AND_1)
     steps = tuple(dict.fromkeys(percentages or usual))
     plans = plan_runs(data.examples, responses, runs=runs, percentages=steps, seed=settings.seed)
-    if not plans[0].test:
+    if len(tested := sorted({example.base_intent or "" for example in plans[0].test})) < _FEWEST_INTENTS:
+        who = f"only '{text(tested[0])}' has" if tested else "no intent has"
         raise UserError(
-            f"there is nothing to compare on: no intent has {FEWEST_EXAMPLES} examples",
+            f"there is nothing to compare on: {who} {FEWEST_EXAMPLES} examples, and at least two intents are judged",
             remedy="Name more NLU data with --nlu.",
         )
     major = major_of_files(project_info(project), output.rasa_files)
