@@ -160,3 +160,16 @@ def test_robustness_needs_no_stories(project: Path) -> None:
     )
     in_run = json.loads((out / "report.json").read_bytes())["robustness"]
     assert in_run == report_of(project, "robustness", "--folds", "2")["robustness"]
+
+
+def test_a_second_question_is_answered_by_what_was_trained_for_the_first(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["parse", "hello", "--project", str(project)]
+    assert not run_command_line(words)
+    first = capsys.readouterr()
+    assert not run_command_line(words)
+    second = capsys.readouterr()
+    assert "taken from the cache" not in first.err
+    assert "taken from the cache: 1 trained pipeline" in second.err
+    assert second.out == first.out

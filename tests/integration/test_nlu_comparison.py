@@ -168,6 +168,20 @@ def test_configurations_that_cannot_be_compared_are_refused(tmp_path: Path) -> N
         run_compare_nlu(judging(nlu=str(tmp_path / "none.yml")), CONFIGS, output, screen)
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [(3, "no intent has 5 examples"), (6, "only 'order' has 5 examples, and at least two intents are judged")],
+)
+def test_fewer_than_two_intents_are_nothing_to_compare_on(tmp_path: Path, more: int, said: str) -> None:
+    orders = "".join(f"    - tea {number}\n" for number in range(more))
+    sentences = f"- intent: order\n  examples: |\n{orders}- intent: bye\n  examples: |\n    - bye\n"
+    (tmp_path / "nlu.yml").write_text(f'version: "3.1"\nnlu:\n{sentences}')
+    output = NluOutput(folder=tmp_path / "results")
+    with pytest.raises(UserError, match=said):
+        run_compare_nlu(judging(nlu=str(tmp_path / "nlu.yml")), CONFIGS, output, Console(quiet=True))
+    assert not (tmp_path / "results").exists()
+
+
 @pytest.mark.slow
 def test_a_local_dask_cluster_gives_the_same_files(tmp_path: Path) -> None:
     compare(tmp_path / "here")
@@ -280,3 +294,17 @@ def test_it_is_said_which_differences_are_judged(tmp_path: Path, capsys: pytest.
     assert len(said) == 2  # the best one with each other one
     assert set(said) <= set(written["advice"])
     assert any("it cannot judge epochs of DIETClassifier, drop_rate of DIETClassifier." in line for line in said)
+
+
+def test_a_pipeline_that_cannot_be_trained_is_compared_with_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good, broken = tmp_path / "good.yml", tmp_path / "broken.yml"
+    good.write_text(_PIPELINE.format(epochs=300))
+    broken.write_text("pipeline:\n- name: WhitespaceTokenizer\n- name: LogisticRegressionClassifier\n")
+    output = NluOutput(folder=tmp_path / "results", plots=False)
+    run_compare_nlu(judging(workers=1), [good, broken], output, Console(quiet=True), runs=1, percentages=(0,))
+    printed = capsys.readouterr().out
+    assert "  broken: not trained: " in printed
+    assert "no featurizer before it gives sentence features" in printed
+    assert not any(word in printed for word in ("ahead of", "lead over", "simpler", "would help broken", "Between "))

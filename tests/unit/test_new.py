@@ -22,17 +22,19 @@ NAMES = {
     "format": "tabs",
     "metric": "nlu.longest_sentence",
     "output": "csv",
+    "platform": "mybots",
 }
 REGISTERED = """
 from turncheck.commands.flags import COMMANDS
 from turncheck.comparison.metrics import metric_of
 from turncheck.evaluations.kinds import KINDS
 from turncheck.project.formats.registry import FORMATS
+from turncheck.platforms.registry import PLATFORMS
 from turncheck.render.outputs import OUTPUTS
 from turncheck.settings.engines import ENGINES
 from turncheck.validation.registry import CHECKS
 print("intent-shouts" in CHECKS, "stats" in COMMANDS, "keyword" in ENGINES, "tabs" in FORMATS, "csv" in OUTPUTS)
-print("tone" in KINDS)
+print("tone" in KINDS, "mybots" in PLATFORMS)
 print(metric_of("nlu.longest_sentence").section)
 """
 
@@ -44,6 +46,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__"))
     (copy / "templates").symlink_to(ROOT / "templates")
     (copy / "tests" / "unit").mkdir(parents=True)
+    shutil.copy(ROOT / "pyproject.toml", copy)
     shutil.copy(ROOT / "tests" / "unit" / "test_own_checks.py", copy / "tests" / "unit")
     for kind, name in NAMES.items():
         write(KINDS[kind](name), copy)
@@ -62,7 +65,7 @@ def test_there_is_one_of_each_kind() -> None:
 
 
 def test_what_is_new_is_registered(written: Path) -> None:
-    assert run(written, "-c", REGISTERED).stdout.split() == ["True"] * 6 + ["nlu"]
+    assert run(written, "-c", REGISTERED).stdout.split() == ["True"] * 7 + ["nlu"]
 
 
 def test_what_is_new_runs(written: Path) -> None:
@@ -89,6 +92,18 @@ def test_what_is_new_runs(written: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     assert (written / "out" / "csv.txt").read_text() == "TODO: pizzeria\n"
     assert json.loads((written / "out" / "report.json").read_bytes())["tone"] == {"failed": 0}
+
+
+def test_an_assistant_of_a_new_platform_is_read_and_checked(written: Path) -> None:
+    bot = written / "bot"
+    bot.mkdir()
+    (bot / "mybots.json").write_text("{}")
+    command = ("run", "bot", "--evaluations", "validate", "--baseline", "none", "--out", "of_mybots")
+    ended = run(written, "-m", "turncheck", *command)
+    assert ended.returncode == 0, ended.stderr
+    report = json.loads((written / "of_mybots" / "report.json").read_bytes())
+    assert report["project"]["kind"] == "mybots"
+    assert report["validation"]["findings"] == []
 
 
 def test_the_tests_fail_until_they_are_written(written: Path) -> None:

@@ -76,3 +76,9 @@ def test_a_pipeline_that_could_not_be_trained_comes_last_and_has_no_slope() -> N
     told = advise([plan(1, {0: 40})], [failed, score("good", 0, 9)])
     assert told.pipelines == ("good", "broken")
     assert told.curves["broken"] is None
+    assert (told.second, told.p_value, told.failed) == (None, None, {"broken": "no"})
+    three = advise([plan(1, {0: 40})], [failed, score("good", 0, 9), score("poor", 0, 1)])
+    assert three.second == "poor"
+    assert advise([plan(1, {0: 40})], [failed]).failed == {"broken": "no"}
+    once = [failed, score("broken", 0, 9, run=2), score("good", 0, 9), score("good", 0, 9, run=2)]
+    assert advise([plan(1, {0: 40}), plan(2, {0: 40})], once).failed == {}

@@ -169,6 +169,8 @@ def _listed(names: Sequence[str]) -> str:
 
 
 PERCENTAGES: Final = (0, 25, 50, 75)
+_FEWEST_INTENTS: Final = 2
+"""With fewer, intents are not scored, here as in Rasa."""
 MOST_LEFT_OUT_BY_RASA_0_AND_1: Final = 90
 
 
@@ -258,7 +260,8 @@ def _figures(plans: Sequence[RunPlan], scores: Sequence[Score], advice: Advice, 
 def different_in_words(advice: Advice, different: Sequence[PipelineDifference]) -> list[str]:
     """Say what the engine can judge of that in which the best pipeline differs from each other one."""
     best = advice.pipelines[0]
-    return [one.in_words for one in different if best in {one.one, one.other} and one.judged]
+    fitted = [one for one in different if advice.failed.keys().isdisjoint({one.one, one.other})]
+    return [one.in_words for one in fitted if best in {one.one, one.other} and one.judged]
 
 
 def advice_text(advice: Advice, alike: Sequence[str] = ()) -> list[str]:
@@ -267,7 +270,9 @@ def advice_text(advice: Advice, alike: Sequence[str] = ()) -> list[str]:
         f"{advice.left_out} % of the training sentences left out" if advice.left_out else "all the training sentences"
     )
     lines = [f"With {data} (weighted F1 of intents, mean ± standard deviation over the runs):"]
-    lines += [f"  {name}: {advice.mean_f1[name]:.3f} ± {advice.deviation[name]:.3f}" for name in advice.pipelines]
+    for name in advice.pipelines:
+        figures = f"{advice.mean_f1[name]:.3f} ± {advice.deviation[name]:.3f}"
+        lines.append(f"  {name}: {f'not trained: {text(why, 400)}' if (why := advice.failed.get(name)) else figures}")
     lines += alike
     if advice.p_value is not None:
         best, second = advice.pipelines[0], advice.second
@@ -281,7 +286,7 @@ def advice_text(advice: Advice, alike: Sequence[str] = ()) -> list[str]:
             lines.append(f"{best} is ahead of {second}, but that may be noise: {counts}. Take the simpler one.")
         else:
             lines.append(f"Take {best}. Its lead over {second} is not noise: {counts}.")
-    for name in advice.pipelines:
+    for name in (one for one in advice.pipelines if one not in advice.failed):
         curve = advice.curves[name]
         if curve is None:
             lines.append(
@@ -481,9 +486,10 @@ def run_compare_nlu(
     usual = PERCENTAGES if project.major >= NAMED_AS_TODAY else (*PERCENTAGES, MOST_LEFT_OUT_BY_RASA_0_AND_1)
     steps = tuple(dict.fromkeys(percentages or usual))
     plans = plan_runs(data.examples, responses, runs=runs, percentages=steps, seed=settings.seed)
-    if not plans[0].test:
+    if len(tested := sorted({example.base_intent or "" for example in plans[0].test})) < _FEWEST_INTENTS:
+        who = f"only '{text(tested[0])}' has" if tested else "no intent has"
         raise UserError(
-            f"there is nothing to compare on: no intent has {FEWEST_EXAMPLES} examples",
+            f"there is nothing to compare on: {who} {FEWEST_EXAMPLES} examples, and at least two intents are judged",
             remedy="Name more NLU data with --nlu.",
         )
     major = major_of_files(project_info(project), output.rasa_files)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from turncheck.engines.base import NLU_PARTS
-from turncheck.engines.choice import chosen_engines
 from turncheck.engines.embedded.engines import engine_of
 from turncheck.engines.embedded.nlu.engine import as_model_parse
 from turncheck.engines.parse import Parse
@@ -22,6 +21,8 @@ from turncheck.project.story_sentences import with_story_sentences
 from turncheck.render.phrases import engine_lines
 from turncheck.render.sinks.terminal import text
 from turncheck.run.alone import end_with, run_until_failure
+from turncheck.run.assistant import cache_in_use, opened_engine
+from turncheck.run.cache_folder import cache_of_command
 from turncheck.run.reading import read_given
 from turncheck.run.trainable import ensure_possible, ensure_readable, read_assistant
 from turncheck.settings.options import default_of
@@ -68,7 +69,7 @@ def run_parse(  # noqa: PLR0917 - what a command is given
     """
     if options.settings.engine != default_of("engine"):
         return _ask_another(options, sentences, form, environment, output, screen)
-    engine = find_engine(options, screen)
+    engine = find_engine(options, environment, screen)
     for line in engine_lines(engine.info):
         screen.note(line)
     for batch in _batches(sentences):
@@ -89,8 +90,8 @@ def understand(
         UserError: as :func:`run_parse`, or the engine answers in another form.
     """
     if settings.engine == default_of("engine"):
-        return find_engine(ParseOptions(settings, models), screen).parse(sentences)
-    with chosen_engines(settings, read_given(settings), environment, models=models) as engines:
+        return find_engine(ParseOptions(settings, models), environment, screen).parse(sentences)
+    with opened_engine(settings, read_given(settings), environment, screen, models=models) as engines:
         ensure_possible(engines, "nlu")
         engines.make_ready(("nlu",), screen, lambda: None)
         if (nlu := engines.nlu) is None:
@@ -102,7 +103,7 @@ def _json(document: dict[str, Any]) -> str:
     return log_json(json.dumps(document, ensure_ascii=False))
 
 
-def find_engine(options: ParseOptions, screen: Console) -> EmbeddedNlu:
+def find_engine(options: ParseOptions, environment: Mapping[str, str], screen: Console) -> EmbeddedNlu:
     """Take the model that was named, else the newest that fits the project's files; else train, and say so."""
     settings = options.settings
     if options.models.named is not None:
@@ -121,7 +122,8 @@ def find_engine(options: ParseOptions, screen: Console) -> EmbeddedNlu:
             )
 
     engines = engine_of(settings, project, {}, models=options.models)
-    engines.make_ready(("nlu",), screen, ensure)
+    with cache_in_use(engines, cache_of_command(settings, environment, screen), screen):
+        engines.make_ready(("nlu",), screen, ensure)
     return engines.nlu or engines.nlu_trainer.fit(learnt)
 
 
@@ -136,7 +138,7 @@ def _ask_another(  # noqa: PLR0917 - as above
     """Ask the team's own assistant."""
     settings = options.settings
     project = read_given(settings)
-    with chosen_engines(settings, project, environment, models=options.models) as engines:
+    with opened_engine(settings, project, environment, screen, models=options.models) as engines:
         ensure_possible(engines, "nlu")
         engines.make_ready(("nlu",), screen, lambda: None)
         for batch in _batches(sentences):
@@ -155,7 +157,6 @@ def _ask_another(  # noqa: PLR0917 - as above
 def _answers(engines: Engine, texts: list[str], screen: Console) -> Sequence[UtteranceAnswer | Parse]:
     """Ask an engine as batch suites do, which gives more than the best intent."""
     if not engines.capabilities.answers_suites:
-        engines.show_progress(screen)
         return [] if engines.nlu is None else engines.nlu.parse(texts)
     suite = Suite("", "", tuple(SuiteCase(text, ()) for text in texts))
     try:

@@ -8,7 +8,7 @@ here run *n* uses ``seed + n - 1``, and with 0 % nothing is left out.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import fsum, log2, sqrt
 from typing import TYPE_CHECKING, Final
 
@@ -72,6 +72,7 @@ class Advice:
 
     ``left_out`` is the percentage of the training sentences that was left out even then.
     ``p_value`` compares the best with the ``second``: the best of those that are run differently; ``None`` if none is.
+    ``failed`` is why a pipeline could not be trained in any run: it is compared with none.
     """
 
     left_out: int
@@ -83,6 +84,7 @@ class Advice:
     better: int
     worse: int
     curves: Mapping[str, LearningCurve | None]
+    failed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_noise(self) -> bool:
@@ -127,9 +129,11 @@ def advise(
         name: sqrt(fsum((score.f1 - means[name]) ** 2 for score in own) / len(own)) for name, own in full.items()
     }
     ranked = sorted(means, key=lambda name: (-means[name], name))
-    alike = alike_to(ranked[0])
-    second = next((name for name in ranked[1:] if name not in alike), None)
-    better, worse = _net_sentences(plans, full[ranked[0]], full[second]) if second is not None else (0, 0)
+    failed = {name: own[0].failed or "" for name, own in full.items() if all(score.failed for score in own)}
+    left = [name for name in ranked if name not in failed]
+    alike = alike_to(left[0]) if left else ()
+    second = next((name for name in left[1:] if name not in alike), None)
+    better, worse = _net_sentences(plans, full[left[0]], full[second]) if second is not None else (0, 0)
     return Advice(
         left_out=least,
         pipelines=tuple(ranked),
@@ -140,6 +144,7 @@ def advise(
         better=better,
         worse=worse,
         curves={name: _learning_curve(plans, [score for score in scores if score.pipeline == name]) for name in ranked},
+        failed=failed,
     )
 
 

@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
     from turncheck.platforms.base import Part, Platform
 
-PLATFORMS: Final[Mapping[str, Platform]] = {one.name: one for one in (RASA, KORE)}
+_ROWS: Final = (
+    RASA,
+    KORE,
+)
+PLATFORMS: Final[Mapping[str, Platform]] = {one.name: one for one in _ROWS}
 DEFAULT: Final = RASA
 """The platform of an assistant that no other recognises."""
 

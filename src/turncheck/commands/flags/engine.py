@@ -55,7 +55,7 @@ def add_engine_flags(parser: argparse.ArgumentParser, *names: str) -> None:
         add_setting(group, name, options()[name])
 
 
-def add_cache_flags(group: argparse._ArgumentGroup) -> None:
+def add_cache_flags(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
     """Add whether and where trained models are kept."""
     from turncheck.settings.options import options  # as above
 

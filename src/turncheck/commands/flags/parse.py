@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turncheck.commands.flags.engine import FLAGS, add_engine_flags, models_of, settings_of
+from turncheck.commands.flags.engine import FLAGS, add_cache_flags, add_engine_flags, models_of, settings_of
 from turncheck.commands.flags.run import add_custom_code_flag, add_vectors_flag
 from turncheck.commands.flags.shared import (
     add_config,
@@ -42,6 +42,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any]) -> None:
     add_seed(parser, "training")
     add_vectors_flag(parser)
     add_custom_code_flag(parser)
+    add_cache_flags(parser)
     parser.add_argument(
         "--format",
         choices=("text", "jsonl"),

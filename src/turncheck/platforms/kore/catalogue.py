@@ -9,7 +9,7 @@ _ONLY_STRICT: Final = "It is only looked for with `--strict` or `strict: true`."
 
 
 def _check(code: str, severity: Severity, title: str, text: str, details: str = "") -> Check:
-    return Check(code, severity, FAILS[severity], "kore", title, text, details=details)
+    return Check(code, severity, FAILS[severity], "platform", title, text, details=details)
 
 
 CHECKS: Final = (
