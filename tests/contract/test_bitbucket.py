@@ -18,7 +18,7 @@ from hostile import HOSTILE
 from node_tools import node_folder
 from pull_request import LINKS, pull_request
 
-from turncheck.ci.bitbucket.api import BitbucketClient, BitbucketRepository, from_bitbucket, to_bitbucket
+from turncheck.ci.bitbucket.host import BitbucketClient, BitbucketRepository, from_bitbucket, to_bitbucket
 from turncheck.ci.comment import StickyComment, stamped
 from turncheck.ci.host import Check, RunStamp
 from turncheck.ci.rest import NotFoundError, RefusedError, RestError, RetryBudget

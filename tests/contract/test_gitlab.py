@@ -20,8 +20,7 @@ from fake_host import Answer, Seen, Trouble
 from hostile import HOSTILE
 
 from turncheck.ci.comment import StickyComment, stamped
-from turncheck.ci.gitlab.api import GitLabClient, GitLabProject
-from turncheck.ci.gitlab.host import GitLab
+from turncheck.ci.gitlab.host import GitLab, GitLabClient, GitLabProject
 from turncheck.ci.host import Base, HostError, RunStamp, Target
 from turncheck.ci.rest import NotFoundError, RefusedError, RestError, RetryBudget
 from turncheck.cli import run_command_line

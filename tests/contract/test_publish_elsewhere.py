@@ -15,7 +15,7 @@ from fake_gitlab import BOT_TOKEN, PROJECT, FakeGitLab
 from msgspec import structs
 
 from turncheck.ci.comment import StickyComment
-from turncheck.ci.gitlab.api import GitLabClient, GitLabProject
+from turncheck.ci.gitlab.host import GitLabClient, GitLabProject
 from turncheck.ci.host import RunStamp, Target
 from turncheck.ci.hosts import find_host
 from turncheck.cli import run_command_line

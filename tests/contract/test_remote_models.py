@@ -142,10 +142,12 @@ def in_cloud(where: str, address: str, monkeypatch: pytest.MonkeyPatch) -> dict[
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "x")
     azure = {"AZURE_CONTAINER": "c", "AZURE_STORAGE_CONNECTION_STRING": AZURE.format(address)}
-    return {"azure": azure, "gcs": {}, "aws": {"AWS_ENDPOINT_URL": f"http://{address}"}}[where] | {"BUCKET_NAME": "b"}
+    return {"azure": azure, "gcs": {}, "http": {}, "aws": {"AWS_ENDPOINT_URL": f"http://{address}"}}[where] | {
+        "BUCKET_NAME": "b"
+    }
 
 
-@pytest.mark.parametrize("where", ["aws", "gcs", "azure"])
+@pytest.mark.parametrize("where", ["aws", "gcs", "azure", "http"])
 def test_a_cloud_that_does_not_answer_is_not_waited_for_long(
     into: Path, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,7 +157,9 @@ def test_a_cloud_that_does_not_answer_is_not_waited_for_long(
         address = f"127.0.0.1:{mute.getsockname()[1]}"
         began = time.monotonic()
         with pytest.raises(UserError, match="cannot be fetched: there was no answer in time"):
-            fetch_model(where, "m", in_cloud(where, address, monkeypatch), into)
+            fetch_model(
+                f"http://{address}/" if where == "http" else where, "m", in_cloud(where, address, monkeypatch), into
+            )
     assert time.monotonic() - began < 20
 
 

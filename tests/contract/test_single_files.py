@@ -15,7 +15,7 @@ from fake_bitbucket import FakeBitbucket
 from fake_host import Answer, Seen, Trouble
 
 from turncheck.ci.azure.api import AzureClient, AzureRepository
-from turncheck.ci.bitbucket.api import BitbucketClient, BitbucketRepository
+from turncheck.ci.bitbucket.host import BitbucketClient, BitbucketRepository
 from turncheck.ci.host import CommitFiles
 from turncheck.ci.rest import RestError, RetryBudget
 from turncheck.process.environment import Secret

@@ -33,6 +33,18 @@ def test_the_page_is_made_again_from_the_documents(results: Path, capsys: pytest
     assert "Written: again.html" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("named", ["results", "results/report.json"])
+def test_all_files_are_made_again_with_the_base_of_their_run(results: Path, named: str) -> None:
+    assert run_command_line(["report", "render", named, "--out", "again"]) == 0
+
+    for name in ("comment.md", "summary.md", "comparison.json", "verdict.json"):
+        assert Path("again", name).read_bytes() == (results / name).read_bytes()
+
+    (results / "baseline.json").unlink()
+    assert run_command_line(["report", "render", named, "--out", "again"]) == 0
+    assert "**No baseline:** none was given" in Path("again/comment.md").read_text("utf-8")
+
+
 def test_the_three_documents_are_enough(results: Path) -> None:
     (results / "baseline.json").unlink()
 

@@ -22,10 +22,10 @@ import requests
 from urllib3.util import parse_url
 
 from turncheck.ci.azure.api import AzureClient
-from turncheck.ci.bitbucket.api import BitbucketClient
+from turncheck.ci.bitbucket.host import BitbucketClient
 from turncheck.ci.github.client import GitHubClient
 from turncheck.ci.github.results_service import NoService, ResultsService, find_service
-from turncheck.ci.gitlab.api import GitLabClient
+from turncheck.ci.gitlab.host import GitLabClient
 from turncheck.ci.hosts import OF_CODE, find_host
 from turncheck.ci.rest import RestError, RetryBudget
 from turncheck.engines.action_server.process import choose_server

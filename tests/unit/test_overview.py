@@ -13,7 +13,7 @@ from msgspec import structs
 from pull_request import LINKS, pull_request
 from report_builder import BASE_COMMIT, case, example, finding, report
 
-from turncheck.ci.bitbucket.api import to_bitbucket
+from turncheck.ci.bitbucket.host import to_bitbucket
 from turncheck.comparison.changes import FindingChange
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Present

@@ -30,9 +30,9 @@ READING: Final = frozenset(
 )
 PATTERNS: Final = frozenset({"match", "search", "fullmatch", "findall", "finditer", "split", "sub", "subn"})
 PARSERS: Final = {
-    "ci/bitbucket/api.py": "the Markdown of a rendered comment, whose marks a report of Bitbucket shows as they are",
+    "ci/bitbucket/host.py": "the Markdown of a rendered comment, whose marks a report of Bitbucket shows as they are",
     "ci/github/client.py": "what GitHub's API answers: it has no other sign of these refusals",
-    "ci/gitlab/api.py": "what GitLab's API answers: the scope that a token lacks is only named in words",
+    "ci/gitlab/host.py": "what GitLab's API answers: the scope that a token lacks is only named in words",
     "cli.py": "the system's own message: an ImportError says in no other way that memory was lacking",
     "commands/flags/parser.py": "argparse's own messages, which it hands on as text alone",
     "commands/shell.py": "a message of a channel is a mapping, not a sentence",

@@ -271,6 +271,20 @@ def test_a_story_that_fails_since_a_rule_was_removed_names_the_rule_and_its_line
     assert "#### Removed in this change (1)" in text
 
 
+@pytest.mark.parametrize("tests", ["s", "st"])
+def test_of_many_rules_behind_a_failure_some_are_named_so_that_the_tests_are_in_sight(tests: str) -> None:
+    names = [f"rule {number}" for number in range(9)]
+    base = report(stories=[story(one, "utter_bye") for one in tests], covered=rules(*names), commit=BASE_COMMIT)
+
+    _, _, text = judged(report(stories=[story(one, "utter_bye!action_listen") for one in tests], covered=rules()), base)
+
+    seen = visible(text)
+    assert seen.count("was removed in this change") == 2
+    assert "… and 7 more rules or stories" in seen
+    assert all(f"story `{one}`" in seen for one in tests)
+    assert "#### Removed in this change (9)" in seen
+
+
 def test_a_raised_threshold_names_what_is_no_longer_understood() -> None:
     def side(threshold: float, *, fallback: bool, commit: str) -> Report:
         made = report(examples=[example(f"s {n}", "a") for n in range(9)], commit=commit, stories=[story("s")])

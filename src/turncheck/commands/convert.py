@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from difflib import unified_diff
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.embedded.policies.trainer import train_ensemble
@@ -19,9 +20,17 @@ from turncheck.messages.plain_text import log_line
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.regular_file import read_regular
 from turncheck.project.config import files_apart
-from turncheck.project.conversion.check import data_files, nlu_differences, project_differences, story_differences
 from turncheck.project.conversion.config import RULES_OF_FALLBACK, RULES_OF_INTENTS, convert_config, convert_domain
-from turncheck.project.conversion.core import YAML_SUFFIXES, Converted, convert_core, convert_nlu, convert_yaml_data
+from turncheck.project.conversion.core import (
+    YAML_SUFFIXES,
+    Converted,
+    convert_core,
+    convert_nlu,
+    convert_yaml_data,
+    new_action,
+    new_response,
+    written_steps,
+)
 from turncheck.project.files import read_data
 from turncheck.project.folder import MAX_FILE_BYTES, ProjectFolder
 from turncheck.project.model import UserStep
@@ -35,14 +44,120 @@ from turncheck.render.wording.figures import expected_got
 from turncheck.run.output_folder import ensure_file_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.engines.parse import NluEngine, Parse
     from turncheck.messages.location import Location
     from turncheck.process.screen import Console
     from turncheck.project.files import DataFile
-    from turncheck.project.model import Project, Step, Story
+    from turncheck.project.model import Domain, Project, Response, Step, Story
+    from turncheck.project.nlu_data import Example, NluData
     from turncheck.report.model import StoryResult
+
+
+# Checks that converted files are read as the same data as the original files.
+
+
+def nlu_differences(
+    before: Sequence[DataFile], after: NluData, responses: Mapping[str, Response], converted: Converted
+) -> list[str]:
+    """Return differences in sentences, synonyms, patterns, lookup tables and responses, except what was left out."""
+    left = {note.location for note in converted.left}
+    data = [one.parts.nlu for one in before]
+    examples = [one for nlu in data for one in nlu.examples if one.location not in left]
+    written = {name: one for file in before if file.parts.domain for name, one in file.parts.domain.responses.items()}
+    pairs: list[tuple[str, set[Any], set[Any]]] = [
+        ("sentence", set(map(_example, examples)), set(map(_example, after.examples))),
+        ("synonym", _synonyms(data, examples), _synonyms([after], after.examples)),
+        ("pattern", _patterns(data), _patterns([after])),
+        ("lookup entry", _entries(data), _entries([after])),
+        ("response", _texts(written), _texts(responses)),
+    ]
+    return [f"the {what} {one!r}" for what, old, new in pairs for one in sorted(old ^ new, key=repr)]
+
+
+def _example(example: Example) -> tuple[Any, ...]:
+    marked = tuple((one.entity, str(one.value), one.role, one.group) for one in example.entities)
+    return example.text.strip(), example.intent, marked
+
+
+def _synonyms(data: Sequence[NluData], examples: Iterable[Example]) -> set[tuple[str, str]]:
+    """The value that each text is mapped to after training: annotations come last."""
+    last = {one.synonym: one.value for nlu in data for one in nlu.synonyms}
+    for example in examples:
+        for entity in example.entities:
+            text = example.text[entity.start : entity.end]
+            if text != str(entity.value):
+                last[text] = str(entity.value)
+    return set(last.items())
+
+
+def _patterns(data: Iterable[NluData]) -> set[tuple[str, str]]:
+    return {(one.name, one.pattern) for nlu in data for one in nlu.regexes}
+
+
+def _entries(data: Iterable[NluData]) -> set[tuple[str, str]]:
+    return {(table.name, one) for nlu in data for table in nlu.lookups for one in table.elements}
+
+
+def _texts(responses: Mapping[str, Response]) -> set[tuple[str, str]]:
+    return {
+        (new_response(name), json.dumps(one.content, sort_keys=True, default=str))
+        for name, response in responses.items()
+        for one in response.variations
+    }
+
+
+def story_differences(before: Sequence[DataFile], after: Sequence[Story]) -> list[str]:
+    """Return the stories that are read differently."""
+    old = [_story(story) for one in before for story in one.parts.stories]
+    new = [_story(story) for story in after]
+    return [f"the story {name!r}" for name, _ in [*(o for o in old if o not in new), *(n for n in new if n not in old)]]
+
+
+def _story(story: Story) -> tuple[str, str]:
+    return story.name, json.dumps(written_steps(story.steps, Converted()), sort_keys=True, default=str)
+
+
+def project_differences(kind: str, before: Project, after: Project) -> list[str]:
+    """Return the differences of a domain or a configuration."""
+    if kind == "domain":
+        old, new = _domain(before.domain, data_files(before)), _domain(after.domain)
+        rules = {(rule.name, str(written_steps(rule.steps, Converted()))) for rule in after.rules}
+        triggers = {one.name for one in before.domain.intents.values() if one.triggers}
+        missing = triggers - {name.partition(" triggers ")[0] for name, _ in rules}
+        return [f"the {what} {one!r}" for what, one in sorted(old ^ new)] + [
+            f"the trigger of {one!r}" for one in missing
+        ]
+    pipelines = [[(one.name, one.parameters) for one in project.config.pipeline or ()] for project in (before, after)]
+    kept = pipelines[1][: len(pipelines[0])]
+    return [] if pipelines[0] == kept else ["the pipeline"]
+
+
+def data_files(project: Project) -> frozenset[str]:
+    """Return the names of the data files, whose responses are converted along with them."""
+    return frozenset(file.path for file in project.files if file.role == "data")
+
+
+def _domain(domain: Domain, beside: Collection[str] = frozenset()) -> set[tuple[str, str]]:
+    """The parts of a domain that matter to a dialogue, by name; ``beside``: files whose responses do not count."""
+    reported = {("intent", f"{one.name} {one.use_entities} {one.ignore_entities}") for one in domain.intents.values()}
+    reported |= {("entity", name) for name in domain.entities}
+    reported |= {("response", f"{name} {text}") for name, text in _texts(_of_domain(domain, beside))}
+    reported |= {("action", new_action(name)) for name in domain.actions if name not in domain.forms}
+    reported |= {("form", f"{one.name} {one.required_slots} {one.ignored_intents}") for one in domain.forms.values()}
+    for slot in domain.slots.values():
+        sees = slot.type != "any" and slot.influence_conversation is not False
+        fills = {one.entity for one in slot.mappings if one.type == "from_entity" and one.entity in domain.entities}
+        reported.add(
+            ("slot", f"{slot.name} {slot.type} {sees} {slot.values} {slot.initial_value} {sorted(map(str, fills))}")
+        )
+    reported.add(("session", f"{float(domain.session.session_expiration_time)}"))
+    return reported
+
+
+def _of_domain(domain: Domain, beside: Collection[str]) -> dict[str, Response]:
+    return {name: one for name, one in domain.responses.items() if one.location.path not in beside}
 
 
 Kind = Literal["nlu", "core", "domain", "config"]

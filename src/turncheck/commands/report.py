@@ -73,11 +73,18 @@ def compare_reports(
 def render_report(path: Path, baseline: str | None, out: Path, screen: Console, settings: Settings) -> int:
     """Render a report again: every file that a run writes, in the formats of ``settings``.
 
+    Without a ``baseline`` it is compared with the one of its run, if that is beside it.
+
     Raises:
         UserError: a report that cannot be read.
     """
     ensure_apart_from_project(out, settings)
-    found = read_baseline(baseline, Network.of(os.environ)) if baseline else Missing("none was given")
+    folder = path.parent if path.name == REPORT_NAME and not path.is_dir() else path
+    found: Baseline = Missing("none was given")
+    if baseline:
+        found = read_baseline(baseline, Network.of(os.environ))
+    elif (folder / BASELINE_NAME).exists():
+        found = _baseline_beside(folder)
     formats = settings.output_format or find_host(os.environ).formats
     outcome = conclude(
         read_report(path),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
 from turncheck.comparison.cases import is_read_in_part
 from turncheck.comparison.changes import CaseChange, ChangedCases, ChangedPart
+from turncheck.comparison.explanations import LEADING, paired
 from turncheck.comparison.unseen_changes import run_alike
 from turncheck.report.model import COVERAGE_KINDS
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 _NAMED_ELSEWHERE: Final = frozenset({"intents", "entities"})
 """Kinds whose new and removed names the comparison lists anyway."""
-LEADING: Final = ("rules", "stories")
-"""Kinds that lead a dialogue from step to step."""
 
 
 def removed_items(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple[ChangedPart, ...]:
@@ -42,25 +41,6 @@ def removed_items(base: Report, head: Report, renamed: Iterable[Renamed]) -> tup
             elif (kind, item.name) not in now_called:
                 found.append(ChangedPart(kind=kind, name=item.name, location=item.location, change="removed"))
     return tuple(found)
-
-
-def paired(
-    before: Sequence[CoverageItem], after: Sequence[CoverageItem]
-) -> list[tuple[CoverageItem, CoverageItem | None]]:
-    """Each item of the base with the one of its name now, or with none; of several of a name, equal ones first."""
-    left: dict[str, list[CoverageItem]] = defaultdict(list)
-    for one in after:
-        left[one.name].append(one)
-    unchanged: dict[int, CoverageItem] = {}
-    for place, item in enumerate(before):
-        equal = next((one for one in left[item.name] if one.digest == item.digest), None)
-        if equal is not None:
-            left[item.name].remove(equal)
-            unchanged[place] = equal
-    return [
-        (item, unchanged[place] if place in unchanged else left[item.name].pop(0) if left[item.name] else None)
-        for place, item in enumerate(before)
-    ]
 
 
 def cut_word_lists(base: Report, head: Report) -> tuple[ChangedPart, ...]:

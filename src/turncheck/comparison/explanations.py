@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from turncheck.comparison.changed_parts import LEADING, paired
 from turncheck.comparison.changes import CaseChange, Collision, SimilarSentences, TrainingChange
 from turncheck.comparison.mcnemar import LEVEL, mcnemar_exact
 from turncheck.comparison.model import ChangedItem
@@ -42,6 +41,29 @@ _FEWEST_FOR_COLLISION: Final = 2
 """One misclassified sentence is a mistake; two between the same intents are the beginning of a pattern."""
 _REALLY_NEAR: Final = 0.75
 """A few misclassified sentences are a collision only if sentences of the change are at least this similar to them."""
+
+
+LEADING: Final = ("rules", "stories")
+"""Kinds that lead a dialogue from step to step."""
+
+
+def paired(
+    before: Sequence[CoverageItem], after: Sequence[CoverageItem]
+) -> list[tuple[CoverageItem, CoverageItem | None]]:
+    """Each item of the base with the one of its name now, or with none; of several of a name, equal ones first."""
+    left: dict[str, list[CoverageItem]] = defaultdict(list)
+    for one in after:
+        left[one.name].append(one)
+    unchanged: dict[int, CoverageItem] = {}
+    for place, item in enumerate(before):
+        equal = next((one for one in left[item.name] if one.digest == item.digest), None)
+        if equal is not None:
+            left[item.name].remove(equal)
+            unchanged[place] = equal
+    return [
+        (item, unchanged[place] if place in unchanged else left[item.name].pop(0) if left[item.name] else None)
+        for place, item in enumerate(before)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,8 @@ _MOST_SHOWN: Final = 4
 """Sentences on each side of a collision, or tests that fail the same way; all of them are in comparison.json."""
 _MOST_FOLDED: Final = 50
 """At most this many entries are built below an entry."""
+_MOST_RULES: Final = 3
+"""Lines for the rules and stories behind a failure; all that the change removed or edited are listed elsewhere."""
 _PLURALS: Final = {"story": "stories", "end-to-end case": "end-to-end cases"}
 _VERBS: Final = {
     "unchanged": "like",
@@ -95,7 +97,7 @@ def step(kind: str, case: CaseChange) -> Entry:
 def _below_case(case: CaseChange) -> list[Entry]:
     """What the user said before the case failed, what else is misunderstood, and how often it was tried."""
     below = [Entry(heard(case))] if heard(case) else []
-    below += [rule(part) for part in case.rules]
+    below += _rules(case.rules)
     below += [Entry(also_misunderstood(one, case=bool(case.again)), _at(one.location)) for one in case.sentences]
     return [*below, Entry(line(case.again))] if case.again else below
 
@@ -154,8 +156,18 @@ def steps(tests: Sequence[Test]) -> Entry:
     alike = all(case.remark == first.remark for _, case in tests)
     spans = expected_got(first.expected, first.actual, first.remark if alike or not first.actual else "")
     rules = dict.fromkeys(part for _, case in tests for part in case.rules)
-    below = [*map(rule, rules), *(_named_test(*test) for test in tests)]
+    below = [*_rules(tuple(rules)), *(_named_test(*test) for test in tests)]
     return _with_below(Entry(line(f"{counted}: ", spans)), below)
+
+
+def _rules(parts: Sequence[ChangedPart]) -> list[Entry]:
+    """The rules and stories that have to do with a wrong step; of many some, since all that changed are listed below.
+
+    They would hide the tests that fail because of them.
+    """
+    shown = parts if len(parts) <= _MOST_RULES else parts[: _MOST_RULES - 1]
+    more = len(parts) - len(shown)
+    return [*map(rule, shown), *([Entry(line(f"… and {more:,} more rules or stories"))] if more else [])]
 
 
 def rule(part: ChangedPart) -> Entry:

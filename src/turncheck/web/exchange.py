@@ -93,6 +93,7 @@ def exchange(
     *,
     follow: Callable[[Redirect], str | None] | None = None,
     connect: float = CONNECT_SECONDS,
+    silence: float | None = None,
     most_redirects: int = MOST_REDIRECTS,
 ) -> Iterator[requests.Response]:
     """Send a call and yield the response, its body not read yet; the whole block ends within ``seconds``.
@@ -103,6 +104,7 @@ def exchange(
         seconds: the limit of everything: connecting, redirects, the body.
         follow: returns why a redirect is not followed; without it a redirect is a response like any other.
         connect: seconds until the connection has to be made.
+        silence: seconds that the server may send nothing, if that is less than all of them.
         most_redirects: how many are followed at most.
 
     Raises:
@@ -111,8 +113,9 @@ def exchange(
     """
     from turncheck.web.timed import within  # imports requests
 
+    limits = (min(connect, seconds), seconds if silence is None else min(silence, seconds))
     with within(seconds):
-        answer = _sent(one, call, call.method, call.url, (connect, seconds))
+        answer = _sent(one, call, call.method, call.url, limits)
         try:
             url, method = call.url, call.method
             for _ in range(most_redirects):
@@ -124,7 +127,7 @@ def exchange(
                     raise RedirectRefusedError(refusal)
                 answer.close()
                 url, method = hop.target, _next_method(hop)
-                answer = _sent(one, call, method, url, (connect, seconds))
+                answer = _sent(one, call, method, url, limits)
             else:
                 raise RedirectRefusedError("one address after another")
             yield answer
@@ -151,7 +154,7 @@ def _joined(url: str, target: str) -> str:
         return ""
 
 
-def _sent(one: requests.Session, call: Call, method: str, url: str, seconds: tuple[float, float]) -> requests.Response:
+def _sent(one: requests.Session, call: Call, method: str, url: str, limits: tuple[float, float]) -> requests.Response:
     import requests  # the session's owner has
 
     own = is_same_server(url, call.url)
@@ -166,7 +169,7 @@ def _sent(one: requests.Session, call: Call, method: str, url: str, seconds: tup
             url,
             headers={**call.headers, **(call.credentials if own else {})},
             data=call.body if method == call.method else None,
-            timeout=(min(seconds), seconds[1]),
+            timeout=limits,
             allow_redirects=False,
             stream=True,
             **options,

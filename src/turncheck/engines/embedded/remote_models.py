@@ -80,7 +80,9 @@ def _fetch_http(address: str, target: Path, network: Network) -> None:
 
     shown = without_login(address)
     try:
-        with session(network) as one, exchange(one, Call("GET", address), SECONDS, follow=anywhere) as response:
+        limits = {"connect": CONNECT_SECONDS, "silence": READ_SECONDS}
+        call = Call("GET", address)
+        with session(network) as one, exchange(one, call, SECONDS, follow=anywhere, **limits) as response:
             if not response.ok:
                 raise _refusal(shown, response.status_code)
             with target.open("wb") as file:

@@ -415,7 +415,7 @@ def _version(word: str) -> str:
 
 
 def import_suite(
-    platform: Platform, screen: Console, file: Path, name: str | None, description: str, *, run: bool, wait: bool
+    platform: Platform, screen: Console, file: Path, name: str | None, description: str, *, runs: bool, wait: bool
 ) -> Answered:
     """Upload a suite, after reading it as the platform would; one that is new is run on both versions.
 
@@ -430,7 +430,7 @@ def import_suite(
     is_new = platform.store(suite.name, description, file.name, *as_uploaded(file.name, content))
     words = f"'{text(suite.name)}' is on the platform: {count(len(suite.cases), 'case')}"
     told = {"suite": suite.name, "description": description, "cases": len(suite.cases)}
-    if not (is_new and run):
+    if not (is_new and runs):
         return Answered((words,), told)
     try:
         if any(stored.runs for stored in platform.suites() if stored.name == suite.name):
