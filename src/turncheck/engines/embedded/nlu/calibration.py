@@ -72,9 +72,10 @@ def fit_factor(scores: NDArray[np.float64], right: NDArray[np.bool_], typical: f
     the factor that is ``typical`` of such scores. A score of ``-inf`` is a label the model did not know.
     """
     known = np.where(np.isfinite(scores), scores, -1e6)
+    below = known - known.max(axis=1, keepdims=True)
 
     def loss(log_factor: float) -> float:
-        confidence = softmax(known * math.exp(log_factor)).max(axis=1)
+        confidence = 1 / np.exp(below * math.exp(log_factor)).sum(axis=1)  # the softmax of the highest score
         stated = np.where(right, confidence, 1 - confidence)
         away = log_factor - math.log(typical)
         return float(-np.log(stated + 1e-6).sum()) + _PRIOR * away * away

@@ -35,7 +35,7 @@ FEWEST_LABELS: Final = 300
 MOST_EACH: Final = 20
 """With more sentences than this for each label on average, too many of them hinder each other."""
 
-_FIRST: Final = 24
+_FIRST: Final = 16
 """The number of labels that a sentence competes with at first: those whose sentences are most like it."""
 
 _MORE: Final = 8
@@ -191,12 +191,8 @@ class _Block(NamedTuple):
     filled: NDArray[np.bool_]
     limits: Floats
     labels: Integers
-    cells: NDArray[Any]
-    """Of each weight, the weights of features that its row has."""
-    values: NDArray[np.float32]
-    """The values of these features."""
-    counts: Integers
-    """The number of these features."""
+    features: Any
+    """The values of the features that the row of each weight has, SciPy CSR of shape (weights, weights of features)."""
 
 
 class _Search:
@@ -306,6 +302,8 @@ class _Search:
         return 1.0 + counts.astype(np.float64)  # of no row they are integers
 
     def _block(self, working: _Working, rows: Integers) -> _Block:
+        from scipy import sparse
+
         problem = self._problem
         at, counts = _entries(working.starts, rows)
         filled = np.arange(counts.max()) < counts[:, None]
@@ -316,7 +314,10 @@ class _Search:
         cells += np.repeat(working.labels[at], of_weight)
         if self._weights.size <= np.iinfo(np.int32).max:
             cells = cells.astype(np.int32)
-        return _Block(rows, at, filled, limits, working.labels[at], cells, problem.shared.data[features], of_weight)
+        starts = np.concatenate([[0], np.cumsum(of_weight)]).astype(cells.dtype)
+        shape = len(of_weight), self._weights.size
+        values = sparse.csr_matrix((problem.shared.data[features], cells, starts), shape=shape)
+        return _Block(rows, at, filled, limits, working.labels[at], values)
 
     def _step(self, block: _Block, weights: Floats, responses: Floats) -> float:
         """Give each row the best weights while the others stand still; return the largest violation before."""
@@ -325,8 +326,7 @@ class _Search:
         old = np.zeros(filled.shape)
         old[filled] = weights[block.at]
         gradients = np.full(filled.shape, -1e30)
-        starts = np.cumsum(block.counts) - block.counts
-        gradients[filled] = np.add.reduceat(flat.take(block.cells) * block.values, starts)
+        gradients[filled] = block.features @ flat
         gradients[filled] += self._intercepts[block.labels]
         gradients += problem.own[block.rows, None] * old
         gradients[:, 1:] += 1.0
@@ -342,7 +342,8 @@ class _Search:
         np.add.at(responses, block.labels, moving[filled])
         change = (new - old)[filled]
         weights[block.at] += change
-        np.add.at(flat, block.cells, np.repeat(change.astype(np.float32), block.counts) * block.values)
+        each = np.repeat(change.astype(np.float32), np.diff(block.features.indptr))
+        np.add.at(flat, block.features.indices, each * block.features.data)
         return float((gradients.max(axis=1) - free).max())
 
 
