@@ -366,6 +366,18 @@ def mutated(draw: st.DrawFn, name: str, content: bytes) -> bytes:
     return yaml.safe_dump(changed(draw, yaml.safe_load(content) or {}), allow_unicode=True).encode("utf-8", "replace")
 
 
+@pytest.mark.parametrize("name", ["intent_successes.json", "response_selection_successes.json"])
+def test_a_confidence_that_no_report_can_hold_is_refused_by_the_name_of_its_file(tmp_path: Path, name: str) -> None:
+    shutil.copytree(FUZZED[1], tmp_path / "results")
+    path = tmp_path / "results" / name
+    entries = json.loads(path.read_text("utf-8"))
+    for key in entries[0].keys() & {"intent_prediction", "intent_response_key_prediction"}:
+        entries[0][key]["confidence"] = 1e15 + 1
+    path.write_text(json.dumps(entries), "utf-8")
+    with pytest.raises(UserError, match=name):
+        import_results(tmp_path / "results", tmp_path / "none")
+
+
 FUZZED = [
     ORACLE / "nlu" / "lr_crf_travel" / "expected" / "results",
     next(path for path in NLU if (path / "results" / "response_selection_report.json").exists()) / "results",

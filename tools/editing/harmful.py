@@ -5,7 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from tools.editing.blocks import Block, Edit, blocks, domain_items, largest, read, responses, same, without_item, write
+from tools.editing.blocks import (
+    SENTENCE,
+    Block,
+    Edit,
+    blocks,
+    domain_items,
+    largest,
+    read,
+    responses,
+    same,
+    without_item,
+    write,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,8 +65,17 @@ def _to_annotations(root: Path) -> Iterator[Edit]:
         what = f"annotations of {block.name} with the name of another entity"
         yield Edit("annotations renamed", what, _annotated_otherwise(block), ("zzyzx",))
     for kind in ("synonym", "lookup", "regex"):
-        for block in blocks(root, kind)[:2]:
+        found = [one for one in blocks(root, kind) if kind != "synonym" or _says_more_than_annotations(root, one)]
+        for block in found[:2]:
             yield Edit(f"{kind} deleted", f"{kind} {block.name} deleted", _without(block), (block.name,))
+
+
+def _says_more_than_annotations(root: Path, synonym: Block) -> bool:
+    """Whether deleting the synonym changes anything: annotations with its value are synonyms as well."""
+    texts = ["\n".join(one.lines) for one in blocks(root, "intent")]
+    words = [found["text"] for line in synonym.lines[1:] if (found := SENTENCE.match(line))]
+    annotated = [rf"\[{re.escape(word)}\]\{{[^{{}}]*\"value\": *\"{re.escape(synonym.name)}\"" for word in words]
+    return not all(any(re.search(pattern, text) for text in texts) for pattern in annotated)
 
 
 def _to_dialogues(root: Path) -> Iterator[Edit]:

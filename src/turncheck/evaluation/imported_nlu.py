@@ -27,6 +27,7 @@ from turncheck.report.model import (
     ResponseScores,
     SpanScores,
 )
+from turncheck.report.part import Figure
 from turncheck.report.understanding import NO_ENTITY, found_by, read_tokens, to_find, token_labels, write_tokens
 
 if TYPE_CHECKING:
@@ -45,15 +46,15 @@ _Count = Annotated[int, msgspec.Meta(ge=0, le=MOST_STORIES)]
 
 
 class _Figures(msgspec.Struct, rename={"f1": "f1-score"}):
-    precision: float | None = None
-    recall: float | None = None
-    f1: float | None = None
-    support: float | None = None
+    precision: Figure | None = None
+    recall: Figure | None = None
+    f1: Figure | None = None
+    support: Figure | None = None
     confused_with: dict[str, int] | None = None
 
 
 class _Conversations(msgspec.Struct):
-    accuracy: float | None = None
+    accuracy: Figure | None = None
     correct: _Count | None = None
     total: _Count | None = None
 
@@ -64,7 +65,7 @@ class _StoryFigures(msgspec.Struct):
 
 class _Prediction(msgspec.Struct):
     name: str | None = None
-    confidence: float | None = None
+    confidence: Figure | None = None
 
 
 class IntentEntry(msgspec.Struct):
@@ -90,7 +91,7 @@ class _Entity(msgspec.Struct):
     role: str | None = None
     group: str | None = None
     extractor: str | None = None
-    confidence_entity: float | None = None
+    confidence_entity: Figure | None = None
 
 
 class EntityEntry(msgspec.Struct):
@@ -132,7 +133,7 @@ def ensure_report(found: Json, name: str) -> None:
     """
     if not isinstance(found, Mapping):
         raise UserError(f"{name} is not a report, as `rasa test` writes it")
-    _ensure(found, dict[str, _Figures | float | None], name)
+    _ensure(found, dict[str, _Figures | Figure | None], name)
     if name.endswith("story_report.json"):
         _ensure(found, _StoryFigures, name)
 
