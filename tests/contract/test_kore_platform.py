@@ -273,8 +273,11 @@ def test_sentences_are_judged_by_find_intent(kore: FakeKore, folder: Path, capsy
 @pytest.mark.parametrize(
     ("words", "remedy"),
     [
-        (("nlu", "--cross-validation", "--no-plot"), "Leave --cross-validation out."),
-        (("robustness",), "Name test sentences with --nlu."),
+        (
+            ("nlu", "--cross-validation", "--no-plot"),
+            "Leave --cross-validation out, or use an engine that can be trained here.",
+        ),
+        (("robustness",), "Name test sentences with --nlu, or use an engine that can be trained here."),
     ],
 )
 def test_a_command_says_what_cannot_be_trained_here(

@@ -7,6 +7,7 @@ import pwd
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +16,8 @@ import pytest
 from turncheck.ci.hosts import find_host
 from turncheck.messages.errors import UserError
 from turncheck.process.cache import Cache
-from turncheck.run.cache_folder import cache_of
+from turncheck.process.screen import Console
+from turncheck.run.cache_folder import cache_of, cache_of_command
 from turncheck.settings.options import Settings
 
 PATH = {"PATH": os.environ["PATH"]}
@@ -182,3 +184,18 @@ def test_without_a_checkout_the_current_folder_may_be_the_repository(
     assert cache(repository, given, str(repository / ".cache")) is not None, "whoever names a folder knows it"
     monkeypatch.setattr(pwd, "getpwuid", lambda _: SimpleNamespace(pw_dir=str(repository)))
     assert cache(repository, given) is not None, "this user is at home there"
+
+
+def test_a_command_goes_without_the_usual_folder_and_refuses_a_named_one(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody asked it to cache anything, so that it does what it was asked for."""
+    folder = repository / ".cache"
+    variables = {**PATH, "XDG_CACHE_HOME": str(folder)}
+    settings = Settings(project=str(repository / "bot"))
+    assert cache_of_command(settings, variables, Console()) is None
+    assert "Nothing is cached: the cache folder" in capsys.readouterr().err
+    with pytest.raises(UserError, match="holds files of the repository"):
+        cache_of_command(replace(settings, cache_folder=str(folder / "turncheck")), variables, Console())
+    assert cache_of_command(replace(settings, cache=False), variables, Console()) is None
+    assert not capsys.readouterr().err

@@ -78,8 +78,8 @@ def ensure_possible(engines: Engine, evaluation: Evaluation, *, in_folds: bool =
     if reason := engines.capabilities.why_not(evaluation):
         raise UserError(reason)
     if in_folds and (reason := engines.capabilities.no_training) is not None:
-        remedy = "Leave --cross-validation out." if evaluation == "nlu" else "Name test sentences with --nlu."
-        raise UserError(reason, remedy=remedy)
+        without = "Leave --cross-validation out" if evaluation == "nlu" else "Name test sentences with --nlu"
+        raise UserError(reason, remedy=f"{without}, or use an engine that can be trained here.")
 
 
 def ensure_assistant(project: Project, *, as_argument: str = "--project ") -> None:
