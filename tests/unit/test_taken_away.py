@@ -396,6 +396,18 @@ def with_pipeline(original: Report, **components: str) -> Report:
     return replace(original, engine=replace(original.engine, configured=parts))
 
 
+def test_what_runs_without_a_configuration_was_not_removed_from_it() -> None:
+    base = with_pipeline(report(stories=[story("s")], commit=BASE_COMMIT), Tokenizer="1", Selector="2")
+    assert base.engine is not None
+    assert base.engine.configured is not None
+    defaults = tuple(replace(one, location=Location("")) for one in base.engine.configured)
+    head = with_pipeline(report(stories=[story("s")]), Tokenizer="3")
+
+    assert {one.change for one in judged(head, base)[0].changed_components} == {"removed", "changed"}
+    without = replace(base, engine=replace(base.engine, configured=defaults))
+    assert judged(head, without)[0].changed_components == ()
+
+
 @pytest.mark.parametrize(
     ("pipeline", "change"),
     [

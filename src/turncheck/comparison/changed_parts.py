@@ -63,7 +63,8 @@ def cut_word_lists(base: Report, head: Report) -> tuple[ChangedPart, ...]:
 def changed_components(base: Report, head: Report) -> tuple[ChangedPart, ...]:
     """Return the components and policies that the engine runs otherwise; not known of engines that do not say it.
 
-    Another version of the engine runs all of them otherwise, which is no change of the project.
+    Another version of the engine runs all of them otherwise, which is no change of the project. Without a configuration
+    all of them are defaults, of which none was removed or changed.
     """
     if (
         base.engine is None
@@ -74,6 +75,8 @@ def changed_components(base: Report, head: Report) -> tuple[ChangedPart, ...]:
         return ()
     one, other = base.engine.configured, head.engine.configured
     if one is None or other is None or run_alike(one, other):
+        return ()
+    if not all(any(part.location.path for part in side) for side in (one, other)):
         return ()
     before, after = ([part for part in side if part.runs is not None] for side in (one, other))
     gone, new = _unpaired(before, after, _runs), _unpaired(after, before, _runs)

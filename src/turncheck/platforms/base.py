@@ -14,11 +14,10 @@ Part = Literal["export", "catalogue", "checks", "stand_in", "coverage", "importe
 
 ``export``: ``FORMAT``, the file format of a complete assistant, ``find(root, data)``, which returns that file in a
 folder, or as the only data that are named, and ``why_no_export(name, content)``, the finding about one that is none.
-``catalogue``: ``CHECKS``, the rows
-of its checks. ``checks``: ``findings(project, strict=…)``, all that is wrong with an assistant. ``stand_in``:
-``StandIn``, the embedded engine of its assistants. ``coverage``: ``coverage(project, sentences, nlu, batch)``, what the
-judged sentences and suites reach. ``imported``: ``run_import_batch(files, …)``, which makes a report of the platform's
-own.
+``catalogue``: ``CHECKS``, the rows of its checks. ``checks``: ``findings(project, strict=…)``, all that is wrong with
+an assistant. ``stand_in``: ``StandIn``, the embedded engine of its assistants. ``coverage``: ``coverage(project,
+sentences, nlu, batch)``, what the judged sentences and suites reach. ``imported``: ``run_import_batch(files, …)``,
+which makes a report of the platform's own.
 """
 
 

@@ -395,7 +395,7 @@ def validate(
     tests: ProjectTests | None = None,
     targets_3: bool = False,
 ) -> Validated:
-    """Check a project. For a Kore.ai assistant only ``strict`` matters, and Rasa's requirements do not apply.
+    """Check a project. Where the platform has checks of its own, only ``strict`` matters, and none of Rasa's apply.
 
     Args:
         project: as read; the reader's findings are part of the result.
