@@ -133,7 +133,7 @@ def draw(
         text = template.render(view=view, section=shown, order=ORDER, marker=first_line, measured_by=remark)
         return text.strip() + "\n"
 
-    written = [section.written(writer.item) for section in sections]
+    written = [section.written(writer.item, within=size.limit) for section in sections]
     if short is not None:
         written = [one.cut(_MOST_MOVED) if one.name == "relabelled" else one for one in written]
         written = list(cut_to_fit(written, DETAILS, drawn, utf8_bytes, short).values())

@@ -222,7 +222,7 @@ BUILT: Final = 3000
 
 _Shown = TypeVar("_Shown")
 """What an entry is: neutral, or as a sink has written it."""
-_Written = TypeVar("_Written")
+_Written = TypeVar("_Written", bound=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,9 +261,16 @@ class Section(Generic[_Shown]):
         """Return the section with at most this many entries."""
         return replace(self, entries=self.entries[:most])
 
-    def written(self, write: Callable[[_Shown], _Written]) -> Section[_Written]:
-        """Return the section with its entries as a sink writes them."""
-        return cast("Section[_Written]", replace(self, entries=tuple(map(write, self.entries))))  # type: ignore[arg-type]
+    def written(self, write: Callable[[_Shown], _Written], *, within: int) -> Section[_Written]:
+        """Return the section with its entries as a sink writes them; those beyond this many characters never fit."""
+        written: list[_Written] = []
+        length = 0
+        for entry in self.entries:
+            if length > within:
+                break
+            written.append(write(entry))
+            length += len(written[-1])
+        return cast("Section[_Written]", replace(self, entries=tuple(written)))  # type: ignore[arg-type]
 
 
 NeutralSection = Section[Entry | Row]

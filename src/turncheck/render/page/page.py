@@ -351,7 +351,7 @@ def _first_screen(document: Document, writer: HtmlWriter, limit: int) -> Html:
         lists = {name: _List(name, section, writer) for name, section in sections.items()}
         return template.render(section=lists, order=ORDER, **lines)
 
-    written = [section.written(writer.item) for section in document.sections]
+    written = [section.written(writer.item, within=limit) for section in document.sections]
     return trusted(fit(written, DEGRADATION, draw, lambda text: len(text.encode()), limit))
 
 

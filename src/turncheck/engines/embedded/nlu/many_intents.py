@@ -35,7 +35,7 @@ FEWEST_LABELS: Final = 300
 MOST_EACH: Final = 20
 """With more sentences than this for each label on average, too many of them hinder each other."""
 
-_FIRST: Final = 16
+_FIRST: Final = 24
 """The number of labels that a sentence competes with at first: those whose sentences are most like it."""
 
 _MORE: Final = 8
